@@ -40,10 +40,6 @@ class Crew:
         workers.consent(study, worker.id)
         return workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
 
-    def qualify(self, study: Study, worker: Worker) -> None:
-        """Know everything that the quiz asks."""
-        workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
-
     def write(self, study: Study, worker: Worker, number: int = 0) -> SubmissionReceipt:
         """Write a pair of twins and hand it in."""
         task = tasks.lease(study, worker.id, "write")

@@ -15,7 +15,7 @@ from sqlalchemy.orm import selectinload
 from winokit.collect.study import schema
 from winokit.collect.study.listings import ListingPage, page_of
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.schema import LEASES, SUBMISSIONS, Payment, PayoutJob, ProblemRow, Remark, Submission
+from winokit.collect.study.schema import LEASES, SUBMISSIONS, Payment, ProblemRow, Remark, Submission
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import held_by
 from winokit.collect.study.texts import say
@@ -74,20 +74,20 @@ def _reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
     return tuple(say(f"own_work.failed_{rule}") for rule in verdict.failed)
 
 
-def own_pay(study: Study, worker_id: int) -> tuple[Sequence[Row[Any]], Sequence[PayoutJob]]:
-    """What a worker has earned, by what it was for; and the payments that came of it, the newest first.
+def own_pay(study: Study, worker_id: int) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]]]:
+    """What a worker has earned, by what it was for; and what was paid of it at once, the newest first.
 
-    Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`.
+    Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`; and of `cents` and `settled_at`.
     """
     cents, is_paid = func.sum(Payment.cents), Payment.settled_at.is_not(None)
     paid = func.coalesce(cents.filter(is_paid), 0).label("paid_cents")
     under_way = func.coalesce(cents.filter(~is_paid, Payment.job_id.is_not(None)), 0).label("under_way_cents")
     lines = select(Payment.reason, func.count().label("lines"), cents.label("cents"), paid, under_way)
-    by_reason = lines.where(Payment.worker_id == worker_id).group_by(Payment.reason).order_by(Payment.reason)
-    own = (PayoutJob.worker_id == worker_id, PayoutJob.state == schema.CONFIRMED)
-    payouts = select(PayoutJob).where(*own).order_by(PayoutJob.id.desc()).limit(PAYOUTS)
+    own, at = Payment.worker_id == worker_id, Payment.settled_at
+    payouts = select(cents.label("cents"), at).where(own, is_paid).group_by(at).order_by(at.desc()).limit(PAYOUTS)
     with study.store.read() as session:
-        return session.execute(by_reason).all(), session.scalars(payouts).all()
+        by_reason = session.execute(lines.where(own).group_by(Payment.reason).order_by(Payment.reason)).all()
+        return by_reason, session.execute(payouts).all()
 
 
 def last_answer(study: Study, worker_id: int, kind: str) -> str | None:

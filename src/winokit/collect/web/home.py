@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
@@ -156,7 +155,7 @@ def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
         return None
     asked, done = visit.study.config.platform.tasks_per_visit, done_in_visit(visit.study, visit.worker.id)
     seconds = max(0, asked - done) * usual_seconds(visit.study).get(kind, 0)
-    return {"done": done, "asked": asked, "minutes": math.ceil(seconds / 60)}
+    return {"done": done, "asked": asked, "minutes": max(1, round(seconds / 60)) if seconds else 0}
 
 
 def handed_in_page(
