@@ -83,10 +83,10 @@ def own_pay(study: Study, worker_id: int) -> tuple[Sequence[Row[Any]], Sequence[
     paid = func.coalesce(cents.filter(is_paid), 0).label("paid_cents")
     under_way = func.coalesce(cents.filter(~is_paid, Payment.job_id.is_not(None)), 0).label("under_way_cents")
     lines = select(Payment.reason, func.count().label("lines"), cents.label("cents"), paid, under_way)
-    own, at = Payment.worker_id == worker_id, Payment.settled_at
-    payouts = select(cents.label("cents"), at).where(own, is_paid).group_by(at).order_by(at.desc()).limit(PAYOUTS)
+    own, at = (Payment.worker_id == worker_id, Payment.reason != schema.VISIT), Payment.settled_at
+    payouts = select(cents.label("cents"), at).where(*own, is_paid).group_by(at).order_by(at.desc()).limit(PAYOUTS)
     with study.store.read() as session:
-        by_reason = session.execute(lines.where(own).group_by(Payment.reason).order_by(Payment.reason)).all()
+        by_reason = session.execute(lines.where(*own).group_by(Payment.reason).order_by(Payment.reason)).all()
         return by_reason, session.execute(payouts).all()
 
 

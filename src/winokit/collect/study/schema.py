@@ -29,6 +29,8 @@ PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "
 UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 PAUSED = "paused"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
+VISIT = "visit"
+"""The reason of a line that takes off what a platform pays for a visit by itself; to a worker, that is pay as well."""
 DISCARDED, WITH_WORKER = "discarded: ", "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""

@@ -25,7 +25,7 @@ _ME: BindParameter[int] = bindparam("me")
 _BY_CODE = select(WORKERS).where(WORKERS.c.code == bindparam("code"))
 _LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
 _LOCKED_ROW = select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True)
-_OWED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME)
+_EARNED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
 _DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
 
 
@@ -177,8 +177,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
     """What a worker has earned, in hundredths, and how much they have handed in, by kind."""
     with study.store.read() as session:
-        owed = session.scalar(_OWED, {"me": worker_id}) or 0
-        return int(owed), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
+        earned = session.scalar(_EARNED, {"me": worker_id}) or 0
+        return int(earned), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
 
 
 def forget(study: Study, code: str, actor: str) -> None:
