@@ -316,3 +316,60 @@ def test_a_page_left_open_in_another_tab_does_not_claim_to_save(study, person):
     assert answer.value.status == 409
     other.wait_for_selector("text=Not saved")
     assert "Draft saved" not in other.inner_text("main")
+
+
+@pytest.fixture
+def judge(study, person):
+    """Somebody with a ballot of three questions before them."""
+    write_by_keyboard(join(person(), invites.create(study).path), PAIRS[0])
+    page = join(person(), invites.create(study).path)
+    judge_everything(page, "associative")  # which comes before the whole
+    page.goto("/begin")
+    page.click("form[action='/begin/validate'] button")
+    page.wait_for_selector("kbd:visible")
+    return page
+
+
+def test_votes_go_by_keys_and_are_said_aloud(judge):
+    task, said = judge.url, judge.locator("[data-chosen]")
+    for key, name in (("1", "choice"), ("2", "equally_plausible"), ("2", "local_decides")):
+        assert judge.locator(f"#{name}[data-at-hand] kbd:visible").count() == 2
+        judge.keyboard.press(key)
+        assert judge.locator(f"[name={name}]").nth(int(key) - 1).is_checked()
+        assert judge.locator(f"#{name} .option span").nth(int(key) - 1).inner_text() in said.text_content()
+    assert judge.evaluate("document.activeElement.textContent").startswith("Send")
+    judge.keyboard.press("Space")
+    judge.wait_for_url(lambda url: url != task)
+    assert "your work is in" in judge.inner_text(".notice")
+
+
+def test_keys_answer_nothing_while_one_types_or_once_they_are_off(judge):
+    judge.click(".remark summary")
+    judge.click("#comment")
+    judge.keyboard.type("1 2 ")
+    assert judge.input_value("#comment") == "1 2 "
+    judge.click(".keys button")
+    judge.click("h1")
+    judge.keyboard.press("1")
+    assert judge.locator("[data-keys] input:checked").count() == 0
+    judge.reload()
+    assert judge.locator("kbd:visible").count() == 0
+    judge.click("text=Turn keys on")
+    judge.click("h1")
+    judge.keyboard.press("1")
+    assert judge.locator("[data-keys] input:checked").count() == 1
+
+
+def test_enter_in_a_field_does_not_give_the_task_back(study, judge):
+    task = judge.url
+    judge.focus("[name=choice] >> nth=0")
+    judge.keyboard.press("Enter")
+    judge.wait_for_selector(".summary")
+    assert judge.url == task
+    judge.goto("/begin")
+    judge.click("form[action='/begin/write'] button")
+    task = judge.url
+    judge.focus("#anchor")
+    judge.keyboard.press("Enter")
+    judge.wait_for_selector(".summary")
+    assert judge.url == task

@@ -210,7 +210,7 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     assert arrive(writer, books, 1, study, look) == "write"
     write_and_correct(writer, look)
     reader = person(**options)
-    assert arrive(reader, books, 2, study, look) == "validate"
+    assert arrive(reader, books, 2, study, lambda page, name: None) == "validate"  # pages that were looked over
     judge(reader, study, look)
     for number in (3, 4):  # and two who need no browser
         worker, crew = platform.arrive(study, books.arrives(number)), Crew()

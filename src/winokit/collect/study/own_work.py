@@ -6,8 +6,8 @@ Nothing here says who judged, how many votes are in, or which questions have kno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import Row, func, select
 from sqlalchemy.orm import selectinload
@@ -74,7 +74,9 @@ def _reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
     return tuple(say(f"own_work.failed_{rule}") for rule in verdict.failed)
 
 
-def own_pay(study: Study, worker_id: int) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]]]:
+def own_pay(
+    study: Study, worker_id: int
+) -> tuple[Sequence[Row[str, int, int, int, int]], Sequence[Row[int, datetime | None]]]:
     """What a worker has earned, by what it was for; and what was paid of it at once, the newest first.
 
     Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`; and of `cents` and `settled_at`.

@@ -195,12 +195,13 @@ def _hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
 
 def usual_seconds(study: Study) -> dict[str, float]:
     """How long a task of each kind usually takes, counted once a minute; kinds with few submissions are left out."""
-    if study.usual_seconds is None or study.now() - study.usual_seconds[0] >= MINUTE:
+    counted_at, known = study.usual_seconds
+    if counted_at is None or study.now() - counted_at >= MINUTE:
         with study.store.read() as session:
-            by_kind = {kind: _recent_seconds(session, kind) for kind in study.config.tasks.kinds}
+            by_kind = {str(kind): _recent_seconds(session, kind) for kind in study.config.tasks.kinds}
         known = {kind: median(seconds) for kind, seconds in by_kind.items() if len(seconds) >= FEW}
         study.usual_seconds = study.now(), known
-    return study.usual_seconds[1]
+    return known
 
 
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:

@@ -104,7 +104,7 @@ class Study:
         self.signer = Signer(read_secret(folder))
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
-        self.usual_seconds: tuple[datetime, dict[str, float]] | None = None
+        self.usual_seconds: tuple[datetime | None, dict[str, float]] = (None, {})
         self.adversary = Adversary(config.adversary.model, config.adversary.scoring)
         self._guidelines: dict[str, str] = {}
 

@@ -32,7 +32,12 @@ def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
     available = tasks.available(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
-    shown = {"available": available, "earned_cents": earned_cents, "done": done, "paused": visit.study.paused}
+    shown: dict[str, Any] = {
+        "available": available,
+        "earned_cents": earned_cents,
+        "done": done,
+        "paused": visit.study.paused,
+    }
     return visit.page("home", **shown, usual=usual_seconds(visit.study), progress=visit_progress(visit))
 
 
@@ -82,7 +87,7 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Keep what a worker says about an item, and show the ballot as they have left it."""
-    task, shown = own_task(visit, token), {"remarked": True}
+    task, shown = own_task(visit, token), dict[str, Any](remarked=True)
     try:
         own_work.remark(visit.study, visit.worker.id, token, fields)
     except Incomplete as error:
