@@ -4,7 +4,7 @@ new one cannot be forgotten."""
 import pytest
 from starlette.routing import Mount
 
-FILLED = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
+FILLED = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i", "step": "quiz", "what": "vote"}
 READING = {"GET", "HEAD", "OPTIONS"}
 STALE = ("out of date", "open too long")
 

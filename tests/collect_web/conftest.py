@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from support.crew import Crew, form
 from support.people import PASSWORD, Browser
+from support.real_browser import CHROMIUM, EXPECTED
 from support.studies import RunningClock, studies_in
 
 from winokit.collect.study import listings
@@ -79,3 +83,55 @@ def twins() -> dict[str, str]:
 @pytest.fixture
 def password() -> str:
     return PASSWORD
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser that real people use, without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def address(study: Study) -> Iterator[str]:
+    """Where the study is served, on a port that the system chose."""
+    uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
+    server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def person(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Makes people with a browser of their own, which must stay silent and must not ask anybody but the study.
+
+    A question that a page asks in a window of its own is trouble, unless they are said to be sure.
+    """
+    trouble: list[str] = []
+    contexts: list[Any] = []
+
+    def make(*, is_sure: bool = False, **options: Any) -> Any:
+        context = chromium.new_context(base_url=address, **options)
+        context.set_default_timeout(15_000)
+        context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
+        context.on("weberror", lambda error: trouble.append(str(error.error)))
+        asks = (lambda box: box.accept()) if is_sure else (lambda box: trouble.append(f"dialog: {box.message}"))
+        context.on("dialog", asks)
+        context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
+        contexts.append(context)
+        return context.new_page()
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert trouble == []

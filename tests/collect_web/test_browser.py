@@ -1,126 +1,29 @@
 """A whole small study in a real browser: the requester sets it up, six workers write, validate and judge."""
 
 import itertools
-import os
 import re
-import shutil
-import threading
 import time
 import zipfile
 
 import pytest
+from support.real_browser import PAIRS, join, overflow, set_up, tab_to
 from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app as command_line
-from winokit.collect.study import invites, listings, requesters
+from winokit.collect.study import invites, listings
 from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.config import AdversaryConfig
-from winokit.collect.web.app import create_app
 
-uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
 KINDS = ["write", "validate", "switchable", "associative"]
-GATE = "The terrier can squeeze under the garden gate but the spaniel cannot, so we {} have to fetch _ back."
-SHELF = "The blue jar stands on the top shelf and the green jar on the lowest, so {} people usually take _ first."
-
-
-def pair(text, words, **fields):
-    return {"first": text.format(words[0]), "second": text.format(words[1]), **fields}
-
-
-DOGS, JARS = ("the terrier", "the spaniel"), ("the blue jar", "the green jar")
-PAIRS = [
-    pair(GATE, ("never", "always"), anchor="gate", candidate_1=DOGS[0], candidate_2=DOGS[1], answer_1="2"),
-    pair(SHELF, ("tall", "short"), anchor="shelf", candidate_1=JARS[0], candidate_2=JARS[1], answer_1="1"),
-]
 RIGHT = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
-PASSWORD = "correct horse battery"
-EXPECTED = re.compile("status of (422|409)|Status Error Code 409")
-"""What a browser notes when a form comes back with what is missing, or is not taken any more, as it should."""
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
 def study(make_study):
     return make_study(tasks={"kinds": KINDS, "twins": 2, "social_share": 0, "votes": 3}, contact="the requester")
-
-
-@pytest.fixture
-def address(study):
-    """Where the study is served, on a port that the system chose."""
-    server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture
-def person(chromium, address):
-    """Makes people with a browser of their own, which must stay silent and must not ask anybody but the study."""
-    trouble, contexts = [], []
-
-    def make(**options):
-        context = chromium.new_context(base_url=address, **options)
-        context.set_default_timeout(15_000)
-        context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
-        context.on("weberror", lambda error: trouble.append(str(error.error)))
-        context.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
-        context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
-        contexts.append(context)
-        return context.new_page()
-
-    yield make
-    for context in contexts:
-        context.close()
-    assert trouble == []
-
-
-def join(page, link):
-    """Come in by a link, agree and answer the screening."""
-    page.goto(link)
-    page.click("main button")
-    page.check("#agree")
-    page.click("main button")
-    page.check("[name=native_speaker][value=yes]")
-    page.check("[name=has_seen_wsc][value=no]")
-    page.click("main button")
-    page.wait_for_url("**/begin")
-    return page
-
-
-def set_up(page, study):
-    """Make the requester's account."""
-    page.goto(requesters.setup_path(study))
-    page.fill("#name", "ann")
-    page.fill("#password", PASSWORD)
-    page.fill("#again", PASSWORD)
-    page.click("main button")
-    page.wait_for_url("**/requester")
-    return page
-
-
-def tab_to(page, selector):
-    """Press Tab until something has the focus; it must be reachable so."""
-    for _ in range(60):
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} cannot be reached by keyboard")
 
 
 def write_by_keyboard(page, told):
@@ -191,10 +94,6 @@ def judge_everything(page, kind):
         page.click(".send button")
         count += 1
     return count
-
-
-def overflow(page):
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path):
@@ -314,6 +213,7 @@ def controls(page):
 
 def look_over(page):
     """What a page must have whatever it shows: one h1, headings in order, a language, a name for every control."""
+    page.wait_for_load_state()
     for role, name in controls(page):
         if role in ("textbox", "radio", "checkbox", "button", "link", "combobox", "spinbutton", "searchbox", "image"):
             assert name.strip(), (page.url, role)
@@ -416,3 +316,60 @@ def test_a_page_left_open_in_another_tab_does_not_claim_to_save(study, person):
     assert answer.value.status == 409
     other.wait_for_selector("text=Not saved")
     assert "Draft saved" not in other.inner_text("main")
+
+
+@pytest.fixture
+def judge(study, person):
+    """Somebody with a ballot of three questions before them."""
+    write_by_keyboard(join(person(), invites.create(study).path), PAIRS[0])
+    page = join(person(), invites.create(study).path)
+    judge_everything(page, "associative")  # which comes before the whole
+    page.goto("/begin")
+    page.click("form[action='/begin/validate'] button")
+    page.wait_for_selector("kbd:visible")
+    return page
+
+
+def test_votes_go_by_keys_and_are_said_aloud(judge):
+    task, said = judge.url, judge.locator("[data-chosen]")
+    for key, name in (("1", "choice"), ("2", "equally_plausible"), ("2", "local_decides")):
+        assert judge.locator(f"#{name}[data-at-hand] kbd:visible").count() == 2
+        judge.keyboard.press(key)
+        assert judge.locator(f"[name={name}]").nth(int(key) - 1).is_checked()
+        assert judge.locator(f"#{name} .option span").nth(int(key) - 1).inner_text() in said.text_content()
+    assert judge.evaluate("document.activeElement.textContent").startswith("Send")
+    judge.keyboard.press("Space")
+    judge.wait_for_url(lambda url: url != task)
+    assert "your work is in" in judge.inner_text(".notice")
+
+
+def test_keys_answer_nothing_while_one_types_or_once_they_are_off(judge):
+    judge.click(".remark summary")
+    judge.click("#comment")
+    judge.keyboard.type("1 2 ")
+    assert judge.input_value("#comment") == "1 2 "
+    judge.click(".keys button")
+    judge.click("h1")
+    judge.keyboard.press("1")
+    assert judge.locator("[data-keys] input:checked").count() == 0
+    judge.reload()
+    assert judge.locator("kbd:visible").count() == 0
+    judge.click("text=Turn keys on")
+    judge.click("h1")
+    judge.keyboard.press("1")
+    assert judge.locator("[data-keys] input:checked").count() == 1
+
+
+def test_enter_in_a_field_does_not_give_the_task_back(study, judge):
+    task = judge.url
+    judge.focus("[name=choice] >> nth=0")
+    judge.keyboard.press("Enter")
+    judge.wait_for_selector(".summary")
+    assert judge.url == task
+    judge.goto("/begin")
+    judge.click("form[action='/begin/write'] button")
+    task = judge.url
+    judge.focus("#anchor")
+    judge.keyboard.press("Enter")
+    judge.wait_for_selector(".summary")
+    assert judge.url == task

@@ -31,7 +31,7 @@ def judge_of_clauses(make_study, worker):
 def test_a_validation_asks_three_questions(judge):
     judge.take("validate")
     questions = {box["name"] for box in judge.page.all("input", type="radio")}
-    assert questions == {"choice", "equally_plausible", "local_decides"}
+    assert questions - {"reason"} == {"choice", "equally_plausible", "local_decides"}
     assert "look only at this" in judge.seen
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from winokit.collect import PLATFORMS
 from winokit.collect.study import tasks, workers
@@ -155,17 +155,22 @@ def leave(study: Study, worker_id: int) -> Departure | None:
 
     A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
     """
-    platform = platform_of(study)
+    platform, done = platform_of(study), done_in_visit(study, worker_id)
     with study.store.read() as session:
         worker, identity = session.get_one(Worker, worker_id), session.get(Identity, worker_id)
-        began = identity and identity.arrived_at
-        since = [] if began is None else [Submission.submitted_at >= began]
-        done = session.scalar(select(func.count()).where(Submission.worker_id == worker_id, *since)) or 0
     screened_out = worker.state == SCREENED_OUT
     may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
     if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
         return None
     return platform.departure(visitor_of(identity), screened_out=screened_out)
+
+
+def done_in_visit(study: Study, worker_id: int) -> int:
+    """How much a worker has handed in since this visit began."""
+    began = select(Identity.arrived_at).where(Identity.worker_id == worker_id).scalar_subquery()
+    since = or_(began.is_(None), Submission.submitted_at >= began)
+    with study.store.read() as session:
+        return session.scalar(select(func.count()).where(Submission.worker_id == worker_id, since)) or 0
 
 
 def visitor_of(identity: Identity | None) -> Visitor | None:

@@ -32,6 +32,7 @@ from winokit.collect.study.schema import (
     SENT,
     UNCERTAIN,
     UNDER_WAY,
+    VISIT,
     Identity,
     Payment,
     PayoutJob,
@@ -173,7 +174,7 @@ def _approve(study: Study, platform: Platform, visitor: Visitor, worker: Worker,
         if identity.approved_session != visitor.session_id and current.due_at == job.due_at:
             identity.approved_session, current.due_at = visitor.session_id, study.now()
             current.cents -= base
-            line = {"worker_id": worker.id, "reason": "visit", "cents": -base, "note": note, "at": study.now()}
+            line = {"worker_id": worker.id, "reason": VISIT, "cents": -base, "note": note, "at": study.now()}
             session.add_all([Payment(**line, job_id=job.id)] if base else [])
 
 

@@ -124,6 +124,10 @@ class PayConfig(ConfigSection):
         Decimal("0.00"), "A bonus for a pair that fools the model of [adversary], once the votes find both valid."
     )
     late: bool = _key(True, "Pay for work that came too late to count.")
+    quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers read that it is unpaid.")
+    least_per_hour: Money = _key(
+        Decimal("0.00"), "Warn where pay comes to less per hour, by the times that tasks usually take; 0: never."
+    )
 
     def cents(self, kind: str) -> int:
         """What one submission of a kind is worth, in hundredths."""

@@ -7,6 +7,7 @@
 | `evaluated.jsonl`, `predictions.jsonl` | what people were asked to solve, and their answers by majority |
 | `labels.jsonl` | what people were asked to judge, with what they said as labels: `--labels` joins them to the data |
 | `votes.jsonl`, `workers.jsonl`, `ledger.csv` | every vote, worker (by code) and payment |
+| `remarks.jsonl` | what workers said is wrong with an item |
 | `study.json` | the settings, the counts and the agreement |
 
 What somebody wrote or said who has withdrawn is in none of them; that they were paid is in the ledger. Workers appear
@@ -35,7 +36,7 @@ import winokit
 from winokit.collect.study import ledger, progress, quality, schema
 from winokit.collect.study.listings import IN_DETAIL
 from winokit.collect.study.new_tasks import imported_dataset
-from winokit.collect.study.schema import ProblemRow, Vote, Worker, to_problem
+from winokit.collect.study.schema import ProblemRow, Remark, Vote, Worker, to_problem
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, judgements
 from winokit.collect.study.voting import SHOWN_AS
@@ -82,6 +83,10 @@ def export(study: Study, folder: Path) -> Exported:
         _write_labels(study, [row for row in rows if row.origin == schema.IMPORTED], folder, done)
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
+    remarks = (
+        {"problem": row.family, "variant": row.variant, **remark_row(one)} for row in rows for one in row.remarks
+    )
+    _write_rows(folder / "remarks.jsonl", remarks, done)
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
     _write_rows(folder / "workers.jsonl", people, done)
     _write_ledger(study, folder / "ledger.csv", done)
@@ -210,6 +215,8 @@ def exported_problem(study: Study, row: ProblemRow) -> Problem:
     labels = {**problem.labels, **judged}
     provenance |= _verdict(study, row)
     provenance["votes"] = [vote_row(vote) for vote in row.votes]
+    if row.remarks:
+        provenance["remarks"] = [remark_row(remark) for remark in row.remarks]
     return problem.replace(labels=labels, provenance=provenance)
 
 
@@ -261,6 +268,12 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     if vote.submission.history:
         exported["earlier"] = [{**past["fields"], "until": past["until"]} for past in vote.submission.history]
     return exported
+
+
+def remark_row(remark: Remark) -> dict[str, Any]:
+    """What a worker said about an item beside their vote, or in its place."""
+    said = {name: getattr(remark, name) for name in ("kind", "reason", "text")}
+    return {"worker": remark.worker.code, **said, "at": moment(remark.at)}
 
 
 def moment(at: datetime) -> str:

@@ -11,19 +11,21 @@ from sqlalchemy.orm import selectinload
 from sqlalchemy.orm.interfaces import ORMOption
 
 from winokit.collect.study.refusals import found
-from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Submission, Vote, Worker
+from winokit.collect.study.schema import WRITTEN, LogEntry, ProblemRow, Remark, Submission, Vote, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.validity import SPLIT, UNANIMOUS_NO, UNANIMOUS_YES
 
 T = TypeVar("T")
 PER_PAGE = 50
-STATUSES = ("valid", "invalid", "open", "withdrawn", UNANIMOUS_YES, UNANIMOUS_NO, SPLIT)
+STATUSES = ("valid", "invalid", "open", "withdrawn", "flagged", UNANIMOUS_YES, UNANIMOUS_NO, SPLIT)
 _VOTES = selectinload(ProblemRow.votes)
 _WITH_VOTES = (
     selectinload(ProblemRow.author),
     _VOTES.selectinload(Vote.worker),
     _VOTES.selectinload(Vote.submission),
+    selectinload(ProblemRow.remarks).selectinload(Remark.worker),
 )
+_ABOUT = [selectinload(table) for table in (Submission.worker, Submission.written, Submission.vote)]
 IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(ProblemRow.decisions))
 
 
@@ -62,6 +64,7 @@ def problems(
         (status, ProblemRow.withdrawn.is_(status == "withdrawn")),
         (status in ("valid", "invalid"), ProblemRow.valid.is_(status == "valid")),
         (status == "open", ProblemRow.valid.is_(None)),
+        (status == "flagged", ProblemRow.remarks.any()),
         (status in (UNANIMOUS_YES, UNANIMOUS_NO, SPLIT), ProblemRow.agreement == status),
     ]
     which = [rule for is_asked, rule in rules if is_asked]
@@ -84,16 +87,18 @@ def submissions(
     worker: str = "",
     kind: str = "",
     counted: bool | None = None,
+    number: int | None = None,
     page: int = 1,
     per_page: int = PER_PAGE,
 ) -> ListingPage[Submission]:
-    """Submissions, each with its worker."""
+    """Submissions, or the one with a number, each with its worker and the problems that it is about."""
     whose = select(Worker.id).where(Worker.code == worker).scalar_subquery()
     wanted: list[ColumnElement[bool]] = [Submission.worker_id == whose] if worker else []
     wanted += [Submission.kind == kind] if kind else []
+    wanted += [Submission.id == number] if number else []
     wanted += [] if counted is None else [Submission.counted.is_(True) if counted else ~Submission.counted]
     newest = [Submission.submitted_at.desc(), Submission.id.desc()]
-    return page_of(study, Submission, wanted, newest, page, per_page, [selectinload(Submission.worker)])
+    return page_of(study, Submission, wanted, newest, page, per_page, _ABOUT)
 
 
 def log_entries(

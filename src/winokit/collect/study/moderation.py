@@ -1,8 +1,8 @@
 """What a requester does about work and workers: blocks, discards, decisions over votes, withdrawals.
 
 A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
-Texts, votes, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that something was
-handed in, when, and what it earned. The places become free, so that others are asked instead.
+Texts, votes, remarks, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that
+something was handed in, when, and what it earned. The places become free, so that others are asked instead.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool =
         worker = _present_worker(session, code)
         _block(study, session, worker, why, actor)
         if discard_work:
-            _take_out_all(study, session, worker.id, f"worker blocked: {why}", actor)
+            _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
 
 
 def unblock(study: Study, code: str, actor: str) -> None:
@@ -102,7 +102,7 @@ def _block(study: Study, session: Session, worker: schema.Worker, why: str, acto
 
 def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
     """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
-    submission.counted, submission.why_not = False, f"discarded: {why}"[:500]
+    submission.counted, submission.why_not = False, f"{schema.DISCARDED}{why}"[:500]
     count_places(session, submission.task_id, accepted=-1)
     vote = session.scalar(select(schema.Vote).where(schema.Vote.submission_id == submission.id))
     if vote is not None:
@@ -180,6 +180,6 @@ def _erase(session: Session, worker_id: int) -> tuple[int, int]:
     session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
     leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
     session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))
-    for signals in (schema.Event, schema.QuizAttempt):
+    for signals in (schema.Event, schema.QuizAttempt, schema.Remark):
         session.execute(delete(signals).where(signals.worker_id == worker_id))
     return len(votes), len(texts)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, values
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.quality import QuestionAgreement, WorkerQuality, agreement_now
+from winokit.collect.study.quality import FEW, QuestionAgreement, WorkerQuality, agreement_now
 from winokit.collect.study.schema import (
     JUDGEMENTS,
     UNCERTAIN,
@@ -24,6 +24,7 @@ from winokit.collect.study.schema import (
     Payment,
     PayoutJob,
     ProblemRow,
+    Remark,
     Submission,
     Task,
     Vote,
@@ -39,6 +40,7 @@ LARGE = 5_000
 """Submissions from which on counting them takes long enough to be noticed."""
 FRESH, OLD = timedelta(seconds=5), timedelta(seconds=30)
 """How long a snapshot of a large study is shown, and how long still while the next one is made."""
+MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,10 @@ class KindProgress:
     workers: int
     median_seconds: float | None
     cents: int
+    hourly_cents: int | None
+    """What the pay comes to per hour at the usual time, from five submissions on."""
+    underpaid: bool
+    """Whether that is less than the study's floor."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class StudySnapshot:
 
     def __init__(self, study: Study, session: Session) -> None:
         self.title, self.paused = study.config.title, is_paused(session)
-        self.currency = study.config.pay.currency
+        self.currency, self.floor_cents = study.config.pay.currency, int(study.config.pay.least_per_hour * 100)
         self.days = _days(session)
         settled = func.sum(Payment.cents).filter(Payment.settled_at.is_not(None))
         by_kind = [func.sum(Payment.cents).filter(Payment.reason == kind) for kind in KINDS]
@@ -89,6 +95,7 @@ class StudySnapshot:
         # these are valid. Dynabench's model error rate and validated model error rate.
         self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
         self.exam = study.adversary.exam
+        self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
         # What it will have cost when everything asked for is in.
@@ -172,14 +179,41 @@ def _kinds(study: Study, session: Session, spent: Mapping[str, int], days: Seque
     not_counted = session.execute(select(*by_kind).where(~Submission.counted)).one()
     rows = []
     for place, kind in enumerate(kinds):
-        recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
-        seconds = session.scalars(recent.limit(1000)).all()
+        seconds = _recent_seconds(session, kind)
+        hourly = _hourly_cents(study.config.pay.cents(kind), seconds)
         at_it = exists().where(Submission.worker_id == Worker.id, Submission.kind == kind)
         people = session.scalar(select(func.count()).select_from(Worker).where(at_it))
         numbers: list[Any] = [*sums[3 * place : 3 * place + 3], sum(day.submissions.get(kind, 0) for day in days)]
-        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind]]
+        numbers += [not_counted[place], people, median(seconds) if seconds else None, spent[kind], hourly]
+        numbers += [hourly is not None and hourly < study.config.pay.least_per_hour * 100]
         rows.append(KindProgress(kind, *numbers))
     return rows
+
+
+def _recent_seconds(session: Session, kind: str) -> Sequence[float]:
+    recent = select(Submission.seconds).where(Submission.kind == kind).order_by(Submission.submitted_at.desc())
+    return session.scalars(recent.limit(1000)).all()
+
+
+def _hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
+    """What so much per task comes to in an hour.
+
+    >>> _hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
+    360
+    """
+    usual = median(seconds) if len(seconds) >= FEW else 0
+    return round(cents * 3600 / usual) if usual else None
+
+
+def usual_seconds(study: Study) -> dict[str, float]:
+    """How long a task of each kind usually takes, counted once a minute; kinds with few submissions are left out."""
+    counted_at, known = study.usual_seconds
+    if counted_at is None or study.now() - counted_at >= MINUTE:
+        with study.store.read() as session:
+            by_kind = {str(kind): _recent_seconds(session, kind) for kind in study.config.tasks.kinds}
+        known = {kind: median(seconds) for kind, seconds in by_kind.items() if len(seconds) >= FEW}
+        study.usual_seconds = study.now(), known
+    return known
 
 
 def _counted(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
@@ -254,12 +288,18 @@ def _days(session: Session) -> list[StudyDay]:
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
-    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time")
-    counts = [(row, (row.asked, row.accepted, row.held, row.not_counted, row.workers)) for row in now.kinds]
-    yield table(heads, ((row.kind, *(f"{count:,}" for count in of_row), _time(row)) for row, of_row in counts))
+    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time", "per hour")
+    yield table(heads, map(_kind_cells, now.kinds))
+    floor = _money(now.floor_cents, now)
+    for row in now.kinds:
+        if row.underpaid:
+            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the usual time"
+            yield f"warning: {pays}, which is under pay.least_per_hour ({floor})"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
+    if now.remarks:
+        yield f"remarks: {now.remarks:,} by workers about items"
     if now.asked_adversary:
         yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it{now.error_rate(now.fooled)}"
         if now.judged_adversary:
@@ -278,10 +318,23 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
 
 
+def _kind_cells(row: KindProgress) -> tuple[str, ...]:
+    counts = (row.asked, row.accepted, row.held, row.not_counted, row.workers)
+    hourly = "" if row.hourly_cents is None else f"{row.hourly_cents / 100:,.2f}"
+    return row.kind, *(f"{count:,}" for count in counts), _time(row), hourly
+
+
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
     share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
-    kappa = row.why_not or f"{row.kappa:.2f} ({row.kappa_low:.2f} to {row.kappa_high:.2f}); AC1 {row.ac1:.2f}"
+    kappa = kappa_in_words(row) or row.why_not or ""
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
+
+
+def kappa_in_words(row: QuestionAgreement) -> str:
+    """Kappa with its interval where there is one; nothing where there is no kappa."""
+    low, high = getattr(row, "low", None), getattr(row, "high", None)
+    interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return "" if row.kappa is None else f"{row.kappa:.2f}{interval}"
 
 
 def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 PAUSED = "paused"
 OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
+VISIT = "visit"
+"""The reason of a line that takes off what a platform pays for a visit by itself; to a worker, that is pay as well."""
+DISCARDED, WITH_WORKER = "discarded: ", "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
 """What a page shows beside a row is read with it, or not at all: never row by row."""
 
@@ -99,6 +102,8 @@ class Worker(Numbered):
     native_speaker: Mapped[bool | None]
     has_seen_wsc: Mapped[bool | None]
     qualified_at: Mapped[datetime | None]
+    qualified_for: Mapped[dict[str, Any] | None]
+    """Kinds of task whose questions they have passed, or failed for good; null stands for all of them."""
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
     link_version: Mapped[int] = mapped_column(default=1, server_default="1")
@@ -134,6 +139,8 @@ class QuizAttempt(Numbered):
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    kind: Mapped[str | None] = mapped_column(sa.String(16))
+    """The one kind of task that it was about; null for the quiz that comes first."""
     answers: Mapped[list[int]]
     share: Mapped[float]
     passed: Mapped[bool]
@@ -223,6 +230,7 @@ class ProblemRow(Numbered):
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
     decisions: Mapped[list[Adjudication]] = relationship(order_by="Adjudication.id.desc()", **SHOWN)
     """A requester's, the last one first."""
+    remarks: Mapped[list[Remark]] = relationship(order_by="Remark.id", **SHOWN)
 
 
 PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query", "domain", "labels", "occurrence")
@@ -329,6 +337,10 @@ class Submission(Numbered):
     history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
     """What stood here before it was corrected, oldest first: `{"fields", "adversary", "until"}`."""
     worker: Mapped[Worker] = relationship(**SHOWN)
+    vote: Mapped[Vote | None] = relationship(**SHOWN)
+    written: Mapped[list[ProblemRow]] = relationship(
+        primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", order_by="ProblemRow.id", **SHOWN
+    )
 
 
 class Vote(Numbered):
@@ -372,6 +384,21 @@ class Event(Numbered):
     at: Mapped[datetime]
 
 
+class Remark(Numbered):
+    """What a worker says about an item instead of judging it, or beside that; the last word under a lease stands."""
+
+    __tablename__ = "remarks"
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    reason: Mapped[str] = mapped_column(sa.String(16))
+    """One of `own_work.REASONS`."""
+    text: Mapped[str]
+    at: Mapped[datetime]
+    worker: Mapped[Worker] = relationship(**SHOWN)
+
+
 class Payment(Numbered):
     """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
 
@@ -384,7 +411,7 @@ class Payment(Numbered):
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     submission_id: Mapped[int | None] = mapped_column(sa.ForeignKey("submissions.id"))
     reason: Mapped[str] = mapped_column(sa.String(16))
-    """A task's kind, or `bonus` or `correction`."""
+    """A task's kind, or `quiz`, `bonus` or `correction`."""
     cents: Mapped[int]
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]

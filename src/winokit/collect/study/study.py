@@ -113,6 +113,7 @@ class Study:
         self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
+        self.usual_seconds: tuple[datetime | None, dict[str, float]] = (None, {})
         model = config.adversary
         self.adversary = Adversary(model.model, model.scoring, model.seconds)
         self._guidelines: dict[str, str] = {}

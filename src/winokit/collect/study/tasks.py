@@ -19,12 +19,12 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
-from winokit.collect.study.refusals import NotFound, NotNow, found
+from winokit.collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import VoteTask, vote_task
-from winokit.collect.study.workers import own_work, working
+from winokit.collect.study.workers import is_qualified, own_work, working
 from winokit.collect.study.writing import draft_fields
 
 LONGEST = 4
@@ -79,14 +79,18 @@ END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
-    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out."""
+    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out.
+
+    So are those whose quiz they have failed for good; one whose quiz they have not taken is not.
+    """
     _expire_now_and_then(study)
     with study.store.read() as session:
         own = select(Lease.kind, func.count(), func.count().filter(IS_LIVE)).group_by(Lease.kind)
         own = own.where(Lease.worker_id == worker_id, Lease.state != schema.EXPIRED)
         had = {kind: (count, live) for kind, count, live in session.execute(own)}
+        known = session.scalar(select(WORKERS.c.qualified_for).where(WORKERS.c.id == worker_id)) or {}
         counts = {}
-        for kind in study.config.tasks.kinds:
+        for kind in (kind for kind in study.config.tasks.kinds if known.get(kind, True)):
             free, (seen, live) = how_many(session, study.config, worker_id, kind, MOST_COUNTED), had.get(kind, (0, 0))
             counts[kind] = max(with_gold(study, worker_id, kind, seen, free, MOST_COUNTED), live)
     return {kind: count for kind, count in counts.items() if count}
@@ -104,12 +108,14 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         raise NotFound(say("refusals.no_kind"))
     _expire_now_and_then(study)
     with study.store.write(quick=True) as session:
-        working(study, session, worker_id)
+        worker = working(study, session, worker_id)
         now = situation(session, study, worker_id, kind)
         if now.under_way is not None:
             return str(now.under_way)
         if (now.paused or {}).get(schema.PAUSED):
             raise NotNow(say("refusals.paused"))
+        if not is_qualified(study, worker, kind):
+            raise NotAllowed(say("refusals.steps_first"))
         most = study.config.tasks.most_per_worker
         own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
         if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:

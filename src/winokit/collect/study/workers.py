@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import BindParameter, Row, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
+from winokit.collect.study.content import Question
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow, found
 from winokit.collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
 from winokit.collect.study.study import Study
@@ -24,7 +25,7 @@ _ME: BindParameter[int] = bindparam("me")
 _BY_CODE = select(WORKERS).where(WORKERS.c.code == bindparam("code"))
 _LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
 _LOCKED_ROW = select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True)
-_OWED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME)
+_EARNED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
 _DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
 
 
@@ -127,22 +128,53 @@ def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: boo
         return worker
 
 
-def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResult:
-    """Mark a try at the quiz. After the last failed one the worker is screened out."""
-    if len(answers) != len(study.quiz):
-        raise Incomplete({"answers": f"{len(study.quiz)} answers expected, found {len(answers)}"})
-    right = tuple(answer == question.answer for answer, question in zip(answers, study.quiz, strict=True))
+def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> list[Question]:
+    """The questions that prepare a worker for some kinds of task; the first time, also those that are for all."""
+    is_first = worker.qualified_at is None
+    return [question for question in study.quiz if question.kind in kinds or (is_first and not question.kind)]
+
+
+def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
+    """Whether there are questions left between a worker and a kind of task."""
+    known = worker.qualified_for
+    return known is not None and kind not in known and any(question.kind == kind for question in study.quiz)
+
+
+def is_qualified(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
+    """Whether a worker may have a kind of task, as far as quizzes go."""
+    return bool((worker.qualified_for or {}).get(kind, not must_qualify(study, worker, kind)))
+
+
+def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
+    """Mark a try at the quiz, which comes first, for some kinds of task or all; or at that of one more kind.
+
+    Whoever has failed the last time is screened out, or kept from the one kind.
+    """
+    kinds, now = study.config.tasks.kinds if kinds is None else kinds, study.now()
     with study.store.write() as session:
         worker = locked(session, worker_id)
-        if step_of(study, worker) != QUIZ:
+        step, is_first = step_of(study, worker), worker.qualified_at is None
+        more = None if is_first else next((kind for kind in kinds if must_qualify(study, worker, kind)), None)
+        if step != (QUIZ if is_first else WORK) or not (is_first or more):
             raise NotNow(say("refusals.no_quiz"))
-        share = sum(right) / len(right)
+        kinds = [more] if more else kinds
+        quiz = quiz_for(study, worker, kinds)
+        if len(answers) != len(quiz):
+            raise Incomplete({"answers": f"{len(quiz)} answers expected, found {len(answers)}"})
+        right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
+        share = sum(right) / len(right) if right else 1.0
         passed = share >= study.config.quality.quiz_pass_mark
-        tries = 1 + (session.scalar(select(func.count()).where(QuizAttempt.worker_id == worker_id)) or 0)
-        session.add(QuizAttempt(worker_id=worker_id, answers=list(answers), share=share, passed=passed, at=study.now()))
+        before = (QuizAttempt.worker_id == worker_id, QuizAttempt.kind.is_not_distinct_from(more))
+        tries = 1 + (session.scalar(select(func.count()).where(*before)) or 0)
+        about = {"worker_id": worker_id, "kind": more, "answers": list(answers), "share": share, "passed": passed}
+        session.add(QuizAttempt(**about, at=now))
         left = max(0, study.config.quality.quiz_attempts - tries)
-        if passed:
-            worker.qualified_at = study.now()
+        if is_first and tries == 1 and study.config.pay.quiz:
+            cents = int(study.config.pay.quiz * 100)
+            session.add(schema.Payment(worker_id=worker_id, reason=QUIZ, cents=cents, at=now))
+        if passed or (more and not left):
+            worker.qualified_at = worker.qualified_at or now
+            worker.qualified_for = {**(worker.qualified_for or {}), **dict.fromkeys(kinds, passed)}
         elif not left:
             worker.state, worker.state_why = schema.SCREENED_OUT, "quiz"
         study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)
@@ -152,8 +184,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int]) -> QuizResul
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
     """What a worker has earned, in hundredths, and how much they have handed in, by kind."""
     with study.store.read() as session:
-        owed = session.scalar(_OWED, {"me": worker_id}) or 0
-        return int(owed), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
+        earned = session.scalar(_EARNED, {"me": worker_id}) or 0
+        return int(earned), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
 
 
 def forget(study: Study, code: str, actor: str) -> None:

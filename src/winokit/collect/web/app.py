@@ -35,7 +35,7 @@ from winokit.collect.study.refusals import Incomplete, Refused, TooMany
 from winokit.collect.study.schema import State
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import BUILT_IN, say
-from winokit.collect.web import account, dashboard, entry, home, pay, problems, workers, writing
+from winokit.collect.web import account, dashboard, entry, home, pay, preview, problems, workers, writing
 from winokit.collect.web.forms import Cookies, misfits, plain
 from winokit.collect.web.rendering import STATIC
 from winokit.collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
@@ -43,7 +43,7 @@ from winokit.errors import WinokitError
 
 WORKERS = (home.router, writing.router, entry.door, entry.router)
 """Of workers' pages, those that are asked for most are found first."""
-REQUESTERS = (account.door, account.router, dashboard.router, pay.router, problems.router, workers.router)
+REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, preview, problems, workers)))
 THREADS = 8
 """Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
 ASKED_A_MINUTE = 20

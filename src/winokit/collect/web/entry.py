@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,13 +11,25 @@ from sqlalchemy import Row
 
 from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import arrive, platform_of, visitor_from
-from winokit.collect.study import invites, requesters, workers
+from winokit.collect.study import invites, requesters, tasks, workers
+from winokit.collect.study.content import Question
 from winokit.collect.study.refusals import NotNow, TooMany
 from winokit.collect.study.schema import Worker
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import YES_NO
 from winokit.collect.web.forms import VISITOR, WORKER, Fields, Pages, plain
-from winokit.collect.web.visit import HOME, Anybody, AWorker, GoTo, Visit, WorkerVisit, known_worker, policy, run_slow
+from winokit.collect.web.visit import (
+    HOME,
+    QUIZ,
+    Anybody,
+    AWorker,
+    GoTo,
+    Visit,
+    WorkerVisit,
+    known_worker,
+    policy,
+    run_slow,
+)
 
 door, router = Pages(VISITOR), Pages(WORKER)
 
@@ -103,11 +116,17 @@ def _let_in(visit: Visit, worker: Worker | Row[Any]) -> Response:
 
 @router.get("/consent")
 @router.get("/screening")
-@router.get("/quiz")
 def step(visit: AWorker) -> Response:
-    """What taking part means, the questions of screening, or the quiz."""
+    """What taking part means, or the questions of screening."""
     _be_there(visit)
-    return visit.page(visit.step, answers={}, result=None)
+    return visit.page(visit.step, answers={})
+
+
+@router.get(QUIZ)
+def quiz(visit: AWorker, kind: str = "") -> Response:
+    """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
+    kinds = [kind] if kind else list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
+    return _quiz_page(visit, kinds, {})
 
 
 @router.form("/consent", "agree")
@@ -137,24 +156,39 @@ def screening(visit: AWorker, fields: Fields) -> Response:
     return visit.go(visit.next_path)
 
 
-@router.form("/quiz", "q1", "q2", "q3")
+@router.form(QUIZ, "kinds", "q1", "q2", "q3")
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
     """Mark a try. Explanations are shown once nothing hangs on them any more."""
-    _be_there(visit)
+    # What is asked about is what a worker qualifies for, so that nobody gains by asking for less.
+    asked, kinds = fields.get("kinds", "").split(), visit.study.config.tasks.kinds
+    kinds = [kind for kind in kinds if kind in asked] or kinds
     answers, missing = [], {}
-    for number, question in enumerate(visit.study.quiz, 1):
+    questions = _questions(visit, kinds)
+    for number, question in enumerate(questions, 1):
         choice = fields.get(f"q{number}", "")
         if choice in map(str, range(len(question.options))):
             answers.append(int(choice))
         else:
             missing[f"q{number}"] = say("quiz.choose")
     if missing:
-        return visit.page("quiz", status=422, problems=missing, answers=fields, result=None)
-    result = workers.take_quiz(visit.study, visit.worker.id, answers)
+        return _quiz_page(visit, kinds, fields, status=422, problems=missing)
+    result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
-        return visit.page("quiz_result", result=result, answers=answers)
-    return visit.page("quiz", answers=fields, result=result)
+        return visit.page("quiz_result", result=result, answers=answers, questions=questions)
+    return _quiz_page(visit, kinds, fields, result=result)
+
+
+def _questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
+    """The questions before some kinds of task; a worker for whom there are none now is sent to where they are."""
+    if visit.step != workers.WORK or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
+        _be_there(visit)
+    return workers.quiz_for(visit.study, visit.worker, kinds)
+
+
+def _quiz_page(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, str], **context: Any) -> Response:
+    asked = {"kinds": kinds, "questions": _questions(visit, kinds), "answers": answers}
+    return visit.page("quiz", **{"result": None, **asked, **context})
 
 
 def _be_there(visit: WorkerVisit) -> None:

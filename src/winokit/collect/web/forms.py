@@ -18,7 +18,7 @@ import hmac
 from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_type_hints
 
-from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form as FormField
 from pydantic import AfterValidator
@@ -152,6 +152,7 @@ def whole(low: int, high: int) -> Any:
 
 
 Fields = Annotated[dict[str, str], Depends(sent_fields)]
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Text = Annotated[str, AfterValidator(plain), Form()]
 Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split())[:500])]
 Why = Annotated[Line, expected("please say why, in a few words", min_length=1)]

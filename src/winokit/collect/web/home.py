@@ -1,4 +1,4 @@
-"""A worker's home, taking, judging and giving back tasks, the guidelines, and the way out."""
+"""A worker's home, taking, judging and giving back tasks, what became of their work, and the way out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Path, Response
 
-from winokit.collect.platforms.base import leave
-from winokit.collect.study import submissions, tasks, workers
+from winokit.collect.platforms.base import done_in_visit, leave, platform_of
+from winokit.collect.study import own_work, submissions, tasks, workers
+from winokit.collect.study.progress import usual_seconds
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotFound, NotNow
+from winokit.collect.study.schema import ANSWERS as BALLOT
 from winokit.collect.study.schema import WRITE
-from winokit.collect.study.submissions import SubmissionReceipt
+from winokit.collect.study.submissions import HandedIn, SubmissionReceipt
 from winokit.collect.study.texts import say
-from winokit.collect.study.voting import ballot_fields
-from winokit.collect.web.forms import WORKER, Fields, Pages
+from winokit.collect.study.voting import VoteTask, ballot_fields
+from winokit.collect.web.forms import WORKER, Fields, PageNumber, Pages
 from winokit.collect.web.rendering import money, sentence
-from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, policy
+from winokit.collect.web.visit import HOME, QUIZ, AtWork, AWorker, GoTo, Visit, WorkerVisit, policy
 
 router = Pages(WORKER)
 Token = Annotated[str, Path(max_length=64)]
@@ -30,12 +32,20 @@ def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
     available = tasks.available(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
-    return visit.page("home", available=available, earned_cents=earned_cents, done=done, paused=visit.study.paused)
+    shown: dict[str, Any] = {
+        "available": available,
+        "earned_cents": earned_cents,
+        "done": done,
+        "paused": visit.study.paused,
+    }
+    return visit.page("home", **shown, usual=usual_seconds(visit.study), progress=visit_progress(visit))
 
 
 @router.form("/begin/{kind}")
 def take_task(visit: AtWork, kind: str) -> Response:
-    """Take a task of a kind, or go on with the one under way."""
+    """Take a task of a kind, or go on with the one under way; what must be known for it is asked first."""
+    if workers.must_qualify(visit.study, visit.worker, kind):
+        raise GoTo(f"{QUIZ}?{urlencode({'kind': kind})}")
     return go_to_next(visit, kind)
 
 
@@ -57,12 +67,10 @@ def ballot(visit: AtWork, token: Token) -> Response:
     before = submissions.look_again(visit.study, visit.worker.id, token) if task.is_handed_in else None
     if before and before.correct_until is None:
         return handed_in_page(visit, task, before.fields, before.at)
-    return visit.page(
-        "vote", task=task, answers=ballot_fields(task.kind, before.fields) if before else {}, before=before
-    )
+    return ballot_page(visit, task, ballot_fields(task.kind, before.fields) if before else {}, before)
 
 
-@router.form("/task/{token}/vote", "choice", "equally_plausible", "local_decides")
+@router.form("/task/{token}/vote", *BALLOT)
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
     try:
@@ -70,14 +78,24 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     except AlreadyHandedIn as error:
         return handed_in_page(visit, own_task(visit, token), error.stands, error.at, error.sent)
     except Incomplete as error:
-        task = own_task(visit, token)
-        before = submissions.look_again(visit.study, visit.worker.id, token) if task.is_handed_in else None
-        return visit.page("vote", status=422, task=task, answers=fields, problems=error.problems, before=before)
+        before = submissions.look_again(visit.study, visit.worker.id, token)
+        return ballot_page(visit, own_task(visit, token), fields, before, status=422, problems=error.problems)
     try:
         return go_to_next(visit, receipt.kind, thanks(visit, receipt, "receipts.earned_voting"))
     except NotAllowed:  # a gold question may have been one too many
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, visit.texts.say(receipt.message))
+
+
+@router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
+def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
+    """Keep what a worker says about an item, and show the ballot as they have left it."""
+    task, shown = own_task(visit, token), dict[str, Any](remarked=True)
+    try:
+        own_work.remark(visit.study, visit.worker.id, token, fields)
+    except Incomplete as error:
+        shown = {"status": 422, "problems": error.problems}
+    return ballot_page(visit, task, fields, submissions.look_again(visit.study, visit.worker.id, token), **shown)
 
 
 @router.form("/task/{token}/signals", "events")
@@ -93,6 +111,15 @@ def guidelines(visit: AWorker, kind: str) -> Response:
     if kind not in visit.study.config.tasks.kinds:
         raise NotFound(say("refusals.no_kind"))
     return visit.page("guidelines", kind=kind)
+
+
+@router.get("/your-work")
+def record(visit: AWorker, page: PageNumber = 1) -> Response:
+    """What became of a worker's pairs, and what they are paid."""
+    study, me = visit.study, visit.worker.id
+    (lines, payouts), (_, done) = own_work.own_pay(study, me), workers.own_work(study, me)
+    pairs = own_work.pairs(study, me, page)
+    return visit.page("own_work", pairs=pairs, lines=lines, payouts=payouts, done=done)
 
 
 @router.get("/finish")
@@ -114,6 +141,29 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
     except NotNow as error:
         return visit.go(HOME, f"{notice} {sentence(visit.texts.say(error.args[0]))}".strip())
     return visit.go(f"/task/{token}/{'write' if kind == WRITE else 'vote'}", notice)
+
+
+def ballot_page(
+    visit: Visit, task: VoteTask, answers: Mapping[str, str], before: HandedIn | None = None, **context: Any
+) -> Response:
+    """A ballot, with what was chosen of it and how far the visit has come."""
+    shown = {"task": task, "answers": answers, "before": before, "remarked": False, "last": None, "progress": None}
+    if isinstance(visit, WorkerVisit):
+        last = None if before else own_work.last_answer(visit.study, visit.worker.id, task.kind)
+        shown |= {"last": last, "progress": visit_progress(visit, task.kind)}
+    return visit.page("vote", reasons=own_work.REASONS, **{**shown, **context})
+
+
+def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
+    """How many tasks of this visit are done, of how many, and the minutes that the rest of them takes, where known.
+
+    Who came by a plain link may stay as long as they like.
+    """
+    if platform_of(visit.study).by_hand:
+        return None
+    asked, done = visit.study.config.platform.tasks_per_visit, done_in_visit(visit.study, visit.worker.id)
+    seconds = max(0, asked - done) * usual_seconds(visit.study).get(kind, 0)
+    return {"done": done, "asked": asked, "minutes": max(1, round(seconds / 60)) if seconds else 0}
 
 
 def handed_in_page(

@@ -10,8 +10,8 @@ from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import platform_of
 from winokit.collect.study import ledger
 from winokit.collect.study.listings import page_from
-from winokit.collect.web.forms import REQUESTER, Pages, Text, Tick, expected, whole
-from winokit.collect.web.problems import Number, PageNumber
+from winokit.collect.web.forms import REQUESTER, PageNumber, Pages, Text, Tick, expected, whole
+from winokit.collect.web.problems import Number
 from winokit.collect.web.visit import AnOwner, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)

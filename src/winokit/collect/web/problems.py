@@ -12,12 +12,11 @@ from winokit.collect.study.content import DOMAINS
 from winokit.collect.study.listings import STATUSES
 from winokit.collect.study.schema import IMPORTED, WRITE, WRITTEN
 from winokit.collect.study.voting import YES_NO
-from winokit.collect.web.forms import REQUESTER, Pages, Text, Why, expected, plain
+from winokit.collect.web.forms import REQUESTER, PageNumber, Pages, Text, Why, expected, plain
 from winokit.collect.web.visit import ARequester
 
 router = Pages(REQUESTER)
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
-PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 Wanted = Annotated[str, Query(max_length=200)]
 DECISIONS = {"valid": True, "invalid": False, "votes": None}
 Decision = Annotated[Literal["valid", "invalid", "votes"], expected("valid, invalid or votes expected")]
@@ -61,12 +60,16 @@ def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "") 
 
 @router.get("/requester/submissions")
 def submissions(
-    visit: ARequester, worker: Wanted = "", kind: Wanted = "", counted: Wanted = "", page: PageNumber = 1
+    visit: ARequester,
+    worker: Wanted = "",
+    kind: Wanted = "",
+    counted: Wanted = "",
+    number: PageNumber | None = None,
+    page: PageNumber = 1,
 ) -> Response:
-    """Submissions, newest first."""
-    worker, kind = plain(worker), plain(kind)
-    listing = listings.submissions(visit.study, worker=worker, kind=kind, counted=YES_NO.get(counted), page=page)
-    asked = {"worker": worker, "kind": kind, "counted": counted}
+    """Submissions, newest first, or the one with a number."""
+    asked: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
+    listing = listings.submissions(visit.study, **asked | {"counted": YES_NO.get(counted)}, page=page)
     return visit.page("requester_submissions", listing=listing, asked=asked)
 
 

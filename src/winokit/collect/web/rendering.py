@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from winokit.collect.study.progress import kappa_in_words
 from winokit.collect.study.texts import BUILT_IN, StudyTexts
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
     )
     environment.filters |= {each.__name__: each for each in (markdown, share, duration, ago, sentence)}
     environment.filters |= {each.__name__: partial(each, texts=texts) for each in (money, number, moment)}
-    environment.filters["enumerated"] = enumerate
+    environment.filters |= {"enumerated": enumerate, "kappa": kappa_in_words}
     environment.globals |= {"static": static_path, "t": texts}
     return environment
 

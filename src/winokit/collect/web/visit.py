@@ -28,7 +28,7 @@ V = TypeVar("V")
 A = TypeVarTuple("A")
 STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
 STRANGER = say("refusals.stranger")
-FINISH, LOGIN, HOME, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], "/requester"
+FINISH, LOGIN, HOME, QUIZ, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], STEPS[workers.QUIZ], "/requester"
 REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
@@ -51,13 +51,15 @@ class Visit:
     """A visit of a stranger; those of workers and requesters know more."""
 
     role = VISITOR
+    root = ""
+    """What stands before the addresses of workers' pages, where these are only looked at."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.study: Study = request.app.state.study
         self.cookies: Cookies = request.app.state.cookies
 
-    @property
+    @cached_property
     def texts(self) -> StudyTexts:
         """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
         inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
@@ -106,7 +108,8 @@ class Visit:
     def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
         token = self.cookies.form_token(self.role, raw) if raw else ""
         shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
-        return render(f"{template}.html.j2", self.texts, {**shared, "now": self.study.now(), **context})
+        shared |= {"root": self.root, "now": self.study.now()}
+        return render(f"{template}.html.j2", self.texts, {**shared, **context})
 
 
 class WorkerVisit(Visit):

@@ -9,8 +9,7 @@ from fastapi import Path, Response
 
 from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
 from winokit.collect.study.schema import Worker
-from winokit.collect.web.forms import REQUESTER, Line, Pages, Text, Tick, Why, expected, whole
-from winokit.collect.web.problems import PageNumber
+from winokit.collect.web.forms import REQUESTER, Line, PageNumber, Pages, Text, Tick, Why, expected, whole
 from winokit.collect.web.visit import AnEditor, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)

@@ -1,4 +1,4 @@
-// Small comforts of every page: times in the reader's own zone, buttons that copy, filters that work at once.
+// Small comforts of every page: times in the reader's own zone, buttons that copy, filters that work at once, hints at wide tables.
 (function () {
   "use strict";
   // In the page's language; where that is the reader's own, as they have it.
@@ -32,9 +32,18 @@
     });
   }
 
+  // A table that is wider than its place says so.
+  function hintAtMore() {
+    document.querySelectorAll(".scroll").forEach(function (place) {
+      place.classList.toggle("more-aside", place.scrollWidth > place.clientWidth + 1);
+    });
+  }
+
   localTimes(document);
   copyButtons(document);
-  document.addEventListener("htmx:afterSettle", function (event) { localTimes(event.target); });
+  hintAtMore();
+  window.addEventListener("resize", hintAtMore);
+  document.addEventListener("htmx:afterSettle", function (event) { localTimes(event.target); hintAtMore(); });
   // A filter works as soon as something is chosen; its button is for those without scripts.
   document.querySelectorAll("form[data-at-once]").forEach(function (form) {
     form.addEventListener("change", function (event) { if (event.target.matches("select")) form.requestSubmit(); });

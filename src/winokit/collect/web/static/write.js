@@ -68,7 +68,8 @@
   });
 
   function grow(text) {
-    text.rows = Math.min(12, Math.max(3, Math.ceil(text.value.length / Math.max(20, text.clientWidth / 9))));
+    text.rows = 3;
+    while (text.rows < 12 && text.scrollHeight > text.clientHeight) text.rows += 1;
   }
   form.querySelectorAll("textarea").forEach(function (text) {
     text.addEventListener("input", function () { grow(text); });
@@ -80,14 +81,11 @@
   const saved = document.getElementById("saved");
   form.addEventListener("input", function () { unsaved = true; });
   form.addEventListener("change", function () { unsaved = true; });
-  form.addEventListener("submit", function (event) {
+  form.addEventListener("submit", function () { leaving = true; });
+  document.getElementById("skip").addEventListener("submit", function (event) {
     const typed = field("first").value.trim() || field("second").value.trim();
-    const skips = event.submitter && event.submitter.matches("[data-skip]");
-    if (skips && typed && !window.confirm(event.submitter.dataset.skip)) {
-      event.preventDefault();
-      return;
-    }
-    leaving = true;
+    if (typed && !window.confirm(event.target.dataset.skip)) event.preventDefault();
+    else leaving = true;
   });
   document.addEventListener("htmx:afterRequest", function (event) {
     if (!saved || event.target !== saved) return;

@@ -1,0 +1,112 @@
+"""Tasks as a worker would see them, for requesters to walk through: nothing is stored, and nobody is paid.
+
+The pages are the workers' own, at other addresses, and say that they are a preview. A task's token names its kind and
+the number of the problem, or of the topic, that it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+from sqlalchemy import select
+
+from winokit.collect.study import adversary
+from winokit.collect.study.content import place_of, read_gold
+from winokit.collect.study.refusals import Incomplete, NotFound
+from winokit.collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, WRITE, ProblemRow, Task, Worker
+from winokit.collect.study.study import Study
+from winokit.collect.study.voting import SHOWN_AS, read_ballot, vote_task
+from winokit.collect.study.writing import FORM_FIELDS, refuse_broken
+from winokit.collect.web.forms import REQUESTER, Fields, Pages
+from winokit.collect.web.home import ballot_page
+from winokit.collect.web.visit import RequesterVisit, run_slow
+from winokit.collect.web.writing import ShownFeedback
+
+router = Pages(REQUESTER)
+PREVIEW = "/requester/preview"
+
+
+class PreviewVisit(RequesterVisit):
+    """A requester who looks at pages as a worker, in the words that the study has for workers."""
+
+    root = PREVIEW
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.worker, self.texts = Worker(code="w-preview", state=ACTIVE), self.study.texts
+
+
+def _visit(request: Request) -> PreviewVisit:
+    return PreviewVisit(request)
+
+
+APreview = Annotated[PreviewVisit, Depends(_visit)]
+
+
+@router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
+def task(visit: APreview, token: str, what: str) -> Response:
+    """A task of a kind, to be filled in."""
+    return _page(visit, _held(visit.study, token), {})
+
+
+@router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
+async def send(visit: APreview, token: str, what: str, fields: Fields) -> Response:
+    """What a worker would be told; the study's model may be asked, which takes a while."""
+    return await run_slow(_send, visit, token, what, fields)
+
+
+def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
+    study, held = visit.study, _held(visit.study, token)
+    try:
+        match what:
+            case "draft" | "signals":
+                return Response(status_code=204)
+            case "feedback":
+                shown = ShownFeedback(study, held, fields)
+                return visit.piece("writing_feedback", task=held, shown=shown, typed=fields)
+            case "adversary":
+                verdict = adversary.ask(study, fields)
+                message = visit.texts.say(verdict.message) if verdict else ""
+                return visit.piece("adversary", verdict=verdict, message=message, tries_left=None, token=token)
+            case "remark":
+                return _page(visit, held, fields, remarked=True)
+            case "vote":
+                read_ballot(study.config, held, fields)
+            case "write":
+                refuse_broken(study, fields, held.task_domain, ())
+    except Incomplete as error:
+        return _page(visit, held, fields, status=422, problems=error.problems)
+    form = "write" if held.kind == WRITE else "vote"
+    return visit.go(f"{PREVIEW}/task/{held.kind}-{held.number + 1}/{form}")
+
+
+def _page(visit: PreviewVisit, held: Any, fields: Mapping[str, str], **context: Any) -> Response:
+    if held.kind != WRITE:
+        return ballot_page(visit, vote_task(visit.study.config, held), fields, **context)
+    typed = {name: fields.get(name, "") for name in FORM_FIELDS}
+    shown = ShownFeedback(visit.study, held, typed)
+    return visit.page("write", task=held, typed=typed, shown=shown, before=None, **context)
+
+
+def _held(study: Study, token: str) -> Any:
+    """A task as if somebody had it: the next from a number on, then the first again; an example where there is none."""
+    kind, _, number = token.partition("-")
+    if kind not in study.config.tasks.kinds or not (number.isdecimal() and len(number) < 10):
+        raise NotFound("there is no such task to look at")
+    tasks = select(Task).where(Task.kind == kind, ~Task.gold).order_by(Task.rank < int(number), Task.rank)
+    with study.store.read() as session:
+        task = session.scalars(tasks.limit(1)).first() or Task(rank=0)
+        problem: Any = session.get(ProblemRow, task.problem_id) if task.problem_id else None
+    if kind == WRITE and not task.topic:
+        raise NotFound("there is no topic to write about")
+    if kind != WRITE and problem is None:
+        gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
+        problem = next(one for one in gold if kind not in SHOWN_AS or SHOWN_AS[kind](one) is not None)
+    about = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
+    about |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
+    until = study.now() + timedelta(minutes=study.config.minutes(kind))
+    return SimpleNamespace(token=f"{kind}-{task.rank}", expires_at=until, done=0, draft=None, **about)
