@@ -22,7 +22,7 @@ from sqlalchemy import Row
 
 from winokit.collect import need_extra
 from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
-from winokit.collect.study.config import parse_config
+from winokit.collect.study.config import RulesConfig, parse_config
 from winokit.collect.study.content import bundled, read_gold
 from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
@@ -130,6 +130,8 @@ def fill(folder: Path, days: int = 6) -> None:
     write_whole(folder / "consent.md", CONSENT.encode())
     write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
     with closing(Study.create(folder, parse_config(CONFIG), clock=lambda: start)) as study:
+        # Nobody is there to answer warnings, and reading takes the model a while.
+        study.config = study.config.model_copy(update={"rules": RulesConfig(warn=False)})
         _play(DemoCast(study, pairs), days)
 
 
