@@ -163,6 +163,7 @@ def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, 
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
         page.fill(f"#{name}", PAIRS[0][name])
     page.check("[name=answer_1][value='2']")
+    page.click("text=Ask the model")
     page.wait_for_selector("text=Asking the model")
     page.wait_for_selector("text=Draft saved")
     page.wait_for_selector("text=The model does not solve both.")

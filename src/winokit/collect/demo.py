@@ -22,13 +22,14 @@ from sqlalchemy import Row
 
 from winokit.collect import need_extra
 from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
-from winokit.collect.study.config import parse_config
+from winokit.collect.study.config import RulesConfig, parse_config
 from winokit.collect.study.content import bundled, read_gold
 from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
 from winokit.collect.study.study import Signer, Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.verbs import listen, run_app
+from winokit.data.checks.rules import anchor_word
 from winokit.data.loading import load
 from winokit.files import write_whole
 from winokit.problem import Problem
@@ -38,12 +39,6 @@ Pair = tuple[Problem, Problem]
 NAME, HOST = "demo", "127.0.0.1"
 WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
 SLIPS, CARELESS_SLIPS = 0.04, 0.5
-EMPTY_WORDS = frozenset(
-    "almost already although always another because before behind beside between cannot during either elsewhere enough "
-    "however instead itself nobody nothing rather really several should simply since something though through "
-    "together toward towards usually whenever whether without".split()
-)
-"""Long, and yet no anchors."""
 CONSENT = """# An example
 
 This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
@@ -135,6 +130,8 @@ def fill(folder: Path, days: int = 6) -> None:
     write_whole(folder / "consent.md", CONSENT.encode())
     write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
     with closing(Study.create(folder, parse_config(CONFIG), clock=lambda: start)) as study:
+        # Nobody is there to answer warnings, and reading takes the model a while.
+        study.config = study.config.model_copy(update={"rules": RulesConfig(warn=False)})
         _play(DemoCast(study, pairs), days)
 
 
@@ -181,7 +178,7 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
         problem, named = pair[0], " ".join(pair[0].candidates)
         # Words that say what a text is about: long ones, and not those of its candidates.
         long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
-        told = [str(problem.labels["anchor"]), *(word for word in long if word not in EMPTY_WORDS)]
+        told = [str(problem.labels["anchor"]), *(word for word in long if anchor_word(word) is None)]
         words[_topic_and_domain(pair)] += told
     for (topic, domain), fitting in words.items():
         yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(fitting))[:8]}

@@ -164,7 +164,7 @@ def test_what_a_study_collected_is_judged_by_its_rules(twins):
     collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
     assert [finding.message for finding in check([collected], ["rules"])] == [
         "rule length: broken 6 times",
-        "rule makes_sense: doubtful in 1",
+        "rule makes_sense: doubtful in 1, of 3 that were read",
     ]
     assert check([collected], ["rules"], "universal") == check([twins], ["rules"]) == []
 
@@ -303,4 +303,6 @@ def test_soft_findings_of_a_dataset_are_no_warnings():
         for at, word in enumerate(("hjk", "poi"))
     ]
     findings = check([Dataset(pair)], ["rules"], "winogrande")
-    assert {finding.message: finding.warns for finding in findings}["rule makes_sense: doubtful in 1"] is False
+    assert {finding.message: finding.warns for finding in findings}[
+        "rule makes_sense: doubtful in 1, of 1 that were read"
+    ] is False

@@ -26,7 +26,7 @@ from winokit.collect.study.schema import Event, State
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import held_by
 from winokit.collect.study.texts import say
-from winokit.collect.study.writing import Twins, read_twins
+from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
 from winokit.data.loading import load
 from winokit.methods.metrics.groups import group_accuracy
@@ -49,8 +49,6 @@ MESSAGES = {
     (True, True): say("model.fooled_but_clause"),
 }
 """What a writer is told, by whether the model is fooled and whether the clause gives the answers away."""
-Answered = tuple[bool | None, bool | None]
-Sureness = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -60,21 +58,20 @@ class AdversaryVerdict:
     model: str
     revision: str
     scoring: str
-    right: Answered
+    right: tuple[bool | None, bool | None]
     fooled: bool
     """It chose wrongly in one of them; no answer is no mistake."""
     clause_gives_away: bool
     """It solves both from the clause with the blank alone."""
     message: str
-    sure: Sureness = (None, None)
+    sure: tuple[float | None, float | None] = (None, None)
     """The probability of what it chose, by problem, where its scores tell one."""
     chosen: tuple[str | None, str | None] = (None, None)
 
     def to_json(self) -> dict[str, Any]:
         """What is stored with the submission."""
-        return {name: value for name, value in asdict(self).items() if name != "message"} | {
-            name: list(getattr(self, name)) for name in ("right", "sure", "chosen")
-        }
+        stored = {name: value for name, value in asdict(self).items() if name != "message"}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
 
 
 @dataclass(frozen=True)
@@ -156,19 +153,15 @@ class Adversary:
         if len(clauses) == len(pair):
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
         rows = self._score(asked)
-        first, second = (row for row in rows if row.variant == "original")
+        first, second = whole = [row for row in rows if row.variant == "original"]
         clause = [row.prediction == row.answer for row in rows if row.variant == "part-sent"]
-        right = (_is_right(first), _is_right(second))
+        right = [None if row.prediction is None else row.prediction == row.answer for row in whole]
+        names = [None if row.prediction is None else pair[0].candidates[row.prediction] for row in whole]
         fooled, gives_away = False in right, len(clause) == 2 and all(clause)
-        known = (self.spec, self._loaded().fingerprint, first.scoring)
         message = say("model.did_not_answer") if None in right and not fooled else MESSAGES[fooled, gives_away]
-        names = [None if row.prediction is None else pair[0].candidates[row.prediction] for row in (first, second)]
+        known = (self.spec, self._loaded().fingerprint, first.scoring, (right[0], right[1]), fooled, gives_away)
         sure = (_sureness(first.scores), _sureness(second.scores))
-        return AdversaryVerdict(*known, right, fooled, gives_away, message, sure, (names[0], names[1]))
-
-
-def _is_right(row: Prediction) -> bool | None:
-    return None if row.prediction is None else row.prediction == row.answer
+        return AdversaryVerdict(*known, message, sure, (names[0], names[1]))
 
 
 def _sureness(scores: Sequence[float] | None) -> float | None:
@@ -202,7 +195,9 @@ def tries_left(
     most = study.config.adversary.tries
     if not most:
         return None
-    version = _fingerprint(read_twins(fields))
+    twins = read_twins(fields)
+    # What the model is shown as a number that fits a column.
+    version = zlib.crc32(repr((twins.texts, twins.candidates, twins.pronoun)).encode()) & 0x7FFFFFFF
     with study.store.write(quick=True) as session:
         held = held_by(session, worker_id, token, for_update=take)
         shown = select(Event.amount).where(Event.lease_id == held.lease_id, Event.kind == ASKED)
@@ -213,8 +208,3 @@ def tries_left(
             versions.add(version)
             session.add(Event(worker_id=worker_id, lease_id=held.lease_id, kind=ASKED, amount=version, at=study.now()))
     return max(most - len(versions), 0)
-
-
-def _fingerprint(twins: Twins) -> int:
-    """A number for what the model is shown, small enough for a column of whole numbers."""
-    return zlib.crc32(repr((twins.texts, twins.candidates, twins.pronoun)).encode()) & 0x7FFFFFFF

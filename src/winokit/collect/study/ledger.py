@@ -56,19 +56,17 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
     # Of two last votes at the same moment, one on either twin, the later one must see the earlier.
     session.execute(select(Group.id).where(Group.id == row.group_id).with_for_update())
     session.flush()
-    written = session.execute(
-        select(Submission.adversary, Submission.worker_id).where(Submission.id == row.submission_id)
-    ).one()
-    pair = session.execute(
-        select(ProblemRow.valid, ProblemRow.withdrawn).where(ProblemRow.submission_id == row.submission_id)
-    ).all()
+    known = (ProblemRow.valid, ProblemRow.withdrawn, Submission.adversary, Submission.worker_id)
+    pair = select(*known).join(Submission, Submission.id == ProblemRow.submission_id)
+    problems = session.execute(pair.where(Submission.id == row.submission_id)).all()
     line = (Payment.submission_id == row.submission_id, Payment.reason == FOOLED)
-    if not all(problem.valid for problem in pair):
+    if not all(problem.valid for problem in problems):
         session.execute(delete(Payment).where(*line, Payment.settled_at.is_(None), Payment.job_id.is_(None)))
         return
-    is_fooled = bool(written.adversary and written.adversary["fooled"]) and not any(p.withdrawn for p in pair)
-    if is_fooled and session.scalar(select(Payment.id).where(*line)) is None:
-        owed = {"worker_id": written.worker_id, "submission_id": row.submission_id, "reason": FOOLED, "cents": cents}
+    earned = all(p.adversary and p.adversary["fooled"] and not p.withdrawn for p in problems)
+    if earned and session.scalar(select(Payment.id).where(*line)) is None:
+        author = problems[0].worker_id
+        owed = {"worker_id": author, "submission_id": row.submission_id, "reason": FOOLED, "cents": cents}
         session.execute(insert(PAYMENTS), {**owed, "at": study.now()})
 
 

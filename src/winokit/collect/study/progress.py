@@ -91,8 +91,7 @@ class StudySnapshot:
             Vote.gold, Vote.is_right.is_not(None)
         )
         self.gold_seen, self.gold_right = session.execute(gold).one()
-        # Pairs of twins that the adversary answered; which it did not solve; and of those with all votes, which of
-        # these are valid. Dynabench's model error rate and validated model error rate.
+        # Pairs that the adversary answered, and did not solve; pairs with all votes, and those that validly fool it.
         self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
         self.exam = study.adversary.exam
         self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
@@ -109,11 +108,12 @@ class StudySnapshot:
         asked = sum(kind.asked for kind in self.kinds)
         return sum(kind.accepted for kind in self.kinds) / asked if asked else 1.0
 
-    def error_rate(self, mistakes: int, of: int | None = None) -> str:
-        """A share of the pairs that the adversary answered, with its interval, in brackets."""
-        pairs = of or self.asked_adversary
-        interval = wilson(mistakes, pairs)
-        return f" ({mistakes / pairs:.0%}; 95 % interval {interval.low:.0%} to {interval.high:.0%})"
+    def error_rate(self, *, validated: bool = False) -> tuple[float, float, float]:
+        """The adversary's mistakes as a share of pairs, with its interval; validated: in pairs that people judged."""
+        all_pairs, judged = (self.fooled, self.asked_adversary), (self.validly_fooled, self.judged_adversary)
+        fooled, of = judged if validated else all_pairs
+        interval = wilson(fooled, of)
+        return fooled / of, interval.low, interval.high
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
@@ -236,20 +236,12 @@ def _problems(session: Session) -> dict[str, int]:
 
 def _fooled(session: Session) -> tuple[int, int, int, int]:
     asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
-    undecided = func.count().filter(ProblemRow.valid.is_(None))
-    invalid = func.count().filter(ProblemRow.valid.is_(False))
-    pairs = select(Submission.id, undecided.label("undecided"), invalid.label("invalid"))
-    decided = pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).where(*asked).group_by(Submission.id)
-    of_pair = decided.subquery()
-    rows = session.execute(
-        select(Submission.adversary, of_pair.c.undecided, of_pair.c.invalid).join(
-            of_pair, of_pair.c.id == Submission.id
-        )
-    )
+    decided, valid = func.count(ProblemRow.valid), func.count().filter(ProblemRow.valid)
+    pairs = select(Submission.adversary, decided.label("decided"), valid.label("valid")).where(*asked)
+    rows = session.execute(pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).group_by(Submission.id))
     answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
     fooled = [row for row in answered if row.adversary["fooled"]]
-    judged = sum(not row.undecided for row in answered)
-    return len(answered), len(fooled), judged, sum(not row.undecided and not row.invalid for row in fooled)
+    return len(answered), len(fooled), sum(row.decided == 2 for row in answered), sum(row.valid == 2 for row in fooled)
 
 
 def _still_to_come(study: Study, kinds: Sequence[KindProgress]) -> int:
@@ -301,10 +293,11 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     if now.remarks:
         yield f"remarks: {now.remarks:,} by workers about items"
     if now.asked_adversary:
-        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it{now.error_rate(now.fooled)}"
+        rate = "({:.0%}, 95 % interval {:.0%} to {:.0%})"
+        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {rate.format(*now.error_rate())}"
         if now.judged_adversary:
-            low_to_high = now.error_rate(now.validly_fooled, now.judged_adversary)
-            yield f"validated: {now.validly_fooled:,} of {now.judged_adversary:,} with all votes do{low_to_high}"
+            valid = rate.format(*now.error_rate(validated=True))
+            yield f"validated: {now.validly_fooled:,} of {now.judged_adversary:,} that people judged do {valid}"
     if any(row.problems for row in now.agreement):
         yield table(("question", "problems", "unanimous", "Fleiss' kappa"), map(_agreement_cells, now.agreement))
     states = ", ".join(f"{count:,} {state}" for state, count in now.workers.items()) or "none yet"

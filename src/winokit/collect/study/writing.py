@@ -29,6 +29,7 @@ from winokit.data.checks import rules
 from winokit.problem import BLANK, Problem
 from winokit.text.language import Language, language_of
 
+StoredFields = Mapping[str, Any]
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 ANSWERED = {"meant": 200, "meant_why": 300}
@@ -152,10 +153,10 @@ class WritingFeedback:
     def __init__(
         self,
         study: Study,
-        fields: Mapping[str, Any],
+        fields: StoredFields,
         domain: str | None = None,
         own: Collection[str] = (),
-        topic: Mapping[str, Any] | None = None,
+        topic: StoredFields | None = None,
     ) -> None:
         twins = read_twins(fields)
         one, other = twins.texts
@@ -178,11 +179,7 @@ class WritingFeedback:
 
 
 def refuse_broken(
-    study: Study,
-    fields: Mapping[str, Any],
-    domain: str | None,
-    own: Collection[str] = (),
-    topic: Mapping[str, Any] | None = None,
+    study: Study, fields: StoredFields, domain: str | None, own: Collection[str] = (), topic: StoredFields | None = None
 ) -> Twins:
     """The twins of a form, where they can be taken; Incomplete with what is missing or broken, by field, otherwise.
 
@@ -200,7 +197,7 @@ def refuse_broken(
     return twins if feedback.warnings else replace(twins, meant="", meant_why="")
 
 
-def _warnings(twins: Twins, domain: str | None, topic: Mapping[str, Any], language: str) -> Iterator[WritingCheck]:
+def _warnings(twins: Twins, domain: str | None, topic: StoredFields, language: str) -> Iterator[WritingCheck]:
     """The soft rules that whole twins may break."""
     first, _ = twins.problems(language)
     doubts = {

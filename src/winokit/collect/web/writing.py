@@ -56,8 +56,7 @@ def _hand_in(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Respo
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
     """What to tell the writer now."""
     task, before = _own(visit, token)
-    shown = ShownFeedback(visit.study, task, fields, before)
-    return visit.piece("writing_feedback", task=task, shown=shown, typed=fields)
+    return visit.piece("writing_feedback", task=task, shown=ShownFeedback(visit.study, task, fields, before))
 
 
 @router.form("/task/{token}/draft", *FORM_FIELDS)

@@ -165,18 +165,14 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     )
     broken = grouped((violation.rule, violation) for violations in found for violation in violations)
     for rule, violations in broken.items():
-        message = f"rule {rule}: broken {len(violations):,} {'time' if len(violations) == 1 else 'times'}"
-        if rule in rule_book.SOFT:
-            of = (
-                f" of {len(is_read):,} that were read"
-                if rule in rule_book.READ_FOR and len(is_read) < len(members)
-                else ""
-            )
-            message = f"rule {rule}: doubtful in {len(violations):,}{of}"
+        is_soft, count = rule in rule_book.SOFT, f"{len(violations):,}"
+        message = f"rule {rule}: broken {count} {'time' if len(violations) == 1 else 'times'}"
+        if is_soft:
+            read = f", of {len(is_read):,} that were read" if rule in rule_book.READ_FOR else ""
+            message = f"rule {rule}: doubtful in {count}{read}"
         examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
         details = {"rows": [violation.rows for violation in violations]}
-        warns = rule not in rule_book.SOFT
-        yield Finding(dataset.card.name, "rules", warns, message, len(violations), examples, details)
+        yield Finding(dataset.card.name, "rules", not is_soft, message, len(violations), examples, details)
     whole = sum(problem.is_whole for problem in dataset)
     if whole:
         subject = "1 problem is" if whole == 1 else f"{whole:,} problems are"

@@ -290,10 +290,10 @@ def broken_rules(
             judge("texts_differ", same, pair)
             if limits is not None:
                 judge("overlap", overlap(first.text, other.text, limits, language), pair)
-                unreal = same or real_change(first.text, other.text, first.candidates, language)
+                texts = (first.text, other.text, first.candidates, language)
+                unreal = same or real_change(*texts)
                 judge("real_change", None if same else unreal, pair)
-                small = None if unreal else telling_change(first.text, other.text, first.candidates, language)
-                judge("telling_change", small, pair)
+                judge("telling_change", None if unreal else telling_change(*texts), pair)
         judge("opposite_answers", opposite_answers([p.right for p in members], language), rows)
     return broken
 
