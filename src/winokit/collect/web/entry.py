@@ -125,8 +125,9 @@ def step(visit: AWorker) -> Response:
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
     """What is asked before the tasks that there are for a worker; later, before a kind that is new to them."""
-    kinds = [kind] if kind else list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
-    return _quiz_page(visit, kinds, {})
+    kinds = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
+    has_questions = workers.quiz_for(visit.study, visit.worker, kinds)
+    return _quiz_page(visit, kinds if has_questions else visit.study.config.tasks.kinds, {})
 
 
 @router.form("/consent", "agree")

@@ -30,15 +30,11 @@ Token = Annotated[str, Path(max_length=64)]
 @router.get("/begin")
 def home(visit: AtWork) -> Response:
     """What there is to do, and what was done and earned."""
-    available = tasks.available(visit.study, visit.worker.id)
-    earned_cents, done = workers.own_work(visit.study, visit.worker.id)
-    shown: dict[str, Any] = {
-        "available": available,
-        "earned_cents": earned_cents,
-        "done": done,
-        "paused": visit.study.paused,
-    }
-    return visit.page("home", **shown, usual=usual_seconds(visit.study), progress=visit_progress(visit))
+    study, me = visit.study, visit.worker.id
+    earned_cents, done = workers.own_work(study, me)
+    shown: dict[str, Any] = {"available": tasks.available(study, me), "earned_cents": earned_cents, "done": done}
+    shown |= {"paused": study.paused, "usual": usual_seconds(study), "progress": visit_progress(visit)}
+    return visit.page("home", **shown)
 
 
 @router.form("/begin/{kind}")

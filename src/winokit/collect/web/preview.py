@@ -40,11 +40,7 @@ class PreviewVisit(RequesterVisit):
         self.worker, self.texts = Worker(code="w-preview", state=ACTIVE), self.study.texts
 
 
-def _visit(request: Request) -> PreviewVisit:
-    return PreviewVisit(request)
-
-
-APreview = Annotated[PreviewVisit, Depends(_visit)]
+APreview = Annotated[PreviewVisit, Depends()]
 
 
 @router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
