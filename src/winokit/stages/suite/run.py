@@ -210,7 +210,7 @@ class _Work:
         texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
         texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
-        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots))
+        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
         return hashlib.sha256(repr([texts, plan, list(self.settings.protocol)]).encode()).hexdigest()
 
     def resumed(self, cell: SuiteCell, identity: str) -> bool:
