@@ -138,6 +138,19 @@ def test_scorings_and_shots_multiply_and_are_named_where_there_are_several():
     assert {row.scoring for row in result.cells[1].run.metrics} == {"partial?shots=2"}
 
 
+def test_shots_come_from_elsewhere_for_those_that_are_shown_any():
+    how = {
+        "scorings": ["full"],
+        "shots": [0, 2],
+        "shots_from": "synthetic-9",
+        "protocol": ("accuracy",),
+        "cache": "off",
+    }
+    result = suite(models=["random"], data=["open"], limit=8, **how)
+    scorings = [cell.run.metrics[0].scoring for cell in result.cells]
+    assert scorings == ["full", "full?shots=2&shots_from=synthetic-9"]
+
+
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [

@@ -190,12 +190,11 @@ class Ledger:
             {"protocol": name, **self._counts(t for heading, t in self._entries.items() if heading[-1] in wanted)}
             for name, wanted in ((name, set(variants)) for name, variants in protocols.items())
         ]
-        exact = self.exact and all(part.exact for part in self._parts)
-        return {**self.counted(), "estimated": not exact, "by_variant": variants, "by_protocol": by_protocol}
-
-    def counted(self) -> dict[str, Any]:
-        """What would be asked in all, by this ledger and its parts; what two parts ask of one model counts once."""
-        return self._counts(entry for ledger in (self, *self._parts) for entry in ledger._entries.values())
+        # What two parts of a whole ask of one model counts once.
+        ledgers = (self, *self._parts)
+        total = self._counts(entry for ledger in ledgers for entry in ledger._entries.values())
+        estimated = not all(ledger.exact for ledger in ledgers)
+        return {**total, "estimated": estimated, "by_variant": variants, "by_protocol": by_protocol}
 
     def _counts(self, entries: Iterable[Texts]) -> dict[str, Any]:
         texts = Texts()

@@ -47,8 +47,8 @@ class SuiteCell:
 
     @property
     def dataset(self) -> str:
-        """The name of its dataset."""
-        return self.data.name or ""
+        """The name of its dataset, with how much of it is asked."""
+        return self.data.asked.card.name
 
     @property
     def folder_link(self) -> str | None:

@@ -118,7 +118,7 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
         if model.spec is not None:
             check_model(model.spec)
         for name in model.predictions or ():
-            check_known("dataset of this suite", name, [each.short for each in data])
+            check_known("dataset of this suite", name, [each.whole.card.name for each in data])
     for name in settings.scorings:
         parse_scoring(name)
     for name in settings.protocol:
@@ -128,17 +128,20 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
     entrants = _entrants(models, settings)
-    for what, names in (("models", [each.name for each in entrants]), ("datasets", [str(each.name) for each in data])):
+    for what, names in (
+        ("models", [each.name for each in entrants]),
+        ("datasets", [each.asked.card.name for each in data]),
+    ):
         for name, times in Counter(map(_folder_name, names)).items():
             if times > 1:
                 raise BadInput(f"two {what} are called {name!r}: give one of them another name, or leave it out")
     cells = [SuiteCell(entrant, each) for entrant, each in product(entrants, data)]
     for cell in cells:
-        stored = cell.entrant.model.predictions
-        if stored is not None and cell.data.short not in stored:
+        stored, name = cell.entrant.model.predictions, cell.data.whole.card.name
+        if stored is not None and name not in stored:
             cell.state, cell.why = EMPTY, "no predictions are stored"
         elif stored is not None:
-            cell.predictions = _of_one_model(Path(stored[cell.data.short]), cell.data.whole)
+            cell.predictions = _of_one_model(Path(stored[name]), cell.data.whole)
         if folder is not None:
             cell.folder = folder / "cells" / _folder_name(cell.entrant.name) / _folder_name(cell.dataset)
     return cells
@@ -210,7 +213,7 @@ class _Work:
         texts = [winokit.__version__, identity, cell.entrant.name, cell.dataset, cell.data.asked.content_hash]
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
         texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
-        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots))
+        plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
         return hashlib.sha256(repr([texts, plan, list(self.settings.protocol)]).encode()).hexdigest()
 
     def resumed(self, cell: SuiteCell, identity: str) -> bool:

@@ -74,11 +74,6 @@ class SuiteData(Settings):
         """The problems that are asked."""
         return self.whole[: self.limit]
 
-    @property
-    def short(self) -> str:
-        """Its name, without how much of it is asked."""
-        return self.whole.card.name
-
     def loaded(self, limit: int | None) -> Iterator[SuiteData]:
         """The same with everything loaded and a name; a folder is as many as are in it."""
         for name in [self.data] if isinstance(self.data, Dataset) else expand([str(self.data)])[0]:
@@ -88,7 +83,7 @@ class SuiteData(Settings):
             if self.name is not None:
                 whole = Dataset(whole, replace(whole.card, name=self.name), whole.notes)
             perturbed, size = [load(each) for each in self.perturbed], self.limit or limit
-            yield replace(self, data=whole, name=whole[:size].card.name, limit=size, perturbed=perturbed)
+            yield replace(self, data=whole, name=whole.card.name, limit=size, perturbed=perturbed)
 
 
 @dataclass(frozen=True)
