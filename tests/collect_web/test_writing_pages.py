@@ -125,7 +125,7 @@ def test_signals_that_no_script_of_ours_sends_are_refused(worker):
         assert worker.post(f"{task}/signals", data={"csrf": token, "events": events}).status_code == 422
 
 
-def test_the_model_to_fool_answers_by_itself(make_study, browser_of, twins):
+def test_the_model_to_fool_answers_when_it_is_asked(make_study, browser_of, twins):
     study = make_study(adversary={"model": "random"})
     somebody = browser_of(study).join(study)
     task = somebody.take("write")
@@ -134,6 +134,37 @@ def test_the_model_to_fool_answers_by_itself(make_study, browser_of, twins):
     assert "random" in page
     assert "solved" in page or "fooled" in page
     assert "asked when everything is filled in" in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+
+
+def test_tries_are_told_and_end(make_study, browser_of, twins):
+    study = make_study(adversary={"model": "random", "tries": 2})
+    somebody = browser_of(study).join(study)
+    task = somebody.take("write")
+
+    def ask(**changes):
+        return somebody.send(f"{task}/adversary", **{**twins, **changes}).text
+
+    assert "asked when everything is filled in" in ask(first="")
+    assert "1 try left" in ask()
+    assert "1 try left" in ask()
+    assert "used up your tries" in ask(pronoun="it")
+    assert "fooled" not in ask(pronoun="they")
+
+
+def test_a_warning_is_shown_and_can_be_answered(make_study, browser_of, twins):
+    study = make_study(rules={"warn": True}, tasks={"twins": 1, "social_share": 0})
+    somebody = browser_of(study).join(study)
+    task = somebody.take("write")
+    noise = "The terrier the gate qwe asd the spaniel zxc rty _ fgh vbn never uio jkl hjk."
+    typed = {**twins, "first": noise, "second": noise.replace("never", "always")}
+    assert "Please look once more" in somebody.send(f"{task}/feedback", **typed).text
+    page = somebody.send(f"{task}/write", **typed)
+    assert page.status_code == 422
+    names = page.text.split('name="meant" value="')[1].split('"')[0]
+    assert "makes_sense" in names
+    somebody.send(f"{task}/write", **typed, meant=names, meant_why="It is <b>meant</b> so")
+    (stored,) = (row.fields for row in listings.submissions(study).rows)
+    assert (stored["meant"], stored["meant_why"]) == (names, "It is <b>meant</b> so")
 
 
 def test_the_model_is_not_asked_without_end(make_study, browser_of, twins, monkeypatch):

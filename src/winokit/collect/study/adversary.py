@@ -190,7 +190,7 @@ def tries_left(
 ) -> int | None:
     """How many more versions of a pair a writer may show the model; None where that is not limited.
 
-    `take` uses one up for this version, unless it was shown before; -1 says that there was none left.
+    `take` uses one up for this version, unless it is not whole or was shown before; -1 says that there was none left.
     """
     most = study.config.adversary.tries
     if not most:
@@ -202,7 +202,7 @@ def tries_left(
         held = held_by(session, worker_id, token, for_update=take)
         shown = select(Event.amount).where(Event.lease_id == held.lease_id, Event.kind == ASKED)
         versions = set(session.scalars(shown))
-        if take and version not in versions:
+        if take and not twins.missing and version not in versions:
             if len(versions) >= most:
                 return -1
             versions.add(version)
