@@ -250,7 +250,7 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     walk_through(requester, study, look)
     pay_all(requester, study, books, look)
     writer.goto("/your-work")
-    assert "$0.50 on " in writer.inner_text("main")
+    assert "$0.50, " in writer.inner_text("main")
     look(writer, "your-work-paid")
 
     requester.goto("/requester/export")
