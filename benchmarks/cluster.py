@@ -68,7 +68,7 @@ def main() -> None:
     part = 4 if quick else 1
     jobs = {
         "waiting 4 ms": (Waiting(0.004), [Continuation("a", f"text {number}") for number in range(4096 // part)]),
-        "builtin": ("builtin", texts(2048 // part)),
+        "builtin": ("builtin", texts(1024 // part)),
     }
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -45,9 +46,14 @@ def started(address: str | None, need: str) -> Any:
     except ImportError:
         raise MissingExtra(need, "ray") from None
     if not ray.is_initialized():
-        dashboard = False if address is None else None
+        # Not whichever cluster somebody started here last, which is what Ray does unless told.
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
+        dashboard = False if address == "local" else None
         try:
+            if ":" in address:  # nobody there: Ray would knock for minutes, and loudly
+                host, _, port = address.removeprefix("ray://").rpartition(":")
+                socket.create_connection((host, int(port)), timeout=10).close()
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=dashboard)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise BadInput(f"no Ray cluster answers at {address}: {error}") from error
+        except (OSError, ValueError, RuntimeError) as error:
+            raise BadInput(f"no Ray cluster answers at {address} ({error})") from error
     return ray

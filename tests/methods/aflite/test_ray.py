@@ -15,7 +15,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def workers():
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     yield
     ray.shutdown()
 

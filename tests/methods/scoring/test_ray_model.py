@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import winokit
-from winokit.errors import BadInput
+from winokit.errors import BadInput, MissingExtra
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.ray_model import SMALLEST, ClusterModel, Shard, load_on, weight_bytes
@@ -185,6 +185,19 @@ def test_a_server_is_asked_from_here():
 def test_options_of_ray_need_ray(option):
     with pytest.raises(BadInput, match="an option of --engine ray"):
         ClusterSettings(**option)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:port"])
+def test_an_address_where_nobody_answers_is_refused_at_once(monkeypatch, address):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(BadInput, match=f"no Ray cluster answers at {address} \\("):
+        load_on("builtin", ClusterSettings(engine="ray", address=address))
+
+
+def test_a_missing_extra_is_named_with_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"scoring on Ray needs the 'ray' extra: pip install 'winokit\[ray\]'"):
+        load_on("builtin", ON_RAY)
 
 
 def test_a_shard_comes_down_to_single_texts_by_its_third_try():

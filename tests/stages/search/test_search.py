@@ -375,7 +375,7 @@ def test_without_optuna_the_extra_is_named(data, bert, tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_ray_finds_what_one_process_finds(bert, data, found, tmp_path):
     ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     try:
         again = search(data, tmp_path, bert, SPACE, NAMES, 3, workers=2, threads=1, engine="ray")
     finally:
