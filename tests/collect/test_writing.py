@@ -251,6 +251,14 @@ def test_a_model_that_hangs_is_given_up_on_and_claims_nothing(make_study, crew, 
     assert (stored["right"], stored["fooled"]) == ([None, None], False)
 
 
+def test_a_model_that_cannot_decide_is_not_fooled(make_study, crew, tmp_path, monkeypatch):
+    (tmp_path / "undecided.py").write_text("def score(before, after, candidates, pronoun):\n    return (1, 1)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    verdict = adversary.ask(make_study(adversary={"model": "python:undecided:score"}), crew.form())
+    assert (verdict.right, verdict.fooled) == ((None, None), False)
+    assert "could not be asked" in verdict.message
+
+
 def test_a_model_says_how_sure_it_is(make_study, crew, tmp_path, monkeypatch):
     (tmp_path / "sure.py").write_text("def score(before, after, candidates, pronoun):\n    return (0.25, 0.75)\n")
     monkeypatch.syspath_prepend(str(tmp_path))

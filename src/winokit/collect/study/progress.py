@@ -236,7 +236,7 @@ def _problems(session: Session) -> dict[str, int]:
 
 def _fooled(session: Session) -> tuple[int, int, int, int]:
     asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
-    decided, valid = func.count(ProblemRow.valid), func.count().filter(ProblemRow.valid)
+    decided, valid = func.count(ProblemRow.valid), func.count().filter(ProblemRow.valid.is_(True))
     pairs = select(Submission.adversary, decided.label("decided"), valid.label("valid")).where(*asked)
     rows = session.execute(pairs.join(ProblemRow, ProblemRow.submission_id == Submission.id).group_by(Submission.id))
     answered = [row for row in rows if row.adversary["fooled"] or None not in row.adversary["right"]]
