@@ -1,15 +1,17 @@
 """Scoring WinoGrande through one server: `winokit score completions:` against `lm_eval --model local-completions`.
 
 python benchmarks/servers.py --harness-python PATH [--instant | --llama-python PATH] [--problems N] [--concurrency N]
-                             [--rounds N]
+                             [--rounds N] [--quick]
 
 The server is a process of its own that speaks as OpenAI's completions did, with SmolLM2-135M's log-probabilities by
 transformers, one text at a time; with --llama-python it is llama-cpp-python's, with texts that begin with BOS. All
 sides ask it at equal concurrency, in turns, as whole commands, with nothing cached: with one text in a call, and with
 BATCH, which is winokit's default where a server takes lists. What is compared, by medians: seconds from the first
-request to the last reply as the server saw them, seconds of the whole command, calls and tokens per problem, and
-predictions. With --instant the server has its replies ready, with numbers made from the tokens, so that only the
-clients are timed; the first round makes them, and is not counted.
+request to the last reply as the server saw them, and the client's own CPU seconds meanwhile (a busy machine disturbs
+these least; Linux only); wall and CPU seconds of the whole command; calls and tokens per problem; predictions. The
+machine's load is printed before and after: a median means little where it is above the number of cores. With --instant
+the server has its replies ready, with numbers made from the tokens, so that only the clients are timed; the first round
+makes them, and is not counted.
 
 A harness environment: python -m venv H && H/bin/pip install 'lm_eval[api]==0.4.13' torch transformers
 A server's: python -m venv L && L/bin/pip install 'llama-cpp-python[server]==0.3.36'
@@ -19,7 +21,9 @@ import argparse
 import asyncio
 import hashlib
 import json
+import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +34,7 @@ import urllib.request
 from pathlib import Path
 from statistics import median
 
-from scoring import gguf_files, harness_task, interleaved, say_differing, shell, smollm2
+from scoring import gguf_files, harness_task, interleaved, say_differing, smollm2
 
 from winokit.models.completions import BATCH
 from winokit.testing import FakeServer, Response, complains
@@ -70,10 +74,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="a round of 20 problems, to see that it runs")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--instant", action="store_true", help="numbers made from tokens, without a model")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.quick:
+        args.problems, args.rounds = 20, 1
+    return args
 
 
 def wait_for(url) -> None:
@@ -113,13 +121,18 @@ def compare(args, model, harness, folder) -> None:
 
     def run(command):
         ask(url, "/reset")
-        wall, _ = shell(command, 1)
-        return {"command": wall, **ask(url, "/counts")}
+        client = WatchedCommand(command)
+        counts = ask(url, "/counts")
+        asking_cpu = client.cpu_at(counts["last"]) - client.cpu_at(counts["first"])
+        asking = counts["last"] - counts["first"]
+        return {**counts, "asking": asking, "asking cpu": asking_cpu, "command": client.wall, "command cpu": client.cpu}
 
     batches = (1,) if args.llama_python else (1, BATCH)  # it takes no lists
     sides = {f"{side.__name__} {batch}": (side, batch) for batch in batches for side in (ours, theirs)}
     arms = {name: lambda command=side(batch): run(command) for name, (side, batch) in sides.items()}
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before")
     results = interleaved(arms, args.rounds + args.instant)
+    print(f"load {os.getloadavg()[0]:.1f} after")
     medians = {
         name: {field: median(run[field] for run in runs[args.instant :]) for field in runs[0]}
         for name, runs in results.items()
@@ -127,18 +140,52 @@ def compare(args, model, harness, folder) -> None:
     for name, took in medians.items():
         each = " ".join(f"{run['asking']:.3f}" for run in results[name][args.instant :])
         print(
-            f"{name:9} asking {took['asking']:7.3f} s  command {took['command']:6.2f} s  "
+            f"{name:9} asking {took['asking']:7.3f} s, CPU {took['asking cpu']:6.3f} s  "
+            f"command {took['command']:6.2f} s, CPU {took['command cpu']:6.2f} s  "
             f"{took['requests'] / args.problems:.2f} calls and {took['tokens'] / args.problems:.1f} tokens per problem"
             f"  (asking {each})"
         )
     for batch in batches:
-        for clock in ("asking", "command"):
+        for clock in ("asking", "asking cpu", "command", "command cpu"):
             ratio = medians[f"theirs {batch}"][clock] / medians[f"ours {batch}"][clock]
             print(f"with {batch:2} in a call winokit is {ratio:.2f} x as fast by the {clock}")
         say_differing(folder / f"winokit-{batch}.jsonl", folder / f"harness-{batch}")
     if BATCH in batches:
         ratio = medians["theirs 1"]["asking"] / medians[f"ours {BATCH}"]["asking"]
         print(f"by default, {BATCH} in a call against 1, winokit is {ratio:.2f} x as fast by the asking")
+
+
+class WatchedCommand:
+    """A command run to its end, with the CPU seconds that it had used at every moment."""
+
+    def __init__(self, command) -> None:
+        environ = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+        before, began, self.samples = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), []
+        process = subprocess.Popen(command.split(), env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None:
+            self.samples.append((time.monotonic(), cpu_seconds(process.pid)))
+            time.sleep(0.01)
+        self.wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if process.returncode:
+            sys.exit(f"servers: exit code {process.returncode} of {command}")
+
+    def cpu_at(self, moment):
+        """Between two looks, as if it had been used evenly."""
+        later = next((place for place, (at, _) in enumerate(self.samples) if at >= moment), len(self.samples) - 1)
+        (start, before), (end, after) = self.samples[later - 1], self.samples[later]
+        return before + (after - before) * min((moment - start) / (end - start), 1.0)
+
+
+def cpu_seconds(pid):
+    """Of all threads of a process, to the microsecond; 0 where the system does not tell, or it is gone."""
+    total = 0
+    for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            total += int(thread.read_text().split()[0])
+        except (OSError, IndexError):
+            continue
+    return total / 1e9
 
 
 def ask(url, path):
@@ -168,7 +215,7 @@ class TransformersServer(FakeServer):
             self.reset()
             return Response(payload={})
         if path == "/counts":
-            counts = {"requests": self.requests, "tokens": self.tokens, "asking": self.last - self.first}
+            counts = {"requests": self.requests, "tokens": self.tokens, "first": self.first, "last": self.last}
             return Response(payload=counts)
         if body is None:
             return complains(404, "Not Found")
@@ -237,7 +284,8 @@ class Tap:
         if first.startswith((b"GET /v1/reset", b"GET /v1/counts")):
             if b"/reset" in first:
                 self.reset()
-            said = json.dumps({"requests": self.requests, "tokens": self.tokens, "asking": self.last - self.first})
+            counts = {"requests": self.requests, "tokens": self.tokens, "first": self.first, "last": self.last}
+            said = json.dumps(counts)
             writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\nConnection: close\r\n\r\n{said}".encode())
             return writer.close()
         try:

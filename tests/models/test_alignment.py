@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from winokit.models.alignment import ServedToken, _aligned, _aligned_at_once, align
+from winokit.models.alignment import _aligned, _aligned_at_once, align
 
 TEXT = "Ann’s cup"
 SPELT = {
@@ -23,7 +23,7 @@ SPELT = {
 
 
 def places(text, spelt):
-    placed = align(text, [ServedToken(token, -1.0) for token in spelt])
+    placed = align(text, [(token, -1.0) for token in spelt])
     return placed and [text[token.start : token.end] for token in placed]
 
 
@@ -70,13 +70,13 @@ def test_parts_of_characters_that_are_lost_cover_no_words():
 
 
 def test_it_is_told_where_a_token_that_is_lost_may_end():
-    placed = align("奖杯大", [ServedToken("\ufffd", -1.0)] * 6)
+    placed = align("奖杯大", [("\ufffd", -1.0)] * 6)
     assert [(token.least_end, token.end) for token in placed] == [(1, 2), (1, 2), (1, 2), (2, 3), (2, 3), (3, 3)]
 
 
 def test_many_lost_parts_take_no_time_to_be_found_wrong():
-    tokens = [ServedToken("\ufffd", -1.0)] * 60
-    assert align("奖杯放不下棕色的行李箱" * 3 + " because", [*tokens, ServedToken(" although", -1.0)]) is None
+    tokens = [("\ufffd", -1.0)] * 60
+    assert align("奖杯放不下棕色的行李箱" * 3 + " because", [*tokens, (" although", -1.0)]) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_short_way_says_what_the_long_one_says_or_nothing():
         spelt = [token.replace(" ", mark) for token in spelt] + draw.choice([[], [" q"], ["q"], [""], ["q", "q"]])
         if draw.random() < 0.1:
             spelt[draw.randrange(len(spelt))] = draw.choice(["q", "", "\ufffd", None])
-        tokens = [ServedToken(token, -float(place)) for place, token in enumerate(spelt)]
+        tokens = [(token, -float(place)) for place, token in enumerate(spelt)]
         found = _aligned_at_once(text, tokens)
         assert found in (None, _aligned(text, tokens)), (text, spelt)
         short += found is not None

@@ -30,11 +30,8 @@ Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
 """The bytes of a token; a pattern where some are lost; None where it has no spelling."""
 
 
-class ServedToken(NamedTuple):
-    """A token as a server writes it (None where it does not say), and its log-probability, if it has one."""
-
-    text: str | None
-    logprob: float | None
+ServedToken: TypeAlias = tuple[str | None, float | None]
+"""A token as a server writes it (None where it does not say), and its log-probability, if it has one."""
 
 
 class PlacedToken(NamedTuple):
@@ -47,8 +44,7 @@ class PlacedToken(NamedTuple):
     """Where it may end already: another place where some tokens before the next known one are spelt as "\ufffd"."""
 
 
-# What `_make` does, without a frame of Python's for each of a million tokens.
-served_token: Callable[[tuple[str | None, float | None]], ServedToken] = partial(tuple.__new__, ServedToken)
+# What `_make` does, without a call in Python for each token of thousands of texts.
 _placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] = partial(tuple.__new__, PlacedToken)
 
 
@@ -104,8 +100,8 @@ def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | No
         if borders is not None:
             starts, ends = _edges(clusters, written)
             return [
-                PlacedToken(starts[min(start)], ends[max(end)], token.logprob, ends[min(end)])
-                for (start, end), token in zip(pairwise(borders), tokens, strict=False)
+                PlacedToken(starts[min(start)], ends[max(end)], logprob, ends[min(end)])
+                for (start, end), (_, logprob) in zip(pairwise(borders), tokens, strict=False)
             ]
     return None
 
@@ -114,7 +110,7 @@ def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] |
     """The borders by the spelling that places most tokens: one of unknown spelling may pass for what others cover."""
     best: list[Collection[int]] | None = None
     for spell in (_as_read, _byte_level, _sentencepiece):
-        borders = _borders(text, [None if token.text is None else spell(token.text) for token in tokens])
+        borders = _borders(text, [None if token is None else spell(token) for token, _ in tokens])
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
         if best is not None and len(best) >= len(tokens):  # all but one, which was generated

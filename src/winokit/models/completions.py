@@ -22,7 +22,7 @@ from operator import eq
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.models.alignment import PlacedToken, ServedToken, align, served_token
+from winokit.models.alignment import PlacedToken, ServedToken, align
 from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, Usage
 from winokit.models.boundary import ALONE, joined, moved, parts_of
 from winokit.models.reading import bare
@@ -65,26 +65,26 @@ class Dialect:
 
 def _echoed(payload: Any) -> list[ServedToken]:
     logprobs = payload["choices"][0]["logprobs"]
-    return list(map(served_token, zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True)))
+    return list(zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True))
 
 
 def _prompted(payload: Any) -> list[ServedToken]:
     """Of each position, a table by token id; with no more asked for, it has the text's own token alone."""
     choice = payload["choices"][0]
     listed = choice.get("prompt_logprobs") or payload["prompt_logprobs"]
-    tokens = []
+    tokens: list[ServedToken] = []
     for position in listed:
         if position is None:
-            tokens.append(ServedToken(None, None))
+            tokens.append((None, None))
             continue
         (token,) = position.values()
-        tokens.append(ServedToken(token.get("decoded_token"), token["logprob"]))
+        tokens.append((token.get("decoded_token"), token["logprob"]))
     return tokens
 
 
 def _generated(payload: Any) -> list[ServedToken]:
     rows = payload["meta_info"]["input_token_logprobs"]
-    return [ServedToken(text, logprob) for logprob, _, text in rows]
+    return [(text, logprob) for logprob, _, text in rows]
 
 
 ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
@@ -233,7 +233,7 @@ class CompletionsModel:
         """The tokens of a text in their places, after a check that they are its own and all have numbers."""
         placed = align(text, tokens)
         if placed is None:
-            spelt = "".join(token.text or "…" for token in tokens[:12])
+            spelt = "".join(token or "…" for token, _ in tokens[:12])
             raise self._server.error(dialect.path, f"log-probabilities of another text than {text[:40]!r}: {spelt!r}")
         begun = next((number for number, token in enumerate(placed) if token.end > 0), 0)
         begun += placed[begun].start == 0 and placed[begun].logprob is None

@@ -91,7 +91,7 @@ class _FarClient:
         try:
             response = await self._http.request(method, self._url, content=body, headers=headers)
             outcome = HttpReply(response.status_code, response.reason_phrase, response.headers, response.content)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             outcome = _failed(error)
         self._replies.put((ticket, outcome))
 
@@ -281,7 +281,7 @@ class _Connection:
 
 def _dechunked(raw: bytes) -> bytes | None:
     """What was sent in chunks; None while some are missing, or the trailers behind them."""
-    chunks, at = [], 0
+    chunks, at = list[bytes](), 0
     while (end := raw.find(b"\r\n", at)) >= 0:
         size = int(raw[at:end].partition(b";")[0], 16)
         if size <= 0:

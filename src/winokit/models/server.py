@@ -443,11 +443,8 @@ class _Exchange:
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
             server.charge(payload, call.body)
-            count = len(call.numbered)
-            return [
-                self.read(part)
-                for part in (self.bundle.part(payload, count) if self.bundle and count > 1 else [payload])
-            ]
+            together = self.bundle and len(call.numbered) > 1
+            return list(map(self.read, self.bundle.part(payload, len(call.numbered)) if together else [payload]))
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -45,10 +45,12 @@ class Cache:
         """What keeps count of what is asked beyond these answers, and may forbid it."""
         self.whole: Ledger | None = None
         """The ledger of a job of which each verb that uses these answers is a part."""
+        self._remembered: dict[bytes, Answer] = {}
+        if path is None:
+            return
         try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=30)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
@@ -59,7 +61,8 @@ class Cache:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._db.close()
+        if self.path is not None:
+            self._db.close()
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
@@ -72,7 +75,10 @@ class Cache:
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers that are known."""
-        wanted, found = list(keys), {}
+        wanted = list(keys)
+        found = {key: self._remembered[key] for key in wanted if key in self._remembered}
+        if self.path is None:
+            return found
         for start in range(0, len(wanted), CHUNK):
             some = wanted[start : start + CHUNK]
             marks = ",".join("?" * len(some))
@@ -82,6 +88,9 @@ class Cache:
 
     def keep(self, key: bytes, answer: Answer) -> None:
         """Write an answer; it is on disk when this returns."""
+        if self.path is None:
+            self._remembered[key] = answer
+            return
         self._ask("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
 
     def _decoded(self, value: bytes) -> Answer:
