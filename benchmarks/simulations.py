@@ -19,6 +19,7 @@ from itertools import repeat
 import numpy as np
 from scipy import stats
 
+from winokit.methods.metrics.agreement import Coefficient, fleiss_kappa, gwet_ac1
 from winokit.methods.metrics.compare import compare, drop_to_find, n_to_tell_apart, p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
@@ -302,6 +303,45 @@ def leaks(times: int = TIMES) -> Iterator[Measured]:
         yield Measured("leak checks, any alarm", f"{shape}, 100 units", "≤ 0.05", alarms)
 
 
+def agreement(times: int = TIMES) -> Iterator[Measured]:
+    """Intervals of kappa and AC1: problems are so or not, and each of some workers says so with some accuracy.
+
+    Beside them, what a bootstrap over problems (percentiles of 400 draws) covers on a part of the same tables.
+    """
+    rng = np.random.default_rng(12)
+
+    def votes(problems: int, common: float, right: float, workers: int) -> np.ndarray:
+        yes = rng.binomial(workers, np.where(rng.random(problems) < common, right, 1 - right))
+        return np.stack([yes, workers - yes], axis=1)
+
+    for common, right, workers in ((0.5, 0.9, 3), (0.5, 0.7, 3), (0.5, 0.98, 3), (0.15, 0.9, 3), (0.15, 0.97, 5)):
+        for name, coefficient in (("Fleiss' kappa", fleiss_kappa), ("Gwet's AC1", gwet_ac1)):
+            truth = coefficient(votes(400_000, common, right, workers)).value
+            for problems in (20, 50, 150, 273):
+                tables = [votes(problems, common, right, workers) for _ in range(times)]
+                tables = [table for table in tables if table.sum(axis=0).min()]  # kappa is not defined for the others
+                found = [coefficient(table) for table in tables]
+                setting = f"{problems} problems, {common:.2f} so, {workers} workers right in {right:.2f}"
+                held = float(np.mean([one.low <= truth <= one.high for one in found]))
+                yield Measured(name, setting, "≥ 0.95", held)
+                drawn = [bootstrap(coefficient, table, rng) for table in tables[: times // 20]]
+                yield Measured(
+                    f"{name}, bootstrap", setting, "≥ 0.95", float(np.mean([a <= truth <= b for a, b in drawn]))
+                )
+
+
+def bootstrap(
+    coefficient: Callable[..., Coefficient], table: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Percentiles over problems drawn anew."""
+    values = []
+    for _ in range(400):
+        drawn = table[rng.integers(0, len(table), len(table))]
+        if drawn.sum(axis=0).min():
+            values.append(coefficient(drawn).value)
+    return tuple(np.quantile(values, (0.025, 0.975)))
+
+
 SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "coverage": coverage,
     "accuracy": accuracy,
@@ -309,6 +349,7 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "repeated": repeated,
     "luck": luck,
     "gaps": gaps,
+    "agreement": agreement,
     "paired": paired,
     "sample-sizes": sample_sizes,
     "gates": gates,

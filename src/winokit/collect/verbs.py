@@ -112,7 +112,8 @@ def init(
     else:
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
-    dataset = load(evaluate or judge) if evaluate or judge else None
+    data = evaluate or judge
+    dataset = load(data) if data else None
     if dataset is not None and language and len(dataset.languages) > 1:
         dataset = in_language(dataset, language)
     wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
