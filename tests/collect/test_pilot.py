@@ -38,6 +38,7 @@ def piloted(study, crew):
     for judge in judges[:2]:
         crew.vote(study, judge)
     tasks.lease(study, judges[2].id, schema.VALIDATE)
+    tasks.lease(study, writer.id, schema.WRITE)
     return study, before, writer
 
 

@@ -294,5 +294,5 @@ def test_whoever_takes_their_time_between_requests_is_not(hurried):
 
 def test_whoever_goes_away_is_one_line_in_the_log(hurried):
     with socket.create_connection(("127.0.0.1", hurried.port)) as line:
-        line.sendall(b"POST /join/secret HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf=")
+        line.sendall(f"POST /join/secret HTTP/1.1\r\nHost: x\r\n{FORM}\r\nContent-Length: 100\r\n\r\ncsrf=".encode())
     assert hurried.request("GET /health")[0] == 200

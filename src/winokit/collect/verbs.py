@@ -43,12 +43,12 @@ class StudyAnswer:
     lines: Lines
 
 
-def opened(folder: str | Path, db: str | None = None, **how: bool) -> closing[Study]:
+def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
     """The study of a folder, to be closed at the end of a `with`; as a `pilot`, or only `to_read` it."""
     need_extra()
     from winokit.collect.study.study import Study
 
-    return closing(Study.open(folder, db, **how))
+    return closing(Study.open(folder, db, pilot=pilot, to_read=to_read))
 
 
 def links_begin(study: Study, url: str | None) -> str:
@@ -344,7 +344,7 @@ def account(
     shown = [each for each in people if name in (None, each["name"])]
     if not shown and name and not remove:
         raise BadInput(f"no account {name}; known: {', '.join(each['name'] for each in people) or 'none'}")
-    lines: Lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
+    lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
     lines += [f"choose a password, once and within a day: {link}"] if link else []
     return StudyAnswer({"accounts": shown, "link": link or None}, lines or ["no accounts"])
 

@@ -83,7 +83,7 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         session.execute(recount.values(accepted=counted, held=held), execution_options=UNSEEN)
         for number in others_problems:
             settle_problem(session, study.config, session.get_one(ProblemRow, number))
-        done = PilotRemoval(*counts, owed)
+        done = PilotRemoval(counts[0], counts[1], counts[2], owed)
         study.log(session, actor, "remove pilot", **vars(done))
     study.earlier = EarlierText()  # which remembers what was written
     return done

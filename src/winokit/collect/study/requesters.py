@@ -82,7 +82,7 @@ def set_up(study: Study, token: str, name: str, password: str) -> Requester:
 
 
 def add(
-    study: Study, name: str, password: str | None, actor: str, *, role: Role = OWNER, first: bool = False
+    study: Study, name: str, password: str | None, actor: str, *, role: Role = "owner", first: bool = False
 ) -> Requester:
     """Make another account, or the first one and no second; without a password, one is chosen by `password_path`."""
     if not NAME.fullmatch(name):

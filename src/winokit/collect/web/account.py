@@ -25,8 +25,6 @@ from winokit.collect.web.visit import (
 
 door, router = Pages(VISITOR), Pages(REQUESTER)
 ACCOUNT = "/requester/account"
-
-
 Role = Annotated[requesters.Role, expected(f"one of {', '.join(ROLES)} expected")]
 Name = Annotated[Line, expected("a name expected")]
 

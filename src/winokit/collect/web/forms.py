@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -28,6 +28,7 @@ from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, Ref
 from winokit.collect.study.study import Signer
 from winokit.collect.study.texts import say
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 WORKER, REQUESTER, VISITOR, NOTICE = "worker", "requester", "visitor", "notice"
 HOUR = 3600
 SECONDS = {WORKER: 60 * 24 * HOUR, REQUESTER: 12 * HOUR, VISITOR: 24 * HOUR, NOTICE: 60}
@@ -116,16 +117,17 @@ class Pages(APIRouter):
 
         super().__init__(dependencies=[Depends(guard)])
 
-    def form(self, path: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def form(self, path: str, *names: str) -> Callable[[Endpoint], Endpoint]:
         """What takes a form: its fields are parameters with a `Form`, or `names` that come as texts in `Fields`."""
         properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
         form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
         body = {"requestBody": {"content": {"application/x-www-form-urlencoded": form}}}
 
-        def add(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+        def add(endpoint: Endpoint) -> Endpoint:
             hints = get_type_hints(endpoint, include_extras=True).values()
             told_by_types = any(isinstance(part, FormField) for hint in hints for part in get_args(hint))
-            return self.post(path, openapi_extra=None if told_by_types else body)(endpoint)
+            self.post(path, openapi_extra=None if told_by_types else body)(endpoint)
+            return endpoint
 
         return add
 
