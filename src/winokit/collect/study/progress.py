@@ -324,10 +324,10 @@ def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
 
 
 def kappa_in_words(row: QuestionAgreement) -> str:
-    """Kappa with its interval where there is one; nothing where there is no kappa."""
-    low, high = getattr(row, "low", None), getattr(row, "high", None)
-    interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
-    return "" if row.kappa is None else f"{row.kappa:.2f}{interval}"
+    """Kappa with its interval, and AC1; nothing where there is no kappa."""
+    if row.kappa is None:
+        return ""
+    return f"{row.kappa:.2f} ({row.kappa_low:.2f} to {row.kappa_high:.2f}); AC1 {row.ac1:.2f}"
 
 
 def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
