@@ -82,7 +82,8 @@ def test_the_export_passes_winokit_check_and_is_audited(played, out):
 
 def test_nobody_s_name_is_exported(make_study, crew, out, monkeypatch):
     monkeypatch.setattr(Prolific, "verify", lambda self, visitor: None)
-    study = make_study(platform={"name": "prolific", "completion_code": "SECRET-CODE"}, contact="ada@example.org")
+    platform = {"name": "prolific", "study_id": "60aa27810f15", "completion_code": "SECRET-CODE"}
+    study = make_study(platform=platform, contact="ada@example.org")
     worker = arrive(study, {"PROLIFIC_PID": PID, "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"})
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)

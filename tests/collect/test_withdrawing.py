@@ -139,7 +139,7 @@ def test_whoever_has_withdrawn_stays_out(study, crew):
 
 
 def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypatch):
-    study = make_study(platform={"name": "prolific", "completion_code": "CODE"})
+    study = make_study(platform={"name": "prolific", "study_id": PID["STUDY_ID"], "completion_code": "CODE"})
     for told in ("verify", "approve"):
         monkeypatch.setattr(Prolific, told, lambda self, visitor: None)
     monkeypatch.setattr(Prolific, "tally", lambda self, visitor, cents: 0)

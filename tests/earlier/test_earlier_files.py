@@ -401,6 +401,7 @@ def test_a_study_of_either_revision_is_exported(study, winokit):
 
 def test_a_study_of_either_revision_lets_people_in(study, winokit):
     before = execute(f"{study}/study.db", "SELECT count(*) FROM invites")
+    Path(study, "consent.md").write_text("# Consent, filled in\n")
     assert "/join/" in winokit(f"collect invite {study}").out
     assert execute(f"{study}/study.db", "SELECT count(*) FROM invites") == [(before[0][0] + 1,)]
 
