@@ -213,7 +213,7 @@ class StudyConfig(ConfigSection):
         if self.judge.data and {WRITE, EVALUATE} & set(kinds):
             raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
         if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
-            raise ValueError("tasks.kinds: write, evaluate or the data to judge (judge.data) expected beside these")
+            raise ValueError("tasks.kinds: write or evaluate, or the data to judge (judge.data), expected beside these")
         if self.rules.fewest_words > self.rules.most_words:
             raise ValueError("rules.fewest_words: must not be above most_words")
         return self
