@@ -20,6 +20,14 @@ from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 
 BOTH = ("switchable", "associative")
+WHOLE = Dataset([Problem.whole(["She sleep.", "She sleeps."], 1)], Card("pairs"))
+OPEN = load("open")
+HIDDEN = OPEN[:4].with_problems([problem.replace(answer=None) for problem in OPEN[:4]])
+UNNAMED = Dataset([Problem("Yesterday it rained and ", " was wet.", ("the dog", "the cat"), 0)], Card("unnamed"))
+FOREIGN = Dataset(
+    [Problem("Kissa näki koiran, koska ", " oli pihalla.", ("kissa", "koira"), 0, language="fi")],
+    Card("finnish", language="fi"),
+)
 
 
 def opened(folder):
@@ -67,6 +75,15 @@ def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
     assert sum("switchable" in problem.labels for problem in joined) >= 18
     told = json.loads((labels.parent / "study.json").read_text())["agreement"]
     assert all(row["kappa_low"] < row["kappa_high"] == 1.0 for row in told)
+
+
+def test_labels_of_texts_that_occur_twice_are_joined_by_id(tmp_path):
+    once = OPEN.problems[0].replace(labels={}, group=None)
+    write(Dataset([once, once.replace(occurrence=2)], Card("twice")), tmp_path / "data.jsonl")
+    judged = [once.with_labels(switchable=True), once.replace(occurrence=2).with_labels(switchable=False)]
+    write(Dataset(judged, Card("labels")), tmp_path / "labels.jsonl")
+    joined = load(str(tmp_path / "data.jsonl"), labels=[tmp_path / "labels.jsonl"])
+    assert [problem.labels.get("switchable") for problem in joined] == [True, False]
 
 
 def test_labels_that_the_data_had_are_kept_as_reference(tmp_path, crew):
@@ -132,16 +149,6 @@ def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
     run = winokit.audit(data, model="random", labels=[tmp_path / "study" / "export" / "labels.jsonl"])
     sizes = {(row.protocol, row.subset): row.n for row in run.metrics if row.metric == "accuracy"}
     assert (sizes["switching", "switchable"], sizes["association", "associative"]) == (131, 37)
-
-
-WHOLE = Dataset([Problem.whole(["She sleep.", "She sleeps."], 1)], Card("pairs"))
-OPEN = load("open")
-HIDDEN = OPEN[:4].with_problems([problem.replace(answer=None) for problem in OPEN[:4]])
-UNNAMED = Dataset([Problem("Yesterday it rained and ", " was wet.", ("the dog", "the cat"), 0)], Card("unnamed"))
-FOREIGN = Dataset(
-    [Problem("Kissa näki koiran, koska ", " oli pihalla.", ("kissa", "koira"), 0, language="fi")],
-    Card("finnish", language="fi"),
-)
 
 
 @pytest.mark.parametrize(

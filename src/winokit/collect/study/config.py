@@ -234,7 +234,7 @@ class StudyConfig(ConfigSection):
         if self.judge.data and {WRITE, EVALUATE} & set(kinds):
             raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
         if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
-            raise ValueError("tasks.kinds: write, evaluate or the data to judge (judge.data) expected beside these")
+            raise ValueError("tasks.kinds: write or evaluate, or the data to judge (judge.data), expected beside these")
         if self.pay.fooled and not (self.adversary.model and VALIDATE in kinds):
             raise ValueError("pay.fooled: needs a model to fool ([adversary] model) and validate among tasks.kinds")
         if self.rules.fewest_words > self.rules.most_words:
