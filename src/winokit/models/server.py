@@ -366,7 +366,7 @@ class _Exchange:
         body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
         call.body = None if body is None else {**call.settings, **body}
         try:
-            http.send(call, None if body is None else _json(call.body))
+            http.send(call, None if call.body is None else _json(call.body))
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
         self._underway.add(call)
@@ -443,8 +443,8 @@ class _Exchange:
                 raise TypeError(payload)
             server.check_same_model(self.path, payload)
             server.charge(payload, call.body)
-            together = self.bundle and len(call.numbered) > 1
-            return list(map(self.read, self.bundle.part(payload, len(call.numbered)) if together else [payload]))
+            count, bundle = len(call.numbered), self.bundle
+            return [self.read(part) for part in (bundle.part(payload, count) if bundle and count > 1 else [payload])]
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
