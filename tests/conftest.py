@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from winokit.problem import Dataset, Problem
 
 sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies in support/
 # Numbers are compared with those of models on the CPU; a test of a GPU names its device.
 os.environ["WINOKIT_DEVICE"] = "cpu"
+# Seconds say how busy the machine is, not whether the code is right.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
