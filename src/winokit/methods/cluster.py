@@ -1,7 +1,5 @@
 """Beyond one machine: the settings of a Ray cluster, and the one place that starts or joins one."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

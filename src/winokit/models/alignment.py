@@ -6,8 +6,6 @@ generated after them. Offsets that they give count these spellings. So tokens ar
 tokens of another text is found out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial

@@ -11,8 +11,6 @@ Options: those of servers (`server.connect`); `bos`: the text of a token that is
 server that puts none there (`bos=<s>`); `batch`: texts in one call at most, where the server takes lists.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,7 +107,7 @@ DIALECTS = (
 """As OpenAI had it, as vLLM has it, and SGLang's own."""
 
 
-def load(spec: Spec) -> CompletionsModel:
+def load(spec: Spec) -> "CompletionsModel":
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
     spec.only(*SERVER_OPTIONS, "bos", "batch")
     batch = spec.number("batch", BATCH, least=1)

@@ -7,8 +7,6 @@ is asked half as much at once, then slowly more again; that does not count again
 answered now and then.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -106,7 +104,7 @@ class _Failed(Exception):
         self.crowded = status in (429, 503) and "insufficient_quota" not in reason
 
 
-def connect(spec: Spec, **settings: Any) -> ModelServer:
+def connect(spec: Spec, **settings: Any) -> "ModelServer":
     """The server of a SPEC `MODEL@URL`, as its options say; nothing is sent yet.
 
     Parameters

@@ -1,7 +1,5 @@
 """`winokit embed`: a vector for each problem, for debiasing, from a model as it is or fine-tuned on some of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path

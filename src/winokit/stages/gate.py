@@ -5,8 +5,6 @@ lies wholly above the drop that is allowed; a strict gate passes only where it l
 the level (Bonferroni), so that the printed intervals hold together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

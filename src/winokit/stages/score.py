@@ -1,7 +1,5 @@
 """`winokit score`: a score for each candidate of each problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,8 +9,6 @@ Rules that go by word lists refuse only what the lists are sure of. Those in `SO
 answer that it is meant so, and `winokit check` mentions them without a warning.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 Both are hints, and rules that rest on them are soft. `benchmarks/rules.py` measures how often they are wrong.
 """
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 
 from winokit.models.base import Fill, Model, PseudoLikelihood, Request

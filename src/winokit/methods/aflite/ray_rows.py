@@ -6,8 +6,6 @@ bytes find without moving a key. Votes come back as two small numbers per row; w
 order, the driver knows without asking.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any
 

@@ -11,8 +11,6 @@ problems whose votes are split: a table on which all agree is not known to the l
 measured coverage.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two models on the same problems: a paired test over groups, and a correction where there are many."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ is not transitive, so that one may have several letters. Insert and absorb as in
 which the others do not say are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import combinations
 

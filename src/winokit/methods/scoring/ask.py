@@ -7,8 +7,6 @@ models (seq2seq, causal) score the candidates themselves as answers, by summed l
 lettered there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

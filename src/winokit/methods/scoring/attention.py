@@ -10,8 +10,6 @@ not checked against the authors' code. The pronoun must be known and every candi
 more than once, its first mention counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

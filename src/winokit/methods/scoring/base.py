@@ -5,8 +5,6 @@ repetitions and ask the model once. A scoring that cannot judge a problem says w
 abstention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl

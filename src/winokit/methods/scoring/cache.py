@@ -5,8 +5,6 @@ moment it is known, under a key made of everything that determines it: the model
 letter. Sorting by length, packing and sharing prefixes is the model's part.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io
@@ -57,7 +55,7 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise BadInput(f"{path}: cannot be used as a cache ({error}); name another with --cache") from None
 
-    def __enter__(self) -> Cache:
+    def __enter__(self) -> "Cache":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -5,8 +5,6 @@ The papers leave open how an instance with two options becomes one vector (METHO
 its blank (or pronoun).
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ call whether it may (`Usage.may_ask`). Any other model is taken to read the text
 estimates from the length of the text unless the model has a tokenizer to count with (`count_tokens`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -75,7 +73,7 @@ class Texts:
     """Tokens read, and written at most."""
     cached: set[tuple[str, str]] = field(default_factory=set)
 
-    def add(self, other: Texts) -> None:
+    def add(self, other: "Texts") -> None:
         """Take in what was asked elsewhere; a text is sent to a model once."""
         self.new |= other.new
         self.cached = (self.cached | other.cached) - self.new.keys()
@@ -84,7 +82,7 @@ class Texts:
 class Ledger:
     """What is asked of models in one run, under which heading, and whether more may be asked."""
 
-    def __init__(self, spending: Spending, whole: Ledger | None = None) -> None:
+    def __init__(self, spending: Spending, whole: "Ledger | None" = None) -> None:
         self.spending = spending
         self.usages: list[Usage] = [] if whole is None else whole.usages
         """Of all parts of a whole together: what one of them spent is spent."""
@@ -95,7 +93,7 @@ class Ledger:
         self._entries: dict[tuple[str, ...], Texts] = {}
         self._heading: tuple[str, ...] = ()
 
-    def part(self) -> Ledger:
+    def part(self) -> "Ledger":
         """A ledger for a part of a job: it says what the part asked, within the limits of the whole."""
         self._parts.append(Ledger(self.spending, self))
         return self._parts[-1]

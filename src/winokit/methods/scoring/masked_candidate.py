@@ -5,8 +5,6 @@ and Abdou et al. (2020)'s code. Kocijan et al.'s *code* averages over the padded
 constant: `masked-candidate?reduce=sum`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from winokit.errors import UnknownName

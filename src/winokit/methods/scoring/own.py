@@ -1,7 +1,5 @@
 """A model's own scores: fine-tuned models, Python functions, retrieval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from winokit.methods.scoring.base import Abstain, Scoring, Setting

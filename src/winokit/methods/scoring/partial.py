@@ -10,8 +10,6 @@ pay for their length, unless it is divided by that: `full?per=token`, `full?per=
 Solved problems go before as filled texts with a blank line between them, as lm-evaluation-harness puts them.
 """
 
-from __future__ import annotations
-
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, length_by, normalised, summed
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Continuation, Request

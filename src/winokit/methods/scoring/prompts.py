@@ -6,8 +6,6 @@ the cup", one per line; `{letters}` is "A or B". A model that scores the candida
 and a yes/no question has yes and no. A choice between whole texts has no `{sentence}`: they stand in `{options}`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path

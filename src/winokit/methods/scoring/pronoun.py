@@ -5,8 +5,6 @@ scoring that puts candidates into the blank it keeps the pronoun, and so sees it
 rule is ours; it is in none of the papers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

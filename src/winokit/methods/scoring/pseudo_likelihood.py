@@ -7,8 +7,6 @@ papers; not checked against the authors' code, but against minicons 0.3.39, whic
 agree within 1e-5.
 """
 
-from __future__ import annotations
-
 from winokit.errors import UnknownName
 from winokit.methods.scoring.base import Scoring, Setting, length_by, normalised
 from winokit.methods.transforms.substitute import substitute

@@ -6,8 +6,6 @@ its machine, costs the shard it was at: that is asked again elsewhere, in smalle
 which kills whoever reads it is found by its third victim. Copies start as machines come and have room, and not before.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -85,7 +83,7 @@ class Shard:
     places: range
     tries: int = 0
 
-    def pieces(self) -> list[Shard]:
+    def pieces(self) -> "list[Shard]":
         """The same requests in smaller shards, tried once more."""
         size = max(1, len(self.places) // PIECES)
         return [Shard(self.places[at : at + size], self.tries + 1) for at in range(0, len(self.places), size)]

@@ -1,7 +1,5 @@
 """Model + dataset + scoring -> a prediction for each problem."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ probability. The answer is needed to make the question, so that this tests knowl
 candidate c is that of the special word that would make c right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from winokit.methods.scoring import masked_candidate, partial

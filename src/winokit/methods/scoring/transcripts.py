@@ -1,7 +1,5 @@
 """What was said: prompt and reply of every `Ask`, whether answered now or kept from before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -34,7 +32,7 @@ class Transcript:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Transcript:
+    def from_json(cls, row: Mapping[str, Any]) -> "Transcript":
         """From such a row."""
         logprobs = row["logprobs"]
         return cls(**{**row, "options": tuple(row["options"]), "logprobs": logprobs and tuple(logprobs)})

@@ -1,7 +1,5 @@
 """Exactly what a report shows, as plain data: the template lays it out and decides nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -6,8 +6,6 @@ A page opened from disk may not fetch a file, but it may run a script; so the ro
 Forty thousand problems then cost nothing until somebody asks for them.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ al. WinoGrande's first version was measured on other problems than the public on
 its own rows are left out; its results on other datasets are not. The numbers lie in `assets/published.jsonl`.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

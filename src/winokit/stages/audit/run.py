@@ -1,7 +1,5 @@
 """The audit: what is this score worth? Data, scorer and protocols meet here and nowhere else."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

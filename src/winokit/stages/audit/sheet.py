@@ -3,8 +3,6 @@
 Protocols choose which problems a row is about; what the row says of them is a function of `winokit.methods.metrics`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

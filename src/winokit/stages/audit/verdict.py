@@ -5,8 +5,6 @@ groups, which share one level; the findings below it, a sentence per protocol, a
 verdict in twenty is then bolder than it should be (`benchmarks/verdicts.py` measures it).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 

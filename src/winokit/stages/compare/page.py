@@ -1,7 +1,5 @@
 """Several runs side by side: models by protocols, paired differences, and what is left of them after correction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

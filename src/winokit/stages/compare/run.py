@@ -1,7 +1,5 @@
 """Paired tests between the scorers of several runs, on the problems they share."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ folder is shared, a trial that Ray moves to another machine goes on from its che
 the same settings and seed.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import pickle
@@ -124,7 +122,7 @@ class _TrialWorker:
     """A process that runs one trial after the other, and a thread that listens to it."""
 
     def __init__(
-        self, place: int, job: SearchJob, crew: TrialCrew, said: SimpleQueue[tuple[_TrialWorker, str, Any]]
+        self, place: int, job: SearchJob, crew: TrialCrew, said: "SimpleQueue[tuple[_TrialWorker, str, Any]]"
     ) -> None:
         self.place, self._said = place, said
         self.log = job.out / "workers" / f"{place}.log"
@@ -159,7 +157,7 @@ class _TrialWorker:
             why = f"its worker ended with code {code} ({self.log} has what it said)"
             self._said.put((self, GONE, EndedTrial(FAILED, why=why)))
 
-    def __enter__(self) -> _TrialWorker:
+    def __enter__(self) -> "_TrialWorker":
         return self
 
     def __exit__(self, *_: object) -> None:

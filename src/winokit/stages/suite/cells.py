@@ -1,7 +1,5 @@
 """The cells of a suite: who is asked about what, and what became of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A suite as files for others: `suite.json` and CSV with flat rows, Markdown, and LaTeX tables as papers print them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ together, over every pair of entrants on every dataset, on problems and on group
 chance is corrected over all rows of its view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

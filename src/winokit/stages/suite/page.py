@@ -1,7 +1,5 @@
 """The page of a suite: the matrix, the bands, models by size, and what single accuracy hides."""
 
-from __future__ import annotations
-
 from math import ceil, floor, log10
 from pathlib import Path
 

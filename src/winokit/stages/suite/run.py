@@ -4,8 +4,6 @@ What is done stays done: a cell whose folder says that nothing has changed which
 that fails is tried once more, then says why, and the rest goes on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """`suite.toml`: which models meet which datasets, and how. Every key is a parameter of `winokit.suite`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -74,7 +72,7 @@ class SuiteData(Settings):
         """The problems that are asked."""
         return self.whole[: self.limit]
 
-    def loaded(self, limit: int | None) -> Iterator[SuiteData]:
+    def loaded(self, limit: int | None) -> "Iterator[SuiteData]":
         """The same with everything loaded and a name; a folder is as many as are in it."""
         for name in [self.data] if isinstance(self.data, Dataset) else expand([str(self.data)])[0]:
             whole = load_one(name, as_=self.as_, labels=self.labels, language=self.language)

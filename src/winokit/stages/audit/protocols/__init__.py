@@ -4,8 +4,6 @@ Another package adds one by an entry point of the group `winokit.protocols` that
 function takes an `AuditSheet` and yields rows under the entry point's name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of ten, and how many problems would tell.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ al., 2021), or with two words before the blank and what follows (local-context; 
 chance here did not need the whole text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from winokit.methods.transforms.variants import ARTIFACTS

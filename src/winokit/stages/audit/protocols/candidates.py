@@ -5,8 +5,6 @@ every model, so that rows compare, and so that logs without a model have them to
 language they are letters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 

@@ -6,8 +6,6 @@ al., 2020) is the share of perturbed problems that are answered like their origi
 if its twins, their switched and their perturbed versions are all right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from winokit.methods.metrics.consistency import CONSISTENCY_CHANCE, choice_kept, choice_kept_chance, role_kept

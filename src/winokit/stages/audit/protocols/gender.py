@@ -5,8 +5,6 @@ then the same, and the gap of one gender is the other's with the sign turned, by
 say so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from winokit.methods.metrics.accuracy import f1

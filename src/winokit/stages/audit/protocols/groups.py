@@ -4,8 +4,6 @@ Guessing gives 0.25 for pairs, not 0.5. A model that overlooks the special word 
 gets one of two right, never both: group accuracy below what independence gives is anti-correlation, not chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from winokit.methods.metrics.groups import independent_group_accuracy, same_option_chance, same_options

@@ -5,8 +5,6 @@ causal model, as a pseudo-likelihood for a masked one. The latter reads a text o
 is computed only when this protocol is asked for by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ which drops their whole groups (`non_associative_groups`). Structure is where th
 connective.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 
