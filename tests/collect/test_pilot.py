@@ -5,7 +5,19 @@ import json
 import pytest
 from sqlalchemy import func, select
 
-from winokit.collect.study import export, invites, ledger, new_tasks, pilot, progress, schema, tasks, workers
+from winokit.collect.study import (
+    export,
+    invites,
+    ledger,
+    new_tasks,
+    own_work,
+    pilot,
+    progress,
+    schema,
+    submissions,
+    tasks,
+    workers,
+)
 from winokit.collect.study.refusals import LinkExpired, NotNow
 from winokit.collect.study.schema import Base, Payment, ProblemRow, Task, Worker
 from winokit.collect.study.study import FILL_IN
@@ -37,7 +49,8 @@ def piloted(study, crew):
     crew.write(study, writer)
     for judge in judges[:2]:
         crew.vote(study, judge)
-    tasks.lease(study, judges[2].id, schema.VALIDATE)
+    task = tasks.lease(study, judges[2].id, schema.VALIDATE)
+    own_work.remark(study, judges[2].id, task.token, {"reason": "unclear"})
     tasks.lease(study, writer.id, schema.WRITE)
     return study, before, writer
 
@@ -99,6 +112,25 @@ def test_others_keep_what_they_did_and_their_pay(study, crew):
         assert set(session.scalars(select(ProblemRow.valid))) == {None}
         assert session.scalar(select(func.sum(Payment.cents))) == 43
         assert session.scalar(select(func.count()).select_from(Worker)) == 2
+
+
+def test_remarks_and_gold_of_a_pilot_go_with_it_and_what_others_wrote_stays(make_study, crew):
+    study = make_study(tasks={"votes": 2}, quality={"gold_share": 1e-9})
+    crew.write(study, crew.newcomer(study))
+    study.pilot = True
+    for judge in (crew.newcomer(study), crew.newcomer(study)):
+        for _ in range(2):
+            task = tasks.lease(study, judge.id, schema.VALIDATE)
+            own_work.remark(study, judge.id, task.token, {"comment": "odd"})
+            submissions.submit(study, judge.id, task.token, crew.ballot(task))
+    own_gold = select(func.count()).where(Task.gold, Task.rank < 0)
+    with study.store.read() as session:
+        assert session.scalar(own_gold) == 2
+    pilot.remove_pilot_data(study, write_off=True)
+    with study.store.read() as session:
+        assert session.scalar(own_gold) == 0, "nobody has settled it any more"
+        assert session.scalar(select(func.count()).select_from(schema.Remark)) == 0
+    assert rows(study)["problems"] - rows(study)["votes"] >= 2
 
 
 def test_the_texts_of_a_pilot_can_be_written_again(piloted, crew):

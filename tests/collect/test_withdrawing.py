@@ -9,7 +9,7 @@ import winokit
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import arrive
 from winokit.collect.platforms.prolific import Prolific
-from winokit.collect.study import ledger, listings, moderation, progress, quality, submissions, tasks, workers
+from winokit.collect.study import ledger, listings, moderation, own_work, progress, quality, submissions, tasks, workers
 from winokit.collect.study.export import export
 from winokit.collect.study.moderation import withdraw
 from winokit.collect.study.refusals import NotFound, NotNow
@@ -20,6 +20,7 @@ from winokit.collect.study.schema import (
     Lease,
     ProblemRow,
     QuizAttempt,
+    Remark,
     Submission,
     Task,
     Vote,
@@ -157,6 +158,16 @@ def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypa
     assert ledger.entries(study)[0].settlement == "receipt"
     with study.store.read() as session:
         assert session.scalars(select(Identity)).all() == []
+
+
+def test_what_others_remarked_about_a_sentence_goes_with_it(study, crew):
+    author, judge = crew.newcomer(study), crew.newcomer(study)
+    crew.write(study, author)
+    task = tasks.lease(study, judge.id, "validate")
+    own_work.remark(study, judge.id, task.token, {"comment": f"{task.before} is odd"})
+    withdraw(study, author.code, "requester:ann")
+    with study.store.read() as session:
+        assert session.scalars(select(Remark)).all() == []
 
 
 def test_what_is_gone_can_be_looked_at_by_requesters(played):

@@ -8,10 +8,10 @@ from winokit.collect.study import invites, requesters
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import Requester
 
-FILLED = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
+FILLED = {"token": "write-0", "what": "write", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
 ROLES = ("owner", "editor", "viewer")
 OPEN = "open to strangers and workers"
-OF_WORKERS = ("/begin", "/task", "/consent", "/screening", "/quiz", "/guidelines", "/finish")
+OF_WORKERS = ("/begin", "/task", "/consent", "/screening", "/quiz", "/guidelines", "/your-work", "/finish")
 LEAST = {
     ("GET", "/"): OPEN,
     ("GET", "/health"): OPEN,
@@ -45,6 +45,9 @@ LEAST = {
     ("POST", "/requester/pay/settle"): "owner",
     ("POST", "/requester/pay/{number}/ask"): "editor",
     ("POST", "/requester/pay/{number}/settle"): "owner",
+    ("POST", "/requester/pilot/remove"): "owner",
+    ("GET", "/requester/preview/task/{token}/{what}"): "viewer",
+    ("POST", "/requester/preview/task/{token}/{what}"): "viewer",
     ("GET", "/requester/problems"): "viewer",
     ("GET", "/requester/problems/{number}"): "viewer",
     ("POST", "/requester/problems/{number}/decide"): "editor",

@@ -166,3 +166,21 @@ def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
     assert sum(by_gold[True].values()) > 15
     assert set(by_gold[True]) <= set(by_gold[False])
     assert len(by_gold[True]) > 1, "as long as a last vote, now and then"
+
+
+def test_correcting_gold_takes_the_same_statements_as_correcting_the_rest(mixed, browser_of):
+    study, statements, by_gold = mixed(), [], defaultdict(set)
+    event.listen(study.store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    person, ballot = browser_of(study).join(study), {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
+    path = person.take("validate")
+    for _ in range(25):
+        with study.store.read() as session:
+            lease = schema.Lease.token == path.rpartition("/")[2]
+            is_gold = session.scalar(select(schema.Task.gold).join(schema.Lease).where(lease))
+        person.get(f"{path}/vote")
+        after = str(person.send(f"{path}/vote", **ballot).url.path).removesuffix("/vote")
+        statements.clear()
+        person.send(f"{path}/vote", **ballot | {"equally_plausible": "yes"})
+        by_gold[is_gold].add(tuple(line for line in statements if "expires_at <=" not in line))
+        path = after
+    assert by_gold[True] == by_gold[False]

@@ -152,5 +152,5 @@ def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
 
 
 def looks_last(token: str, votes: int) -> bool:
-    """Whether a vote on gold is treated like the last on a problem, as often as others are: time tells nothing then."""
+    """Whether a vote on gold is treated like the last on a problem: as often as others are."""
     return random.Random(token).random() < 1 / votes

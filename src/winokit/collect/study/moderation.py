@@ -83,7 +83,8 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
     """Decide over the votes on a problem, or take such a decision back."""
     with study.store.write() as session:
-        row = found(session.get(schema.ProblemRow, problem_id), f"no problem {problem_id}")
+        kept = {"key_share": True}  # from a last vote, and from another who decides at the same moment
+        row = found(session.get(schema.ProblemRow, problem_id, with_for_update=kept), f"no problem {problem_id}")
         session.add(
             schema.Adjudication(
                 problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now()
@@ -180,6 +181,9 @@ def _erase(session: Session, worker_id: int) -> tuple[int, int]:
     session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
     leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
     session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))
-    for signals in (schema.Event, schema.QuizAttempt, schema.Remark):
+    # What others said about a sentence may have it word for word.
+    theirs = schema.Remark.problem_id.in_([row.id for row in texts])
+    session.execute(delete(schema.Remark).where(or_(schema.Remark.worker_id == worker_id, theirs)))
+    for signals in (schema.Event, schema.QuizAttempt):
         session.execute(delete(signals).where(signals.worker_id == worker_id))
     return len(votes), len(texts)

@@ -69,7 +69,7 @@ def _reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
     """The rules that the votes found broken; or that a requester decided so."""
     if row.decisions and row.decisions[0].valid is not None:
         return (say("own_work.requester"),)
-    votes = [vote for vote in row.votes if vote.kind == schema.VALIDATE and vote.counted]
+    votes = [vote for vote in row.votes if vote.kind == schema.VALIDATE and vote.counted and not vote.gold]
     verdict = judge(judgements(votes, row.answer or 0), study.config.validity.rule)
     return tuple(say(f"own_work.failed_{rule}") for rule in verdict.failed)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from sqlalchemy import delete, func, or_, select, update
 
 from winokit.collect.study import schema
+from winokit.collect.study.gold import settle
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import IS_LIVE, Lease, Payment, PayoutJob, ProblemRow, Submission, Task, Vote, Worker
 from winokit.collect.study.study import Study
-from winokit.collect.study.validity import settle_problem
 from winokit.collect.study.writing import EarlierText
 
 UNSEEN = {"synchronize_session": False}
@@ -29,6 +29,12 @@ class PilotRemoval:
     submissions: int
     problems: int
     written_off_cents: int
+
+
+def count_people(study: Study) -> int:
+    """How many people of a pilot there is something to remove of."""
+    with study.store.read() as session:
+        return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 
 
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
@@ -63,6 +69,7 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
             (Vote, Vote.submission_id.in_(submissions)),
             (Submission, Submission.lease_id.in_(leases)),
             (schema.Draft, schema.Draft.lease_id.in_(leases)),
+            (schema.Remark, schema.Remark.lease_id.in_(leases)),
             (schema.Event, or_(schema.Event.lease_id.in_(leases), schema.Event.worker_id.in_(people))),
             (Lease, Lease.id.in_(leases)),
             (schema.Adjudication, schema.Adjudication.problem_id.in_(problems)),
@@ -82,7 +89,7 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         recount = update(Task).where(Task.asked.is_not(None), or_(Task.accepted != counted, Task.held != held))
         session.execute(recount.values(accepted=counted, held=held), execution_options=UNSEEN)
         for number in others_problems:
-            settle_problem(session, study.config, session.get_one(ProblemRow, number))
+            settle(session, study, session.get_one(ProblemRow, number))
         done = PilotRemoval(counts[0], counts[1], counts[2], owed)
         study.log(session, actor, "remove pilot", **vars(done))
     study.earlier = EarlierText()  # which remembers what was written

@@ -267,6 +267,8 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
     session.execute(insert(schema.VOTE_ROWS), vote)
+    # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
+    is_last = looks_last(held.token, study.config.tasks.votes) if held.gold else is_last
     _after_vote(study, session, held, is_last=is_last)
 
 
@@ -274,8 +276,9 @@ def _after_vote(study: Study, session: Session, held: Row[Any], *, is_last: bool
     """Draw the consequences of a vote that is new or other than before: the same steps, whether it is gold or not."""
     if study.config.quality.gold_share:
         moderation.check_gold(study, session, held.worker_id)
-    if looks_last(held.token, study.config.tasks.votes) if held.gold else is_last:  # nothing is decided before
-        settle(session, study, session.get_one(schema.ProblemRow, held.problem_id), held.kind)
+    if is_last:  # nothing is decided before; and a requester who decides at the same moment is waited for
+        row = session.get_one(schema.ProblemRow, held.problem_id, with_for_update={"key_share": True})
+        settle(session, study, row, held.kind)
 
 
 def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:

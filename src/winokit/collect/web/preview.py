@@ -17,14 +17,14 @@ from sqlalchemy import select
 from winokit.collect.study import adversary
 from winokit.collect.study.content import place_of, read_gold
 from winokit.collect.study.refusals import Incomplete, NotFound
-from winokit.collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, WRITE, ProblemRow, Task, Worker
+from winokit.collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, VIEWER, WRITE, ProblemRow, Task, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.voting import SHOWN_AS, read_ballot, vote_task
 from winokit.collect.study.writing import FORM_FIELDS, refuse_broken
 from winokit.collect.web.forms import REQUESTER, Fields, Pages
 from winokit.collect.web.home import ballot_page
 from winokit.collect.web.visit import RequesterVisit, run_slow
-from winokit.collect.web.writing import ShownFeedback
+from winokit.collect.web.writing import ShownFeedback, limit_asking
 
 router = Pages(REQUESTER)
 PREVIEW = "/requester/preview"
@@ -36,7 +36,7 @@ class PreviewVisit(RequesterVisit):
     root = PREVIEW
 
     def __init__(self, request: Request) -> None:
-        super().__init__(request)
+        super().__init__(request, VIEWER)  # who only looks on may also send: nothing is stored
         self.worker, self.texts = Worker(code="w-preview", state=ACTIVE), self.study.texts
 
 
@@ -65,6 +65,7 @@ def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str])
                 shown = ShownFeedback(study, held, fields)
                 return visit.piece("writing_feedback", task=held, shown=shown, typed=fields)
             case "adversary":
+                limit_asking(visit, visit.actor)
                 verdict = adversary.ask(study, fields)
                 message = visit.texts.say(verdict.message) if verdict else ""
                 return visit.piece("adversary", verdict=verdict, message=message, tries_left=None, token=token)
@@ -73,7 +74,7 @@ def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str])
             case "vote":
                 read_ballot(study.config, held, fields)
             case "write":
-                refuse_broken(study, fields, held.task_domain, ())
+                refuse_broken(study, fields, held.task_domain, topic=held.topic)
     except Incomplete as error:
         return _page(visit, held, fields, status=422, problems=error.problems)
     form = "write" if held.kind == WRITE else "vote"

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 from fastapi import Path, Response
 
-from winokit.collect.study import invites, ledger, listings, moderation, quality, workers
+from winokit.collect.study import invites, ledger, listings, moderation, pilot, quality, workers
 from winokit.collect.study.schema import Worker
 from winokit.collect.web.forms import REQUESTER, Line, PageNumber, Pages, Text, Tick, Why, expected, whole
-from winokit.collect.web.visit import AnEditor, ARequester, RequesterVisit
+from winokit.collect.web.rendering import money
+from winokit.collect.web.visit import AnEditor, AnOwner, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
@@ -22,7 +23,17 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: what is taken ou
 @router.get("/requester/workers")
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
-    return visit.page("requester_workers", listing=quality.workers_page(visit.study, page))
+    listing = quality.workers_page(visit.study, page)
+    return visit.page("requester_workers", listing=listing, in_pilot=pilot.count_people(visit.study))
+
+
+@router.form("/requester/pilot/remove")
+def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Response:
+    """Delete what people did in a pilot, for good."""
+    done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
+    amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
+    removed = f"{done.workers:,} workers, {done.submissions:,} submissions, {done.problems:,} problems"
+    return visit.go("/requester/workers", f"Removed with the pilot: {removed}; {amount} written off.")
 
 
 @router.get("/requester/workers/{code}")

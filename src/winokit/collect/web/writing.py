@@ -17,7 +17,7 @@ from winokit.collect.study.texts import say
 from winokit.collect.study.writing import FORM_FIELDS, WritingCheck, WritingFeedback, form_fields
 from winokit.collect.web.forms import WORKER, Fields, Pages
 from winokit.collect.web.home import Token, handed_in_page, own_task, thanks
-from winokit.collect.web.visit import HOME, AtWork, AWorker, WorkerVisit, run_slow
+from winokit.collect.web.visit import HOME, AtWork, AWorker, Visit, WorkerVisit, run_slow
 
 router = Pages(WORKER)
 WHERE = ("anchor", "candidate_2", "first", "second", "answer_2")
@@ -74,13 +74,18 @@ async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Respons
 
 def _ask(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
     own_task(visit, token, to_write=True)
-    wait = visit.request.app.state.adversary_limit.count(visit.worker.id)
-    if wait:
-        raise TooMany(say("model.too_often", count=wait), wait)
+    limit_asking(visit, visit.worker.id)
     left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
     verdict = adversary.ask(visit.study, fields) if left != -1 else None
     message = visit.texts.say(verdict.message) if verdict else ""
     return visit.piece("adversary", verdict=verdict, message=message, tries_left=left, token=token)
+
+
+def limit_asking(visit: Visit, who: object) -> None:
+    """Refuse somebody who asks the study's model too often."""
+    wait = visit.request.app.state.adversary_limit.count(who)
+    if wait:
+        raise TooMany(say("model.too_often", count=wait), wait)
 
 
 def _own(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
