@@ -142,7 +142,7 @@ def curve(
     if bool(names) == (fit_only is not None):
         raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
     training.need_training("curve")
-    if fit_only == "PUBLISHED":
+    if str(fit_only) == "PUBLISHED":
         return LearningCurve(published(goal.human))
     if fit_only is not None:
         points = read_points(Path(fit_only))
