@@ -89,7 +89,7 @@ VERBS: dict[str, Verb] = {
     "suite": Verb(
         "suite.run:suite",
         "suite",
-        "Run models x datasets x scorings x shots, and leave one page: who is told from whom.",
+        "Run models x datasets x scorings x shots, and leave one page: which can be told apart.",
     ),
     "report": Verb("report:report", "writing", "Write the report of an audit or a training run anew."),
     "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),

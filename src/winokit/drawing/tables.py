@@ -1,7 +1,5 @@
 """What the terminal shows: plain tables, and a bar while something takes its time. Rich is used here alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,8 +10,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+else:  # loaded when something is drawn
+    Console = Table = Text = object
 
-Lines = Iterable["str | Text | Table"]
+Lines = Iterable[str | Text | Table]
 """What a verb shows a person: sentences, lines with a style, tables."""
 
 

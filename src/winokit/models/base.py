@@ -222,10 +222,10 @@ def notes_of(model: Model) -> tuple[str, ...]:
 
 
 def parameters_of(model: Model) -> int | None:
-    """How many parameters a model has, where its `network` is here to be counted; None elsewhere."""
+    """How many parameters a model has, where its `network` is here to be counted or it says so; None elsewhere."""
     network = getattr(model, "network", None)
     if network is None:
-        return None
+        return getattr(model, "parameter_count", None)
     own = getattr(network, "num_parameters", None)  # which knows how weights of four bits are packed
     return int(own() if own is not None else sum(weights.numel() for weights in network.parameters()))
 

@@ -3,8 +3,6 @@
 The weights are those of the ONNX file, `(u8 - 128) * scale`, read from it directly: the package has one copy of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,7 +26,7 @@ DIMS, DATA_TYPE, NAME, RAW_DATA = 1, 2, 8, 9
 DTYPES = {1: "<f4", 2: "u1", 7: "<i8", 10: "<f2"}
 
 
-def torch_model() -> BertForMaskedLM:
+def torch_model() -> "BertForMaskedLM":
     """The built-in model in torch, in evaluation mode, its decoder tied to the word embedding.
 
     Dropout is BERT's usual 0.1 when training, although the model itself was trained without.
@@ -52,7 +50,7 @@ def torch_model() -> BertForMaskedLM:
     return ready
 
 
-def torch_tokenizer() -> PreTrainedTokenizerFast:
+def torch_tokenizer() -> "PreTrainedTokenizerFast":
     """The tokenizer of the built-in model, as transformers has it."""
     from tokenizers import Tokenizer
 

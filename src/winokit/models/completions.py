@@ -38,6 +38,7 @@ WAY_OUT = (
     "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
 )
 UNPLACED = "the server writes parts of characters as \ufffd, so that it is not known which tokens to score"
+SHIFTED = "its log-probabilities are those of the tokens one place before, as llama-cpp-python's without BOS"
 BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FILE"
 
 
@@ -87,22 +88,14 @@ def _generated(payload: Any) -> list[ServedToken]:
 
 ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
 """Of servers that take no zero; what is generated is not read."""
+SGLANG = {
+    "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+    **{"return_logprob": True, "logprob_start_len": 0, "return_text_in_logprobs": True},
+}
 DIALECTS = (
     Dialect("echo", {"echo": True, "logprobs": 1, **ONE_TOKEN}, _echoed),
     Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _prompted),
-    Dialect(
-        "/generate",
-        {
-            "sampling_params": {"max_new_tokens": 1, "temperature": 0},
-            "return_logprob": True,
-            "logprob_start_len": 0,
-            "return_text_in_logprobs": True,
-        },
-        _generated,
-        "//generate",
-        "text",
-        lists=False,
-    ),
+    Dialect("/generate", SGLANG, _generated, "//generate", "text", lists=False),
 )
 """As OpenAI had it, as vLLM has it, and SGLang's own."""
 
@@ -190,10 +183,7 @@ class CompletionsModel:
                 failures.append(f"{dialect.name}: {payload.get('error') or 'none'}")
                 continue
             if shifted:
-                fact = (
-                    "its log-probabilities are those of the tokens one place before, as llama-cpp-python's without BOS"
-                )
-                raise self._server.error(dialect.path, fact, BOS_WAY_OUT)
+                raise self._server.error(dialect.path, SHIFTED, BOS_WAY_OUT)
             why = _unfit(tokens)
             if why is None:
                 self._dialect = dialect

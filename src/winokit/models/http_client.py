@@ -5,8 +5,6 @@ takes to ask, so it is spoken to over plain sockets that stay open. What lies be
 for httpx.
 """
 
-from __future__ import annotations
-
 import asyncio
 import zlib
 from collections.abc import Mapping
@@ -49,7 +47,7 @@ class HttpReply:
 Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
-def open_client(url: str, key: str | None, connections: int) -> HttpClient:
+def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
     """A client for one address, with a key in every request; the ticket of a request comes back with its reply."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return _NearClient(url, headers) if _is_near(url) else _FarClient(url, headers, connections)
@@ -148,7 +146,7 @@ class _NearClient:
         if connection.ready:
             self._advance(connection, EVENT_WRITE)
 
-    def _connect(self) -> _Connection:
+    def _connect(self) -> "_Connection":
         """A new connection; all but the first are made while others are in use, to the address that took that one."""
         if self._peer is None:
             line = create_connection((self._host, self._port), CONNECTING)
@@ -171,7 +169,7 @@ class _NearClient:
         replies, self._replies = self._replies, []
         return replies
 
-    def _advance(self, connection: _Connection, events: int) -> None:
+    def _advance(self, connection: "_Connection", events: int) -> None:
         """Write and read what can be now."""
         try:
             if events & EVENT_WRITE and connection.write() != connection.ready:
@@ -196,7 +194,7 @@ class _NearClient:
                 self._replies.append((connection.ticket, _failed(error)))
             self._end(connection)
 
-    def _end(self, connection: _Connection) -> None:
+    def _end(self, connection: "_Connection") -> None:
         self._selector.unregister(connection.line)
         connection.line.close()
 

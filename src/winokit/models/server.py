@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
@@ -191,8 +191,7 @@ class ModelServer:
             How several bodies go into one call, where the server takes that. What fails together is sent one by one.
         """
         manners = self._manners if retries is None else replace(self._manners, retries=retries)
-        exchange = _Exchange(self, path, bodies, read, refused, manners, bundle, free=free, first_alone=first_alone)
-        return exchange.answers()
+        return _Exchange(self, path, bodies, read, refused, manners, bundle, free, first_alone).answers()
 
     def address(self, path: str) -> str:
         """Where a request goes: a path below the URL, or, with two slashes before it, below the host."""
@@ -255,29 +254,27 @@ class _Call:
     cuts: int = 0
 
 
+@dataclass(eq=False)
 class _Exchange:
     """Requests to one path of a server, on their way.
 
     A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
     """
 
-    def __init__(
-        self,
-        server: ModelServer,
-        path: str,
-        bodies: Sequence[Body | None],
-        read: Callable[[dict[str, Any]], Any],
-        refused: Callable[[Complaint], Any] | None,
-        manners: ServerManners,
-        bundle: Bundle | None,
-        *,
-        free: bool,
-        first_alone: bool,
-    ) -> None:
-        self.server, self.path, self.read, self.refused, self.bundle = server, path, read, refused, bundle
-        self._manners, self._free, self._alone = manners, free, first_alone
+    server: ModelServer
+    path: str
+    bodies: InitVar[Sequence[Body | None]]
+    read: Callable[[dict[str, Any]], Any]
+    refused: Callable[[Complaint], Any] | None
+    manners: ServerManners
+    bundle: Bundle | None
+    free: bool
+    alone: bool
+    """Whether the rest waits for the first answer."""
+
+    def __post_init__(self, bodies: Sequence[Body | None]) -> None:
         self._pending = deque(enumerate(bodies))
-        self._fair = -(-len(bodies) // manners.concurrency)
+        self._fair = -(-len(bodies) // self.manners.concurrency)
         self._underway: set[_Call] = set()
         self._waiting: list[_Call] = []
         """Calls to be sent again."""
@@ -291,7 +288,7 @@ class _Exchange:
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all, and yield (index, what was read) as replies come."""
-        with closing(open_client(self.server.address(self.path), self.server._key, self._manners.concurrency)) as http:
+        with closing(open_client(self.server.address(self.path), self.server._key, self.manners.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
                 self._receive(http)
                 if not self._troubled:
@@ -305,8 +302,8 @@ class _Exchange:
     def _receive(self, http: HttpClient) -> None:
         """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
         replies, now = http.replies(self._time_left()), monotonic()
-        if self._underway and not replies and now >= self._last_sign + self._manners.timeout:
-            late = ExchangeFailed(f"no reply within {self._manners.timeout:g} s")
+        if self._underway and not replies and now >= self._last_sign + self.manners.timeout:
+            late = ExchangeFailed(f"no reply within {self.manners.timeout:g} s")
             replies = [(call, late) for call in self._underway]
             for call in self._underway:
                 http.forget(call)
@@ -321,7 +318,7 @@ class _Exchange:
         """Seconds until there is something to do, whether or not a reply comes."""
         if self._ready or self._unread or (self._pending and self._has_room()):
             return 0.0
-        until = [self._last_sign + self._manners.timeout] if self._underway else []
+        until = [self._last_sign + self.manners.timeout] if self._underway else []
         if len(self._underway) < int(self.server._limit):
             until += [call.due for call in self._waiting]
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
@@ -336,25 +333,25 @@ class _Exchange:
         while self._pending and self._has_room():
             most = min(self.server._at_a_time, self._fair, self.bundle.most) if self.bundle else 1
             taken: list[tuple[int, Body | None]] = []
-            while self._pending and len(taken) < most and (self._free or usage.may_ask is None or usage.may_ask()):
+            while self._pending and len(taken) < most and (self.free or usage.may_ask is None or usage.may_ask()):
                 taken.append(self._pending.popleft())
-                usage.requests += not self._free
+                usage.requests += not self.free
             if not taken:
                 self._pending.clear()
                 return
-            usage.calls += not self._free
+            usage.calls += not self.free
             self._send(http, _Call(taken))
 
     def _has_room(self) -> bool:
         """Whether one more call may be made of bodies that were not tried yet."""
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
-        most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self._free else 1
+        most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
         return (
             len(self._underway) < int(self.server._limit)
-            and waited_for < self._manners.concurrency
+            and waited_for < self.manners.concurrency
             and len(self._unread) < most_unread
-            and not (self._alone and (waited_for or self._unread))
+            and not (self.alone and (waited_for or self._unread))
         )
 
     def _send(self, http: HttpClient, call: _Call) -> None:
@@ -362,9 +359,12 @@ class _Exchange:
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
         body = self.bundle.join(bodies) if self.bundle and len(bodies) > 1 else bodies[0]
-        call.body = None if body is None else {**call.settings, **body}
         try:
-            http.send(call, None if call.body is None else _json(call.body))
+            if body is None:
+                http.send(call, None)
+            else:
+                call.body = {**call.settings, **body}
+                http.send(call, json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode())
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
         self._underway.add(call)
@@ -396,13 +396,13 @@ class _Exchange:
                     return self._divide(call, shorter=not complaint.too_long)
                 answer = self.refused(complaint) if self.refused else None
                 if answer is not None:
-                    self._alone = False
+                    self.alone = False
                     return [(call.numbered[0][0], answer)]
                 if call.settings is server.settings:
                     raise
         else:
-            self._last_answer, self._answered, self._alone = monotonic(), True, False
-            server._limit = min(server._limit + 1 / server._limit, self._manners.concurrency)
+            self._last_answer, self._answered, self.alone = monotonic(), True, False
+            server._limit = min(server._limit + 1 / server._limit, self.manners.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
         self._waiting.append(call)
         return []
@@ -412,7 +412,7 @@ class _Exchange:
         if shorter and self.bundle:
             self.bundle = replace(self.bundle, most=max(len(call.numbered) // 2, 1))
         self._waiting += [_Call([numbered]) for numbered in call.numbered]
-        self.server.usage.calls += 0 if self._free else len(call.numbered)
+        self.server.usage.calls += 0 if self.free else len(call.numbered)
         return []
 
     def _slow_down(self, cuts: int) -> None:
@@ -450,7 +450,7 @@ class _Exchange:
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
-        error, manners = self.server.error, self._manners
+        error, manners = self.server.error, self.manners
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks to come back in {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
@@ -462,10 +462,6 @@ class _Exchange:
         again = refusals if failed.crowded else tries
         pause = min(manners.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
         return max(pause, failed.pause + random.uniform(0, manners.delay) if failed.pause else 0.0)
-
-
-def _json(body: Body) -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _written(payload: Mapping[str, Any]) -> list[str]:
@@ -513,13 +509,11 @@ def _name_and_url(spec: Spec) -> tuple[str, str]:
     except ValueError:
         sound = False
     if not name or not sound:
-        raise BadInput(
-            f"{spec.prefix}: MODEL@URL with a URL such as http://localhost:8000/v1 expected, found {url!r} for a URL"
-        )
+        expected = "MODEL@URL with a URL such as http://localhost:8000/v1 expected"
+        raise BadInput(f"{spec.prefix}: {expected}, found {url!r} for a URL")
     if "@" in parts.netloc or parts.query:
-        raise BadInput(
-            f"{spec.prefix}: a URL without user, password or query expected; a key belongs in OPENAI_API_KEY"
-        )
+        way_out = "a key belongs in OPENAI_API_KEY"
+        raise BadInput(f"{spec.prefix}: a URL without user, password or query expected; {way_out}")
     return name, url
 
 

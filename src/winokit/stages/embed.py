@@ -53,7 +53,7 @@ def embed(
     *,
     out: Annotated[
         str | Path | None,
-        Help("The .npy file to write; settings and ids go beside it.", typed=Path | None, otherwise=Path("X.npy")),
+        Help("The .npy file to write; settings and ids go beside it.", otherwise=Path("X.npy")),
     ] = None,
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")

@@ -111,7 +111,7 @@ def gate(
     scoring: Annotated[str | None, Help("Which scoring, where a model has several.", metavar="NAME")] = None,
     data: Annotated[
         str | Path | Dataset | None,
-        Help(f"{DATA_HELP} What files of predictions are about. Default: as the other run.", metavar="DATA", typed=str),
+        Help(f"{DATA_HELP} What files of predictions are about. Default: as the other run.", metavar="DATA"),
     ] = None,
     markdown: Annotated[Path | None, Help("Write a summary for a pull request there.", metavar="FILE")] = None,
 ) -> GateOutcome:
@@ -125,7 +125,7 @@ def gate(
         raise UnknownName("model in the runs", str(model), [ours.model, theirs.model])
     _check_alike(ours, theirs, *(run.settings for run in runs.values()))
     has_twins = any(size > 1 for size in ours.sizes.values())
-    names = metric or ("accuracy", "group_accuracy")[: 1 + has_twins]
+    names = tuple(dict.fromkeys(metric or ("accuracy", "group_accuracy")[: 1 + has_twins]))
     tests = tuple(_tested(name, ours, theirs, max_drop / 100, 1 - level / len(names)) for name in names)
     verdicts = {test.verdict for test in tests}
     passed = verdicts == {PASSED} if strict else FAILED not in verdicts
@@ -176,7 +176,7 @@ def _check_alike(new: AuditSheet, old: AuditSheet, ours: Mapping[str, Any], thei
         raise BadInput(f"NEW is over {about[0]}, --against over {about[1]}: a gate needs the same problems and answers")
     values: dict[str, tuple[Any, Any]] = {"scoring": (new.scoring, old.scoring)}
     if ours and theirs:
-        names = ("shots", "substitution", "prompt", "seed")[: 4 if ours.get("shots") else 3]
+        names = ("shots", "substitution", "prompt", *(("shots_from", "seed") if ours.get("shots") else ()))
         values |= {name: (ours.get(name), theirs.get(name)) for name in names}
     for name, (own, other) in values.items():
         if own != other:

@@ -45,7 +45,7 @@ def score(
     spending: Spending = Spending(),
     cluster: ClusterSettings = ClusterSettings(),
     out: Annotated[
-        str | Path | None, Help("Where to write the predictions.", typed=Path, otherwise=Path("predictions.jsonl"))
+        str | Path | None, Help("Where to write the predictions.", otherwise=Path("predictions.jsonl"))
     ] = None,
     limit: Limit = None,
     as_: As = None,

@@ -99,6 +99,22 @@ def test_an_audit_runs_there_when_it_is_told_to(cluster, builtin, twins):
     assert run.settings["models"] == {"builtin": winokit.load_model("builtin").fingerprint}
 
 
+def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin, twins, monkeypatch):
+    builtin.close()
+    placed, data = [], [twins, winokit.load("synthetic-4")]
+    monkeypatch.setattr(
+        ClusterModel, "close", lambda self, close=ClusterModel.close: (placed.append(self), close(self))
+    )
+    here, there = (
+        winokit.suite(models=["builtin"], data=data, protocol="accuracy", cache="off", **how)
+        for how in ({}, vars(ON_RAY))
+    )
+    assert [cell.state for cell in there.cells] == ["done", "done"]
+    assert len(placed) == 1
+    for one, other in zip(here.cells, there.cells, strict=True):
+        assert [row.prediction for row in one.run.predictions] == [row.prediction for row in other.run.predictions]
+
+
 def test_a_machine_that_dies_costs_its_shard_and_nothing_else(cluster, tmp_path):
     diary, requests = tmp_path / "diary", texts(240)
     model, killed = load_on(Writer(diary, 0.04), ON_RAY), []

@@ -4,6 +4,7 @@ from winokit.data.loading import load
 from winokit.methods.metrics.compare import holm
 from winokit.stages.suite.matrix import SuiteMatrix
 from winokit.stages.suite.run import suite
+from winokit.stages.suite.settings import SuiteModel
 
 from .conftest import QUICK
 
@@ -29,7 +30,7 @@ def test_models_of_one_skill_share_a_letter_and_others_do_not(matrix):
 
 def test_a_ranking_has_its_bands_from_the_best_to_the_worst(matrix):
     ranking = matrix.rankings["accuracy"][0]
-    values = [one.settled for one in ranking.standings]
+    values = [one.row.value for one in ranking.standings]
     assert values == sorted(values, reverse=True)
     assert [sorted(band) for band in ranking.bands] == [[0, 1], [2, 3], [4, 5]]
     assert not any(one.alone for one in ranking.standings), "the best is not told from its equal"
@@ -60,6 +61,37 @@ def test_who_is_told_from_all_others_stands_alone(open_data, skilled):
     models = [skilled("best", 1.0), skilled("other", 0.2, 1), skilled("third", 0.2, 2)]
     made = SuiteMatrix(suite(models=models, data=[open_data], protocol=QUICK, cache="off"))
     assert [one.alone for one in made.rankings["accuracy"][0].standings] == [True, False, False]
+
+
+def predicted(tmp_path, data, name, picks):
+    """A model of stored predictions: what it picks of each problem, None for silence, or nothing at all of it."""
+    rows = [f"{problem.id},{'' if pick is None else pick}" for problem, pick in zip(data, picks, strict=True)]
+    (tmp_path / f"{name}.csv").write_text("\n".join(["id,prediction", *(row for row in rows if row[-2:] != ",-")]))
+    return SuiteModel(name=name, predictions={data.card.name: tmp_path / f"{name}.csv"})
+
+
+def test_who_is_silent_and_else_right_is_ranked_as_the_tests_have_it(tmp_path, open_data):
+    """Silence counts as wrong in group accuracy, and as a guess in the tests: bold must follow the tests."""
+    quiet = [problem.answer if place % 4 == 0 else None for place, problem in enumerate(open_data)]
+    both = [
+        predicted(tmp_path, open_data, "quiet", quiet),
+        predicted(tmp_path, open_data, "wrong", [0] * len(open_data)),
+    ]
+    made = SuiteMatrix(suite(models=both, data=[open_data], protocol=QUICK, cache="off"))
+    for measure, (ranking,) in made.rankings.items():
+        best, other = ranking.standings
+        assert (best.cell.entrant.name, best.alone, other.alone) == ("quiet", True, False), measure
+
+
+def test_models_that_answered_other_problems_are_not_told_apart_and_spoil_nothing(tmp_path, open_data):
+    halves = [
+        [problem.answer if place % 4 // 2 == half else "-" for place, problem in enumerate(open_data)]
+        for half in (0, 1)
+    ]
+    both = [predicted(tmp_path, open_data, f"half {half}", picks) for half, picks in enumerate(halves)]
+    made = SuiteMatrix(suite(models=both, data=[open_data], protocol=QUICK, cache="off"))
+    assert not made.pairs
+    assert [one.letters for one in made.rankings["accuracy"][0].standings] == ["a", "a"]
 
 
 def test_equal_models_are_told_apart_in_fewer_than_one_suite_in_twenty(open_data, skilled):

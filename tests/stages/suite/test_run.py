@@ -26,7 +26,7 @@ def test_a_cell_has_the_numbers_of_its_audit_to_the_digit(open_data):
 
 def test_a_model_is_loaded_once_for_all_its_datasets_and_let_go(monkeypatch, open_data, skilled):
     loads, model = [], skilled("m", 0.5, data=[*open_data, *load("synthetic-20")])
-    monkeypatch.setattr("winokit.stages.suite.run.load_model", lambda spec: loads.append(spec) or model)
+    monkeypatch.setattr("winokit.stages.suite.run.load_on", lambda spec, cluster: loads.append(spec) or model)
     suite(models=["random"], data=["open", "synthetic-20"], protocol=QUICK, cache="off")
     assert (loads, model.closed) == (["random"], 1)
 
@@ -66,10 +66,10 @@ def test_why_a_cell_failed_names_no_address(open_data, skilled):
 
 
 def test_a_model_that_cannot_be_loaded_fails_in_each_of_its_cells(monkeypatch):
-    def refuse(spec):
+    def refuse(spec, cluster):
         raise BadInput("no room")
 
-    monkeypatch.setattr("winokit.stages.suite.run.load_model", refuse)
+    monkeypatch.setattr("winokit.stages.suite.run.load_on", refuse)
     result = suite(models=["random"], data=["open", "synthetic-9"], protocol=QUICK, cache="off")
     assert [(cell.state, cell.why) for cell in result.cells] == [("failed", "no room")] * 2
 
@@ -172,7 +172,7 @@ def test_shots_come_from_elsewhere_for_those_that_are_shown_any():
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_started(monkeypatch, given, error, said):
-    monkeypatch.setattr("winokit.stages.suite.run.load_model", lambda spec: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("winokit.stages.suite.run.load_on", lambda *given: pytest.fail("a model was loaded"))
     with pytest.raises(error, match=said):
         suite(**{"models": ["random"], "data": ["open"], "cache": "off", **given})
 

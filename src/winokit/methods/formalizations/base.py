@@ -6,8 +6,6 @@ after a question mark: `mc-sent?separator=after`, `mc-mlm?loss=margin&alpha=5`. 
 `code` (nyu-mll/wsc-formalizations) or `winogrande` (allenai/winogrande).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,11 +65,11 @@ class Definition:
 
     name: str
     about: str
-    input: Input
-    head: Callable[[Any, Switches], Module]
+    input: "Input"
+    head: "Callable[[Any, Switches], Module]"
     """From the encoder's configuration to a module: encoder and batch in, numbers of shape (options,) out."""
-    loss: Callable[[Tensor, Batch, Switches], Loss]
-    decide: Callable[[Case, Sequence[float], Switches], tuple[float, ...] | str]
+    loss: "Callable[[Tensor, Batch, Switches], Loss]"
+    decide: "Callable[[Case, Sequence[float], Switches], tuple[float, ...] | str]"
     """From the numbers of a case's options to one score per candidate, or why there are none."""
     pointwise: bool = False
     """Whether each option trains by itself, with the others elsewhere in the epoch."""
@@ -108,7 +106,7 @@ class Formalization:
     switches: Switches
 
     @classmethod
-    def parse(cls, spec: str) -> Formalization:
+    def parse(cls, spec: str) -> "Formalization":
         """Take `name?switch=value&…` apart; a wrong name or value says what exists."""
         name, _, query = spec.partition("?")
         definition = FORMALIZATIONS[name]

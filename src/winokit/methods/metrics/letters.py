@@ -27,14 +27,11 @@ def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozens
     kept = sorted(letters, key=lambda letter: sorted(letter))
     for letter in sorted(kept, key=lambda letter: (len(letter), sorted(letter))):
         rest = [other for other in kept if other is not letter]
-        if all(any(pair <= other for other in rest) for pair in _said(letter)):
+        # What it says: that these pairs are not told apart; of one alone, that it has a letter.
+        said = [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
+        if all(any(pair <= other for other in rest) for pair in said):
             kept = rest
     return kept
-
-
-def _said(letter: frozenset[int]) -> list[set[int]]:
-    """The pairs that a letter says are not told apart; of one alone, that it has a letter."""
-    return [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
 
 
 def letter_name(place: int) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from winokit.errors import BadInput, WinokitError
 from winokit.methods.cluster import ClusterSettings, started
-from winokit.models.base import Answer, Model, Request
+from winokit.models.base import Answer, Model, Request, parameters_of
 from winokit.models.ensemble import EnsembleModel, members_of
 from winokit.models.registry import Spec, load_model
 from winokit.progress import tell
@@ -73,7 +73,8 @@ class ModelCopy:
             answers = list(model.answer(requests)) if requests else []
         except WinokitError as error:
             return str(error)
-        return answers, {name: getattr(model, name) for name in FACTS if hasattr(model, name)}
+        facts = {name: getattr(model, name) for name in FACTS if hasattr(model, name)}
+        return answers, facts | {"parameter_count": parameters_of(model)}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 Numbers first, which the page lays out in HTML; then how each is drawn on an axis.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -172,7 +170,7 @@ def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
     return tuple(found)
 
 
-def draw_ranking(ax: Axes, rows: Sequence[Metric]) -> None:
+def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:
     """Accuracy of every scorer with its interval, from the best to the worst, above what guessing gives."""
     places = range(1, len(rows) + 1)
     ends = [(100 * (row.value if end is None else end)) for row in rows for end in (row.low, row.high)]
@@ -184,7 +182,7 @@ def draw_ranking(ax: Axes, rows: Sequence[Metric]) -> None:
     ax.set_ylabel("accuracy, per cent")
 
 
-def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:
+def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
     """Whole, in part, none: one bar per scorer, what guessing gives as a thin bar below it."""
     names = ("every twin right", "some right", "none right")
     for y, stack in enumerate(stacks):
@@ -206,7 +204,7 @@ def draw_stacks(ax: Axes, stacks: Sequence[GroupStack]) -> None:
     ax.set_xlabel(f"per cent of groups{guessed}")
 
 
-def draw_histogram(ax: Axes, histogram: Histogram) -> None:
+def draw_histogram(ax: "Axes", histogram: Histogram) -> None:
     """Margins of right answers above the line, of wrong ones below."""
     width = histogram.edges[1] - histogram.edges[0]
     starts = histogram.edges[:-1]
@@ -219,7 +217,7 @@ def draw_histogram(ax: Axes, histogram: Histogram) -> None:
     ax.set_title(shortened(histogram.scorer, 48), loc="left", fontsize=9)
 
 
-def draw_confusion(ax: Axes, confusion: Confusion) -> None:
+def draw_confusion(ax: "Axes", confusion: Confusion) -> None:
     """Place of the right candidate against the place chosen, shaded by share of the row."""
     rows, columns = len(confusion.counts), len(confusion.counts[0])
     shares = [[confusion.share(row, column) for column in range(columns)] for row in range(rows)]

@@ -54,23 +54,20 @@ OUT = Path("runs/DATA")
 def audit(
     data: Annotated[
         str | Path | Dataset | None,
-        Help(f"{DATA_HELP} Default: what the logs of --predictions hold, else open.", metavar="DATA", typed=str),
+        Help(f"{DATA_HELP} Default: what the logs of --predictions hold, else open.", metavar="DATA"),
     ] = None,
     model: Annotated[
         str | Model | Sequence[str | Model] | None,
-        Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", typed=list[str], option=True),
+        Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", option=True),
     ] = None,
     *,
-    scoring: Annotated[
-        str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME", typed=list[str])
-    ] = None,
+    scoring: Annotated[str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME")] = None,
     predictions: Annotated[
         Sequence[str | Path],
         Help(
             "Predictions instead of a model: winokit's, labels, a table, logs of lm-evaluation-harness or Inspect, or "
             "the folder with its logs; repeatable.",
             metavar="FILE",
-            typed=list[Path],
         ),
     ] = (),
     prediction_columns: Annotated[
@@ -79,17 +76,12 @@ def audit(
             "What the columns of a table of predictions are: id=nr,prediction=reply or id=nr,scores1=a,scores2=b; "
             "order=line matches by order (docs/audit.md). Default: as their names tell.",
             metavar="ROLE=COLUMN,…",
-            typed=str,
         ),
     ] = None,
-    out: Annotated[str | Path | None, Help("The run's folder.", metavar="RUN", typed=Path, otherwise=OUT)] = None,
+    out: Annotated[str | Path | None, Help("The run's folder.", metavar="RUN", otherwise=OUT)] = None,
     protocol: Annotated[
         str | Sequence[str],
-        Help(
-            "Only this protocol, on a subset if asked (artifacts@non_associative); repeatable.",
-            metavar="NAME",
-            typed=list[str],
-        ),
+        Help("Only this protocol, on a subset if asked (artifacts@non_associative); repeatable.", metavar="NAME"),
     ] = (),
     perturbed: Perturbed = (),
     labels: Labels = (),
@@ -101,7 +93,6 @@ def audit(
             "What the columns of DATA's table are (docs/data.md); with a role prediction or scores, "
             "those of --predictions.",
             metavar="ROLE=COLUMN,…",
-            typed=str,
         ),
     ] = None,
     lenient: Lenient = False,
@@ -419,5 +410,6 @@ def _about(
         "seed": plan.seed,
         "substitution": plan.substitution,
         "shots": plan.shots,
+        **({"shots_from": plan.shots_from.content_hash} if isinstance(plan.shots_from, Dataset) else {}),
         **({"prompt": plan.prompt.text} if isinstance(plan.prompt, PromptTemplate) else {}),
     }

@@ -1,21 +1,14 @@
 """What the command line shows of an audit: one compact table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ForestLine, forest, scorers
-from winokit.drawing.tables import dim, plan_lines, table
+from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, JudgedScorer, judge
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
 
 LISTED = 20
 """Scorers that a terminal shows where there are too many for a column each."""

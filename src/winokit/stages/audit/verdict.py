@@ -33,34 +33,14 @@ WITHOUT = {
 }
 GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
 
-HEADLINE = DecisionTable(
+HEADLINE = DecisionTable.of_stage(
+    "audit",
     {
         "single": (ABOVE, AT, BELOW, UNKNOWN),
         "group": (ABOVE, AT, BELOW, UNKNOWN),
         "luck": (RARE, LARGE, UNKNOWN),
         "abstained": (NONE, SOME, ALL),
     },
-    ({"abstained": ALL}, "Nothing was decided", BAD),
-    ({"single": UNKNOWN, "group": UNKNOWN}, "No accuracy to judge", PLAIN),
-    ({"single": UNKNOWN, "group": ABOVE}, "Above chance on whole groups", PLAIN),
-    ({"single": UNKNOWN, "group": AT}, "Whole groups are not distinguishable from guessing", BAD),
-    ({"single": UNKNOWN, "group": BELOW}, "Below chance on whole groups", BAD),
-    # The interval over groups and the exact test of guessing disagree: nothing is claimed of single problems.
-    ({"single": ABOVE, "luck": LARGE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
-    ({"single": ABOVE, "luck": LARGE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
-    ({"single": ABOVE, "luck": LARGE}, "Borderline: one test excludes guessing, the other does not", BAD),
-    ({"single": AT, "luck": RARE, "group": BELOW}, "Borderline on problems, below chance on groups", BAD),
-    ({"single": AT, "luck": RARE, "group": ABOVE}, "Borderline on problems, above chance on groups", PLAIN),
-    ({"single": AT, "luck": RARE}, "Borderline: one test excludes guessing, the other does not", BAD),
-    ({"single": ABOVE, "group": ABOVE}, "Above chance, on whole groups too", GOOD),
-    ({"single": ABOVE, "group": AT}, "Above chance on problems, whole groups not told from it", BAD),
-    ({"single": ABOVE, "group": BELOW}, "Above chance on problems, below it on whole groups", BAD),
-    ({"single": ABOVE}, "Above chance", PLAIN),
-    ({"single": AT, "group": ABOVE}, "Not told from guessing on problems, above chance on groups", PLAIN),
-    ({"single": AT, "group": BELOW}, "Not told from guessing on problems, below chance on groups", BAD),
-    ({"single": AT}, "Not distinguishable from guessing", BAD),
-    ({"single": BELOW, "group": ABOVE}, "Below chance on problems, above it on whole groups", BAD),
-    ({"single": BELOW}, "Below chance", BAD),
 )
 
 

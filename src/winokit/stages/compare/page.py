@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from winokit.data.runs import Run
-from winokit.drawing.decision import GOOD, PLAIN, SMALL, DecisionTable
+from winokit.drawing.decision import SMALL, DecisionTable
 from winokit.drawing.figures import forest_figures, write_figures
 from winokit.drawing.page import INDEX, write_page
 from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
@@ -109,19 +109,8 @@ def _ahead(pair: ScorerPair | None) -> str:
     return AT if pair.ahead is None else ABOVE if pair.ahead == pair.first else BELOW
 
 
-COMPARED = DecisionTable(
-    {"accuracy": (ABOVE, AT, BELOW, UNKNOWN), "group_accuracy": (ABOVE, AT, BELOW, UNKNOWN)},
-    ({"accuracy": ABOVE, "group_accuracy": ABOVE}, "{first} is ahead of {second}, on whole groups too", GOOD),
-    ({"accuracy": BELOW, "group_accuracy": BELOW}, "{second} is ahead of {first}, on whole groups too", GOOD),
-    ({"accuracy": ABOVE, "group_accuracy": BELOW}, "{first} is ahead on problems, {second} on groups", PLAIN),
-    ({"accuracy": BELOW, "group_accuracy": ABOVE}, "{second} is ahead on problems, {first} on groups", PLAIN),
-    ({"accuracy": ABOVE, "group_accuracy": AT}, "{first} is ahead of {second}; groups do not tell", PLAIN),
-    ({"accuracy": BELOW, "group_accuracy": AT}, "{second} is ahead of {first}; groups do not tell", PLAIN),
-    ({"accuracy": ABOVE}, "{first} is ahead of {second}", GOOD),
-    ({"accuracy": BELOW}, "{second} is ahead of {first}", GOOD),
-    ({"group_accuracy": ABOVE}, "{first} is ahead of {second} on groups; problems do not tell", PLAIN),
-    ({"group_accuracy": BELOW}, "{second} is ahead of {first} on groups; problems do not tell", PLAIN),
-    ({}, "{first} and {second} are not told apart", PLAIN),
+COMPARED = DecisionTable.of_stage(
+    "compare", {"accuracy": (ABOVE, AT, BELOW, UNKNOWN), "group_accuracy": (ABOVE, AT, BELOW, UNKNOWN)}
 )
 
 

@@ -39,7 +39,7 @@ def compare(
         Sequence[str | Path | Run] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
     ],
     *,
-    out: Annotated[str | Path | None, Help("The folder of the page.", typed=Path, otherwise=Path("comparison"))] = None,
+    out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
 
@@ -55,6 +55,8 @@ def compare(
     """
     loaded = dict(runs) if isinstance(runs, Mapping) else _named(runs)
     comparisons = compare_runs(loaded)
+    if not comparisons:
+        raise BadInput(f"{join(list(loaded))} have no problem in common")
     notes = unpaired(loaded)
     tell(notes)
     page = None if out is None else write_comparison(loaded, comparisons, Path(out), notes)
@@ -113,8 +115,6 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
             whole = [all_right_chance(values, groups, sizes) for values in (one, other)]
             together = together[[rows[0] for rows in members.values()]]
             found[first, second, "group_accuracy"] = paired_test(whole[0], whole[1], together)
-    if not found:
-        raise BadInput(f"{join(list(right))} have no problem in common")
     return found
 
 

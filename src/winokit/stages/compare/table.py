@@ -1,20 +1,14 @@
 """What the command line shows of a comparison: a line per paired test."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from winokit.drawing.tables import table
+from winokit.drawing.tables import Lines, table
 from winokit.stages.compare.page import ScorerPair
 from winokit.stages.compare.run import ComparedRuns
 
-if TYPE_CHECKING:
-    from rich.table import Table
 
-
-def lines(result: ComparedRuns) -> Iterator[str | Table]:
+def lines(result: ComparedRuns) -> Lines:
     """Every test, and where the page lies."""
     heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart")
     yield table(heads, [_row(pair) for pair in result.pairs], left=3)

@@ -1,7 +1,5 @@
 """The page of a debiasing: what was removed, whether it was more than chance, and what that changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +33,7 @@ class RemovedExample(NamedTuple):
     twin: str
 
 
-def write_debias_page(filtering: Debiased, folder: Path) -> Path:
+def write_debias_page(filtering: "Debiased", folder: Path) -> Path:
     """Write the page of a debiasing, with its figures as PNG and SVG, and return it."""
     page = debias_page(filtering)
     figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
@@ -43,7 +41,7 @@ def write_debias_page(filtering: Debiased, folder: Path) -> Path:
     return write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
 
 
-def debias_page(filtering: Debiased) -> dict[str, Any]:
+def debias_page(filtering: "Debiased") -> dict[str, Any]:
     """What the page shows and the debiasing itself does not say."""
     chosen, null, dataset, arms = filtering.chosen, filtering.null, filtering.dataset, filtering.arms
     traits = list(_traits(filtering))
@@ -84,7 +82,7 @@ def debias_page(filtering: Debiased) -> dict[str, Any]:
     }
 
 
-def _tiles(filtering: Debiased) -> Iterator[tuple[str, str, str]]:
+def _tiles(filtering: "Debiased") -> Iterator[tuple[str, str, str]]:
     """Kept, probe and divergence before and after, and removals beyond chance: label, value, and what is small."""
     chosen, n = filtering.chosen, len(filtering.dataset)
     kept = int(chosen.keep.sum())
@@ -98,7 +96,7 @@ def _tiles(filtering: Debiased) -> Iterator[tuple[str, str, str]]:
         yield ("Removed", say(removed), f"by chance {say_chance(removed)}")
 
 
-def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]:
+def _traits(filtering: "Debiased") -> Iterator[tuple[str, str, Sequence[Overuse]]]:
     """The tables of over-use, each with a sentence that says how to read it.
 
     Of words those that are found, at least the first few.
@@ -115,7 +113,7 @@ def _traits(filtering: Debiased) -> Iterator[tuple[str, str, Sequence[Overuse]]]
     yield from (each for each in tables if each[-1])
 
 
-def _examples(filtering: Debiased) -> Iterator[RemovedExample]:
+def _examples(filtering: "Debiased") -> Iterator[RemovedExample]:
     """The problems that went first."""
     arm, dataset = filtering.chosen, filtering.dataset
     members: dict[str, list[int]] = {}

@@ -1,7 +1,5 @@
 """What a debiasing leaves: its folder with what is kept and removed, its record as JSON, and lines for a person."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +27,7 @@ MOST_WORDS = 100
 """Words written at either end of the table; the middle says nothing."""
 
 
-def save(filtering: Debiased, folder: Path | str) -> None:
+def save(filtering: "Debiased", folder: Path | str) -> None:
     """Write the folder and its page; each file is written whole.
 
     Source ids are left out of the problems, since some leak the answer. `debias.json` is the record of the run,
@@ -52,7 +50,7 @@ def check_folder(folder: Path) -> None:
     check_own_folder(folder, (KEPT, REMOVED, RESULTS, REPORT), ours=ours, of="a run of winokit debias")
 
 
-def record(filtering: Debiased) -> dict[str, Any]:
+def record(filtering: "Debiased") -> dict[str, Any]:
     """Everything about a run but the problems themselves."""
     words, null = filtering.overused.words, None
     if filtering.null is not None:
@@ -79,7 +77,7 @@ def record(filtering: Debiased) -> dict[str, Any]:
     }
 
 
-def _overuse(trait: Overuse, filtering: Debiased) -> dict[str, Any]:
+def _overuse(trait: Overuse, filtering: "Debiased") -> dict[str, Any]:
     """One trait, with public ids in place of row numbers."""
     return {**asdict(trait), "examples": [filtering.dataset[row].id for row in trait.examples]}
 
@@ -89,7 +87,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def as_json(filtering: Debiased) -> dict[str, Any]:
+def as_json(filtering: "Debiased") -> dict[str, Any]:
     """What scripts read of a debiasing."""
     folder = filtering.folder or Path()
     metrics = rows_to_json(filtering.metrics)
@@ -97,7 +95,7 @@ def as_json(filtering: Debiased) -> dict[str, Any]:
     return {"run": filtering.settings, "warnings": filtering.warnings, "metrics": metrics, **places}
 
 
-def lines(filtering: Debiased) -> Lines:
+def lines(filtering: "Debiased") -> Lines:
     """What a person reads: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
     arm, n = filtering.chosen, len(filtering.dataset)
     kept, settings = int(arm.keep.sum()), arm.settings
@@ -118,7 +116,7 @@ def lines(filtering: Debiased) -> Lines:
         yield f"{filtering.folder / KEPT}, {REMOVED}, {DEBIAS}; page: {page}"
 
 
-def _cells(arm: DebiasArm, filtering: Debiased) -> Iterator[str]:
+def _cells(arm: DebiasArm, filtering: "Debiased") -> Iterator[str]:
     """An arm beside the others: how many are kept, the probe, and the divergence with what chance gives."""
     split, probe, kl = (filtering.find(arm.name, name) for name in ("n_groups_split", "probe_accuracy", "kl_histogram"))
     yield from (arm.name, f"{int(arm.keep.sum()):,}", f"{split.value:,}" if split else "")

@@ -1,7 +1,5 @@
 """What a search shows on the terminal and to scripts, and the files it leaves for other tools."""
 
-from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,7 @@ RESULTS, TRIALS, ENSEMBLES = "results.json", "trials.csv", "ensembles"
 ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
 
 
-def as_json(findings: SearchFindings) -> dict[str, Any]:
+def as_json(findings: "SearchFindings") -> dict[str, Any]:
     """What scripts read of a search."""
     return {
         "out": str(findings.folder),
@@ -30,7 +28,7 @@ def as_json(findings: SearchFindings) -> dict[str, Any]:
     }
 
 
-def lines(findings: SearchFindings) -> Lines:
+def lines(findings: "SearchFindings") -> Lines:
     """One line per formalization: how trials lie, the best of them; then what the numbers are to be held against."""
     heads = ["formalization", "trials", "degenerate", "median", "quartiles", "best", "std", "kurtosis", "corrected"]
     for test in findings.answered.values():
@@ -49,7 +47,7 @@ def lines(findings: SearchFindings) -> Lines:
     yield f"{folder / TRIALS}, results.json, study.db; page: {folder / 'report' / INDEX}"
 
 
-def _cells(one: SearchFinding, findings: SearchFindings) -> list[str]:
+def _cells(one: "SearchFinding", findings: "SearchFindings") -> list[str]:
     spread, luck = one.spread, one.luck
     if spread is None or luck is None:
         return ["0", str(one.degenerate)]
@@ -71,7 +69,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def save(findings: SearchFindings) -> None:
+def save(findings: "SearchFindings") -> None:
     """Write trials.csv, the ensembles' predictions and results.json.
 
     One line of trials.csv per trial. Test scores are not in it: no trial can be chosen by them.

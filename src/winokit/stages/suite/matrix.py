@@ -1,12 +1,14 @@
-"""What a suite says, as plain data: the matrix in several views, and per dataset who is told from whom.
+"""What a suite says, as plain data: the matrix in several views, and per dataset which can be told apart.
 
 Tests are those of `winokit compare`: paired by problem, over groups, abstentions settled by guesses. They are corrected
 together, over every pair of entrants on every dataset, on problems and on groups (Holm). Whether a value is above
 chance is corrected over all rows of its view.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from winokit.drawing.decision import SMALL
 from winokit.methods.metrics.compare import Comparison, holm
@@ -39,18 +41,12 @@ class Standing:
     letters: str = ""
     """Those who share one are not told apart; none where nothing is compared by the measure."""
     alone: bool = False
-    """Whether it is the best, and told from every other."""
+    """Whether it is ahead of every other."""
 
     @property
     def above(self) -> float:
         """How far it is from chance, or from the commonest answer where that is more."""
         return self.row.value - (self.row.level or 0.0)
-
-    @property
-    def settled(self) -> float:
-        """What it is ranked by: as in the tests, what is not answered is settled by guesses."""
-        run = self.cell.run if self.row.metric == "accuracy" else None
-        return ((run and run.find("accuracy", "all", "expected_accuracy")) or self.row).value
 
 
 @dataclass(frozen=True)
@@ -108,16 +104,21 @@ class SuiteMatrix:
         return view
 
     def _ranked(self, measure: str, dataset: str) -> Ranking:
-        """The ranking on a dataset; its letters go into the view, too."""
-        found = [standing for (_, of), standing in self.views[measure].items() if of == dataset]
-        found.sort(key=lambda standing: -standing.settled)
-        place = {standing.cell.entrant.name: at for at, standing in enumerate(found)}
-        tests = [pair for of, pair in self.pairs if of == dataset and pair.measure == measure and pair.ahead]
-        apart = {(min(two), max(two)) for two in ((place[pair.first], place[pair.second]) for pair in tests)}
-        bands = compact_letters(len(found), sorted(apart))
-        for at, standing in enumerate(found):
+        """The ranking on a dataset by the tests themselves; its letters go into the view, too."""
+        view = {name: standing for (name, of), standing in self.views[measure].items() if of == dataset}
+        tests = [pair for of, pair in self.pairs if of == dataset and pair.measure == measure]
+        leads: dict[str, list[float]] = {name: [] for name in view}
+        for pair in tests:
+            leads[pair.first].append(pair.found.difference)
+            leads[pair.second].append(-pair.found.difference)
+        # On average, how far ahead of those it was compared with: their values may be of other problems, or of silence.
+        names = sorted(view, key=lambda name: (-round(fmean(leads[name] or [0.0]), 9), -view[name].row.value))
+        place = {name: at for at, name in enumerate(names)}
+        apart = sorted((place[pair.first], place[pair.second]) for pair in tests if pair.ahead)
+        bands = compact_letters(len(names), apart)
+        ahead = Counter(pair.ahead for pair in tests)
+        for name, at in place.items():
             letters = "".join(letter_name(letter) for letter, band in enumerate(bands) if at in band)
-            alone = at == 0 and len(found) > 1 and all((0, other) in apart for other in range(1, len(found)))
-            found[at] = replace(standing, letters=letters, alone=alone)
-            self.views[measure][standing.cell.entrant.name, dataset] = found[at]
-        return Ranking(dataset, found, bands)
+            alone = len(names) > 1 and ahead[name] == len(names) - 1
+            self.views[measure][name, dataset] = replace(view[name], letters=letters, alone=alone)
+        return Ranking(dataset, [self.views[measure][name, dataset] for name in names], bands)

@@ -23,14 +23,16 @@ from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, WinokitError, check_known
 from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.base import parse_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.prompts import read_prompt
+from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Model, parameters_of
-from winokit.models.registry import Spec, check_model, load_model, release
+from winokit.models.registry import Spec, check_model, release
 from winokit.problem import Dataset
 from winokit.progress import telling
 from winokit.settings import Help, Without, verb
@@ -47,18 +49,17 @@ CELL, RESULTS = "cell.json", "suite.json"
 
 @verb
 def suite(
-    file: Annotated[
-        str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE", typed=Path)
-    ] = None,
+    file: Annotated[str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE")] = None,
     *,
     settings: SuiteSettings = SuiteSettings(),
     plan: Annotated[ScoringPlan, Without("scoring", "shots")] = ScoringPlan(),
     spending: Spending = Spending(),
-    out: Annotated[str | Path | None, Help("The suite's folder.", typed=Path, otherwise=Path("runs/suite"))] = None,
+    cluster: ClusterSettings = ClusterSettings(),
+    out: Annotated[str | Path | None, Help("The suite's folder.", otherwise=Path("runs/suite"))] = None,
     cache: CacheFile = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
-    """Run models x datasets x scorings x shots, and leave one page: who is told from whom, and by what.
+    """Run models x datasets x scorings x shots, and leave one page: which can be told apart, and by what.
 
     Options that take several values take them at once (--models a b c) or one by one. Run the same command again after
     an interruption, and it goes on. A cell that fails says why, the others go on, and the exit code is 1.
@@ -75,6 +76,8 @@ def suite(
     plan = replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
     folder = None if out is None else Path(out)
     cells = _planned(settings, plan, folder)
+    if cluster.engine == "ray":
+        started(cluster.address, "a suite on Ray")
     models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
     about = {
         "winokit": winokit.__version__,
@@ -89,7 +92,7 @@ def suite(
         # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
         write_whole(folder / RESULTS, json_bytes({"suite": result.settings, "cells": []}))
     with open_cache(cache, spending) as known, known.parts_of(Ledger(spending)) as whole:
-        work = _Work(settings, plan, known, whole, cells, progress or (lambda cells: None))
+        work = _Work(settings, plan, cluster, known, whole, cells, progress or (lambda cells: None))
         for model in models:
             work.go_through(model)
     if spending.dry_run:
@@ -176,6 +179,7 @@ class _Work:
 
     settings: SuiteSettings
     plan: ScoringPlan
+    cluster: ClusterSettings
     cache: Cache
     whole: Ledger
     cells: Sequence[SuiteCell]
@@ -186,25 +190,25 @@ class _Work:
     def go_through(self, model: SuiteModel) -> None:
         """Do what is left to do of a model's cells: it is loaded where there is something, and let go."""
         todo = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
-        identity = identity_of(model)
+        identity, spec = identity_of(model), model.spec
         if identity is not None:
             todo = [cell for cell in todo if not self.resumed(cell, identity)]
-        if model.spec is None:
-            for cell in () if self.whole.spending.dry_run else todo:
-                self.attempt(cell, None, str(identity))
-        elif todo:
-            spec = model.spec
-            try:
-                loaded = self.twice(lambda: load_model(spec))
-            except Exception as error:
-                for cell in todo:
-                    self.fail(cell, error)
-                return
-            try:
-                score_cells(loaded, todo, identity or loaded.fingerprint, self)
-            finally:
-                if loaded is not spec:
-                    release(loaded)
+        if not todo or (spec is None and self.whole.spending.dry_run):
+            return
+        try:
+            loaded: Any = None if spec is None else self.twice(lambda: load_on(spec, self.cluster))
+        except Exception as error:
+            for cell in todo:
+                self.fail(cell, error)
+            return
+        known = identity or loaded.fingerprint
+        try:
+            for cell in todo:
+                if not self.resumed(cell, known):
+                    self.attempt(cell, loaded, known)
+        finally:
+            if loaded is not spec:
+                release(loaded)
 
     def key(self, cell: SuiteCell, identity: str) -> str:
         """Everything that determines a cell, as a hash."""
@@ -291,13 +295,6 @@ class _Work:
         said = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
         cell.state, cell.why = FAILED, URL.sub("…", " ".join(said.split()))
         self.watch(self.cells)
-
-
-def score_cells(model: Model, cells: Sequence[SuiteCell], identity: str, work: _Work) -> None:
-    """Ask a loaded model about all of its datasets, under all scorings and shots: where an engine can be slotted in."""
-    for cell in cells:
-        if not work.resumed(cell, identity):
-            work.attempt(cell, model, identity)
 
 
 def identity_of(model: SuiteModel) -> str | None:

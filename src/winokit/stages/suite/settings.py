@@ -88,12 +88,8 @@ class SuiteData(Settings):
 class SuiteSettings(Settings):
     """Models, datasets, scorings and shots: all of each with all of the others."""
 
-    models: Annotated[
-        Sequence[str | Model | SuiteModel], Help(MODEL_HELP, metavar="SPEC…", typed=list[str], greedy=True)
-    ] = ()
-    data: Annotated[
-        Sequence[str | Path | Dataset | SuiteData], Help(DATA_HELP, metavar="DATA…", typed=list[str], greedy=True)
-    ] = ()
+    models: Annotated[Sequence[str | Model | SuiteModel], Help(MODEL_HELP, metavar="SPEC…", greedy=True)] = ()
+    data: Annotated[Sequence[str | Path | Dataset | SuiteData], Help(DATA_HELP, metavar="DATA…", greedy=True)] = ()
     predictions: Annotated[
         Sequence[str],
         Help("Files of predictions for a dataset by its name, each a model.", metavar="DATA=FILE…", greedy=True),

@@ -1,22 +1,16 @@
 """What the command line shows of a suite: the matrix while it grows, and when it is done."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from winokit.drawing.tables import Lines, dim, plan_lines, table
+from winokit.drawing.tables import Lines, Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import plural, say, say_interval
 from winokit.results import AT, stands
 from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, SuiteCell, SuiteRun, Watch
-from winokit.stages.suite.exports import suite_json
 from winokit.stages.suite.matrix import SuiteMatrix
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from winokit.stages.suite.page import suite_json
 
 
 def lines(result: SuiteRun) -> Lines:
@@ -29,7 +23,7 @@ def lines(result: SuiteRun) -> Lines:
     for cell in failed:
         yield f"failed: {cell.entrant.name} on {cell.dataset}: {cell.why}"
     if failed:
-        yield f"{plural(len(failed), 'cell')} failed; the same command tries them again"
+        yield f"{plural(len(failed), 'cell')} failed; run the same command to try again"
     if result.page is not None:
         yield f"page: {result.page}"
 

@@ -1,7 +1,5 @@
 """The page of a transfer: what training on one dataset does for others, and whether gender statistics move that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from winokit.stages.transfer.run import Transfer
 
 
-def write_transfer_page(transfer: Transfer, folder: Path) -> Path:
+def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
     """Write the page and, beside its folder, the tables in Markdown; return the page."""
     tables = tables_of(transfer)
     gender = any("Gender" in table.title for table in tables)
@@ -85,21 +83,21 @@ FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIG
 TRANSFER = DecisionTable(FACTS, *(_case(*state) for state in product(*FACTS.values())))
 
 
-def _rows(transfer: Transfer, fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
+def _rows(transfer: "Transfer", fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
     """Each arm with its accuracy or group accuracy, on one test set or on all."""
     named = ("accuracy", "all", "accuracy") if fact == CELLS else ("group_accuracy", "complete", "groups")
     rows = [(cell.arm, cell.row(*named)) for cell in transfer.cells if test in (None, cell.test)]
     return [(arm, row) for arm, row in rows if row is not None]
 
 
-def _gaps(transfer: Transfer) -> list[tuple[str, str, Metric]]:
+def _gaps(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
     """The gaps between gotchas and others, with where they stand and of which pronouns."""
     named = product(transfer.cells, ("female", "male"))
     rows = [(f"{cell.arm}, {cell.test}", gender, cell.row("delta", gender, "gender")) for cell, gender in named]
     return [(where, gender, row) for where, gender, row in rows if row is not None]
 
 
-def state_of(transfer: Transfer) -> dict[str, str]:
+def state_of(transfer: "Transfer") -> dict[str, str]:
     """The facts of all cells together."""
     among, gaps = _among(transfer), _gaps(transfer)
     moved = {decision.standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps}
@@ -113,12 +111,12 @@ def state_of(transfer: Transfer) -> dict[str, str]:
     }
 
 
-def _among(transfer: Transfer) -> int:
+def _among(transfer: "Transfer") -> int:
     """How many rows share the level: every arm on every test set, problems and groups."""
     return sum(len(_rows(transfer, fact)) for fact in (CELLS, GROUPS))
 
 
-def verdict_of_transfer(transfer: Transfer) -> Verdict:
+def verdict_of_transfer(transfer: "Transfer") -> Verdict:
     """A word, a sentence and the findings behind them."""
     case = TRANSFER.decide(state_of(transfer))
     rows = [row for _, row in _rows(transfer, CELLS)]
@@ -131,7 +129,7 @@ def verdict_of_transfer(transfer: Transfer) -> Verdict:
     return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(transfer)))
 
 
-def _points(transfer: Transfer) -> Iterator[VerdictPoint]:
+def _points(transfer: "Transfer") -> Iterator[VerdictPoint]:
     """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
     among, gaps = _among(transfer), _gaps(transfer)
     for test, (fact, where) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):

@@ -9,8 +9,6 @@ problems of a test set, or of what is chosen on for it, that cell stays empty an
 setting are compared, as the authors' code does; `keep="best"` chooses among the weights of each run as well.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -90,7 +88,7 @@ class Transfer(Brief):
         metrics = rows_to_json(self.metrics)
         return {"run": self.run, "metrics": metrics, "left_out": left_out, "warnings": self.warnings}
 
-    def save(self, folder: Path) -> Transfer:
+    def save(self, folder: Path) -> "Transfer":
         """Write results.json, tables.md and the page, and return the transfer with the place of that."""
         write_whole(folder / "results.json", json_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
@@ -245,7 +243,7 @@ def train_arms(
 
 def _trained(
     arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Progress | None
-) -> dict[str, TrainOutcome]:
+) -> "dict[str, TrainOutcome]":
     """The outcome for each test set's name: one run for all of them, or one for each set that is chosen on."""
     from winokit.methods.training.finetune import finetune
 
@@ -271,7 +269,7 @@ def _trained(
     return outcomes
 
 
-def _cell(arm: str, test: TransferTarget, runs: Sequence[TrainOutcome], model: str) -> TransferCell:
+def _cell(arm: str, test: TransferTarget, runs: "Sequence[TrainOutcome]", model: str) -> TransferCell:
     """The cell of the setting that does best where it is chosen, the first of several alike, as an audit's rows.
 
     Beside them stands what every setting had where it was chosen: accuracy, undecided problems counted 1/candidates.

@@ -3,8 +3,6 @@
 Sakaguchi et al. (2019) put what others report into the same tables; here the columns are what was run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -21,7 +19,7 @@ SINGLE, GROUPS = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete",
 """Metric, subset and protocol of the rows in Table 5."""
 
 
-def lines(transfer: Transfer) -> Lines:
+def lines(transfer: "Transfer") -> Lines:
     """What a person reads: the tables, grey where chance would do as well, with their feet, and where the page is."""
     for one in tables_of(transfer):
         yield table(
@@ -36,7 +34,7 @@ def lines(transfer: Transfer) -> Lines:
         yield f"{transfer.page.parents[1] / 'tables.md'}, results.json; page: {transfer.page}"
 
 
-def as_json(transfer: Transfer) -> dict[str, Any]:
+def as_json(transfer: "Transfer") -> dict[str, Any]:
     """What scripts read."""
     where = {} if transfer.page is None else {"out": str(transfer.page.parents[1]), "report": str(transfer.page)}
     return transfer.to_json() | where
@@ -73,7 +71,7 @@ class TransferTable:
     feet: tuple[str, ...] = ()
 
 
-def tables_of(transfer: Transfer) -> list[TransferTable]:
+def tables_of(transfer: "Transfer") -> list[TransferTable]:
     """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
     tables = [_table_5(transfer, "Accuracy", SINGLE)]
     if any(cell.row(*GROUPS) for cell in transfer.cells):
@@ -86,7 +84,7 @@ def tables_of(transfer: Transfer) -> list[TransferTable]:
     return tables
 
 
-def _table_5(transfer: Transfer, title: str, named: tuple[str, str, str]) -> TransferTable:
+def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
     feet: dict[str, str] = {}
     columns: dict[str, str] = {}
     for test in transfer.tests:
@@ -108,7 +106,7 @@ def _table_5(transfer: Transfer, title: str, named: tuple[str, str, str]) -> Tra
     return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), below)
 
 
-def _table_6(test: str, cells: Sequence[TransferCell]) -> TransferTable:
+def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
     lines = []
     for cell in cells:
         plain = [ShownCell(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
