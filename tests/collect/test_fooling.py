@@ -1,9 +1,13 @@
 """Fooling the model counts, and is paid, when people have found the pair valid."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import select
 
-from winokit.collect.study import ledger, moderation, progress
+from winokit.collect.platforms import payout
+from winokit.collect.study import gold, ledger, moderation, progress, schema, submissions, tasks
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.schema import ProblemRow
 from winokit.errors import BadInput
@@ -72,3 +76,58 @@ def problems(study):
 def test_a_bonus_for_fooling_needs_a_model_and_votes():
     with pytest.raises(BadInput, match="needs a model to fool"):
         parse_config({"pay": {"fooled": "0.1"}})
+
+
+def test_last_votes_on_both_twins_at_the_same_moment_pay_once(fooling, crew):
+    judge(fooling, crew, 2)
+    people = [crew.newcomer(fooling) for _ in range(2)]
+    given = [(worker, tasks.lease(fooling, worker.id, "validate")) for worker in people]
+    ready = threading.Barrier(2)
+
+    def vote(held):
+        worker, task = held
+        ready.wait()
+        submissions.submit(fooling, worker.id, task.token, crew.ballot(task))
+
+    assert given[0][1].before + given[0][1].after != given[1][1].before + given[1][1].after
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(vote, given))
+    assert bonuses(fooling) == [25]
+
+
+def test_what_was_paid_is_not_owed_again_whatever_is_decided_after(fooling, crew):
+    judge(fooling, crew)
+    payout.plan(fooling, "requester:ann")
+    row = problems(fooling)[0]
+    for valid in (False, None, True, False, True):
+        moderation.adjudicate(fooling, row, valid, "", "boss")
+    moderation.discard(fooling, 1, "no", "requester:ann")
+    moderation.withdraw(fooling, ledger.entries(fooling)[0].worker.code, "requester:ann")
+    assert bonuses(fooling) == [25]
+
+
+def test_a_requester_who_decides_while_the_last_vote_comes_has_the_last_word(fooling, crew, monkeypatch):
+    judge(fooling, crew, 2)
+    worker = crew.newcomer(fooling)
+    task = tasks.lease(fooling, worker.id, "validate")
+    with fooling.store.read() as session:
+        about = select(schema.Task.problem_id).join(schema.Lease).where(schema.Lease.token == task.token)
+        number = session.scalar(about)
+    looked, decided, settle_problem = threading.Event(), threading.Event(), gold.settle_problem
+
+    def slowly(session, config, row):
+        settle_problem(session, config, row)
+        if threading.current_thread() is not threading.main_thread():
+            looked.set()
+            decided.wait(1)  # which does not come before this vote is stored
+        session.flush()
+
+    monkeypatch.setattr(gold, "settle_problem", slowly)
+    hand_in = threading.Thread(target=submissions.submit, args=(fooling, worker.id, task.token, crew.ballot(task)))
+    hand_in.start()
+    looked.wait(10)
+    moderation.adjudicate(fooling, number, False, "", "boss")
+    decided.set()
+    hand_in.join()
+    with fooling.store.read() as session:
+        assert session.get_one(ProblemRow, number).valid is False

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import winokit
 from winokit.cli import collect as cli
 from winokit.collect import verbs
-from winokit.collect.study import quality, submissions, tasks
+from winokit.collect.study import new_tasks, quality, submissions, tasks
 from winokit.collect.study.new_tasks import drawn_by_groups
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import Lease, ProblemRow, Task
@@ -18,6 +18,7 @@ from winokit.data.formats import write
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
+from winokit.progress import telling
 
 BOTH = ("switchable", "associative")
 WHOLE = Dataset([Problem.whole(["She sleep.", "She sleeps."], 1)], Card("pairs"))
@@ -184,3 +185,17 @@ def test_what_does_not_go_together_is_one_line(tmp_path, options, says):
     with pytest.raises(BadInput, match=says):  # which `winokit` prints as one line
         CliRunner().invoke(cli.app, ["init", str(tmp_path / "study"), *options], catch_exceptions=False)
     assert not (tmp_path / "study").exists()
+
+
+def test_data_in_several_languages_is_asked_about_in_one_that_was_said(tmp_path):
+    texts = {"en": "The cup does not fit in the bag since _ is big.", "fr": "La coupe ne va pas, car _ est grande."}
+    problems = [Problem(*text.split("_"), ("la coupe", "le sac"), 0, language=code) for code, text in texts.items()]
+    write(Dataset(problems, Card("both")), tmp_path / "both.jsonl")
+    with pytest.raises(BadInput, match="in en, fr; say with --language"):
+        verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",))
+    verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",), language="fr")
+    assert load(tmp_path / "study" / new_tasks.DATA).languages == ("fr",)
+    notes: list[str] = []
+    with telling(notes.append):
+        verbs.init(tmp_path / "german", judge="open", kind=("validate",), language="de", limit=4)
+    assert "reads like English" in notes[0]

@@ -7,7 +7,9 @@ from sqlalchemy import func, select
 from support.stand_in import prolific_stand_in
 
 from winokit.collect.study import listings, moderation, submissions, tasks, workers
-from winokit.collect.study.schema import Base
+from winokit.collect.study.schema import Base, Payment, Worker
+
+REASONS = ("write", "validate", "quiz", "fooled", "bonus", "correction")
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_from_a_vote_to_its_problem_and_back(study, judge, requester):
 def prolific_study(make_study, monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "tok-1")
     with prolific_stand_in() as books:
-        study = make_study(platform={"name": "prolific", "api": books.url, "tasks_per_visit": 8})
+        study = make_study(platform=books.platform(tasks_per_visit=8))
         study.books = books
         yield study
 
@@ -173,3 +175,41 @@ def test_a_preview_shows_every_task_and_stores_nothing(make_study, browser_of, c
 
 def test_a_preview_is_for_requesters(worker):
     assert worker.get("/requester/preview/task/write-0/write").url.path == "/login"
+
+
+def test_a_preview_warns_on_handing_in_as_it_would_a_worker(make_study, browser_of, crew):
+    study = make_study(rules={"warn": True})
+    requester = browser_of(study).set_up(study)
+    page = "/requester/preview/task/write-0/write"
+    requester.get(page)
+    task = requester.page.all("form", id="twins")[0]["data-task"]
+    fields = crew.form()
+    assert "little to do with the topic" in requester.send(f"{task}/feedback", **fields).text
+    assert requester.send(f"{task}/write", **fields).status_code == 422
+    assert "It is meant so" in requester.seen
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_record_has_words_for_every_line_of_the_ledger(make_study, browser_of, crew, language):
+    study = make_study(language=language)
+    somebody = browser_of(study).join(study)
+    with study.store.write() as session:
+        lines = [Payment(worker_id=1, reason=reason, cents=1, at=study.now()) for reason in REASONS]
+        session.add_all(lines)
+    page = somebody.get("/your-work").text
+    assert study.texts.lines["own_work.reason_fooled"] in page
+    assert study.texts.lines["own_work.reason_other"] not in page
+
+
+def test_an_owner_removes_a_pilot_by_a_button(study, app, worker, requester):
+    assert "/requester/pilot/remove" not in requester.get("/requester/workers").text
+    study.pilot = True
+    type(worker)(app).join(study).write()
+    assert "The pilot" in requester.get("/requester/workers").text
+    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are owed")):
+        assert why in requester.send("/requester/pilot/remove", **fields).text
+        requester.get("/requester/workers")
+    page = requester.send("/requester/pilot/remove", sure="yes", write_off="yes").text
+    assert "1 workers, 1 submissions, 2 problems; $0.40 written off" in page
+    assert "The pilot" not in page
+    assert rows(study, Worker) == 1

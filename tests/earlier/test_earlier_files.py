@@ -400,6 +400,8 @@ def test_a_study_of_either_revision_is_exported(study, winokit):
 
 
 def test_a_study_of_either_revision_lets_people_in(study, winokit):
+    consent = Path(study) / "consent.md"
+    consent.write_text(consent.read_text().replace("FILL IN", "filled in"))
     before = execute(f"{study}/study.db", "SELECT count(*) FROM invites")
     Path(study, "consent.md").write_text("# Consent, filled in\n")
     assert "/join/" in winokit(f"collect invite {study}").out

@@ -114,8 +114,11 @@ def init(
         wishes["adversary"] = {"model": adversary}
     data = evaluate or judge
     dataset = load(data) if data else None
-    if dataset is not None and language and len(dataset.languages) > 1:
+    if dataset is not None and language:
         dataset = in_language(dataset, language)
+        tell(dataset.notes)
+    elif dataset is not None and len(dataset.languages) > 1:
+        raise BadInput(f"{data}: in {', '.join(dataset.languages)}; say with --language which of them")
     wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
     config = parse_config(wishes, "winokit collect init")
     if dataset is not None:
