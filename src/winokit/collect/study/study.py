@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
 from winokit.collect.study.refusals import LinkExpired, NotAllowed
-from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
+from winokit.collect.study.schema import PAUSED, STATE, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.texts import BUILT_IN, read_texts, say
 from winokit.collect.study.texts import FILE as TEXTS
@@ -43,6 +44,7 @@ SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
 """How the consent page that comes with a study marks what only its requester knows."""
 utc_now = partial(datetime.now, UTC)
+_PAUSED = select(STATE.c.value).where(STATE.c.key == PAUSED)  # made once: every home page asks it
 
 
 def read_secret(folder: Path) -> bytes:
@@ -91,7 +93,7 @@ class Signer:
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
-        return hmac.new(self._secret + purpose.encode(), text.encode(), hashlib.sha256).hexdigest()
+        return hmac.digest(self._secret + purpose.encode(), text.encode(), "sha256").hex()
 
 
 class Study:
@@ -259,5 +261,4 @@ def refuse_existing(folder: Path) -> None:
 
 def is_paused(session: Session) -> bool:
     """Whether the study is paused, as this session sees it."""
-    state = session.get(State, PAUSED)
-    return bool(state and state.value.get(PAUSED))
+    return bool((session.scalar(_PAUSED) or {}).get(PAUSED))

@@ -27,6 +27,7 @@ from winokit.collect.study.writing import Twins, read_twins, refuse_broken, spec
 
 # Made once: making a query takes longer than running it.
 _SUBMISSION = insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id)
+_VOTE = insert(schema.VOTE_ROWS)
 _TAKE_FREE = (
     update(schema.TASKS)
     .where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
@@ -266,7 +267,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
-    session.execute(insert(schema.VOTE_ROWS), vote)
+    session.execute(_VOTE, vote)
     _after_vote(study, session, held, is_last=is_last)
 
 
