@@ -9,8 +9,6 @@ and a count of what is left that goes down by one whatever comes. When one comes
 that is skipped, or left until its time is over, counts as not right.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

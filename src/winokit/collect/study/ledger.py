@@ -1,7 +1,5 @@
 """What workers are owed and what was paid, line by line, in hundredths of the study's currency."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -19,8 +19,6 @@ Gold questions are looked for in the same query whether one is to come or not, f
 and under the same rules; for them the wish is a rule, too.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, TypeAlias
 

@@ -3,8 +3,6 @@
 Nothing here says who judged, how many votes are in, or which questions have known answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple

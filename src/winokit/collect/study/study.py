@@ -11,8 +11,6 @@ for each purpose with a key of its own, so that a token for one cannot be used f
 ('Gates', False)
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os
@@ -123,7 +121,7 @@ class Study:
     @classmethod
     def create(
         cls, folder: str | Path, config: StudyConfig, db: str | None = None, *, clock: Callable[[], datetime] = utc_now
-    ) -> Study:
+    ) -> "Study":
         """Make a folder with a config and texts, and a database with the tasks it asks for."""
         write_folder(Path(folder), config, db)
         return cls.open(folder, db, clock=clock)
@@ -137,7 +135,7 @@ class Study:
         clock: Callable[[], datetime] = utc_now,
         pilot: bool = False,
         to_read: bool = False,
-    ) -> Study:
+    ) -> "Study":
         """Open a study: read its config, migrate its database, and make the tasks that are still missing.
 
         The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`

@@ -5,8 +5,6 @@ and as long as nobody else works with what stands: it is stored, what stood is k
 After that it is refused, in so many words: nobody is thanked for what is thrown away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -6,8 +6,6 @@ time, and a constraint on the table stands behind it.
 Who gets which task is decided in `next_task`.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ majority. Nothing is thrown away: problems on which all agree that they are not 
 split, are kept and exported as such.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 No author, no answer, no vote of others, and nothing that tells gold from the rest is shown.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Feedback is the rules of `winokit check`, applied to a form half filled in: each
 be told yet, and the words in which the twins differ are marked.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import unicodedata

@@ -1,7 +1,5 @@
 """A worker's home, taking, judging and giving back tasks, what became of their work, and the way out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import datetime

@@ -4,8 +4,6 @@ The pages are the workers' own, at other addresses, and say that they are a prev
 the number of the problem, or of the topic, that it shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from types import SimpleNamespace

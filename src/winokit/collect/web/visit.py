@@ -1,7 +1,5 @@
 """One visit of somebody to one page: who they are, what they sent, and the ways to answer."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from functools import cache, cached_property, partial
