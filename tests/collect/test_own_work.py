@@ -92,13 +92,14 @@ def test_pay_is_told_by_what_it_was_for_and_whether_it_came(study, crew, author)
 def test_the_last_answer_can_be_found_as_long_as_it_can_be_corrected(study, crew, clock):
     crew.write(study, crew.newcomer(study))
     judge = crew.newcomer(study)
-    assert own_work.last_answer(study, judge.id, "validate") is None
     task = tasks.lease(study, judge.id, "validate")
+    assert task.last_token is None
     submissions.submit(study, judge.id, task.token, crew.ballot(task))
-    assert own_work.last_answer(study, judge.id, "validate") == task.token
-    assert own_work.last_answer(study, judge.id, "switchable") is None
+    assert tasks.lease(study, judge.id, "write").last_token is None  # of another kind
+    following = tasks.lease(study, judge.id, "validate")
+    assert following.last_token == task.token
     clock.pass_minutes(study.config.tasks.correct_for)
-    assert own_work.last_answer(study, judge.id, "validate") is None
+    assert tasks.look(study, judge.id, following.token).last_token is None
 
 
 @pytest.fixture

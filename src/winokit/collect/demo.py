@@ -4,8 +4,6 @@
 The workers are made up and say so: they hand in twins of `open` and vote by its answers, with slips of their own.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections import defaultdict

@@ -4,8 +4,6 @@ A platform is one file with a subclass of `Platform`, which it registers under t
 another package adds one by an entry point of the group `winokit.platforms`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

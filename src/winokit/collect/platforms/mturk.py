@@ -4,8 +4,6 @@ The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of
 home in the US, Canada, the UK, Australia or New Zealand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cached_property

@@ -10,8 +10,6 @@ Nothing else can be done where a platform pays twice when told twice, as Prolifi
 one request at a time, so that all servers of a study take turns.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Sequence
@@ -283,7 +281,7 @@ class PayoutRunner:
         """Look now whether something is due."""
         self._wake.set()
 
-    def __enter__(self) -> PayoutRunner:
+    def __enter__(self) -> "PayoutRunner":
         """Begin."""
         self._stopping, self._thread = False, threading.Thread(target=self._run, name="payouts", daemon=True)
         self._thread.start()

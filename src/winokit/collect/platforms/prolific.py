@@ -4,8 +4,6 @@ The study's address on Prolific is `https://…/start?PROLIFIC_PID={{%PROLIFIC_P
 {{%SESSION_ID%}}`; the session is what its API calls a submission. The token comes from $PROLIFIC_API_TOKEN.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

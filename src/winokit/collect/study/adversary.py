@@ -7,8 +7,6 @@ stored with it. Fooling counts when people have found the pair valid: then it ea
 A model may be slow, or gone: nobody waits for it longer than the study says, and a pair is taken without its answer.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import threading

@@ -5,8 +5,6 @@ pair of twins and $0.03 for a vote (Sakaguchi et al., 2019), native speakers who
 Challenge (Trichelair et al., 2018).
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from decimal import Decimal
@@ -223,7 +221,7 @@ class StudyConfig(ConfigSection):
     server: ServerConfig = ServerConfig()
 
     @model_validator(mode="after")
-    def _fits_together(self) -> StudyConfig:
+    def _fits_together(self) -> "StudyConfig":
         kinds = self.tasks.kinds
         if not kinds:
             raise ValueError("tasks.kinds: at least one kind of task expected")

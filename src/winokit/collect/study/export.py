@@ -16,8 +16,6 @@ by their code alone; who they are on a platform stays in the database. People's 
 majority of three workers for each question.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

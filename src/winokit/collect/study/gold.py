@@ -9,17 +9,15 @@ and a count of what is left that goes down by one whatever comes. When one comes
 that is skipped, or left until its time is over, counts as not right.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
-from sqlalchemy import Row, Select, func, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import BindParameter, Row, bindparam, func, select, update
+from sqlalchemy.orm import Session
 
 from winokit.collect.study import ledger, schema
 from winokit.collect.study.content import place_of, read_gold
-from winokit.collect.study.schema import Lease, ProblemRow, Task, Vote
+from winokit.collect.study.schema import LEASES, TASKS, VOTE_ROWS, Lease, ProblemRow, Task, Vote
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import end_leases
 from winokit.collect.study.validity import UNANIMOUS_YES, settle_problem
@@ -32,6 +30,30 @@ FEWEST = 2
 """One vote alone settles nothing."""
 MISSED = (schema.RELEASED, schema.EXPIRED)
 """How a lease ends whose holder has not answered."""
+# Asked after every vote, and made once: making a query takes longer than running it.
+_PROBLEM: BindParameter[int] = bindparam("problem")
+_KIND: BindParameter[str] = bindparam("kind")
+_ME: BindParameter[int] = bindparam("me")
+_VOTED, _OWN = TASKS.alias().c, (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
+_ASKED = select(_VOTED.asked).where(_VOTED.problem_id == _PROBLEM, _VOTED.kind == _KIND, _VOTED.asked.is_not(None))
+_VOTES_ON = select(
+    func.count(VOTE_ROWS.c.choice).label("votes"),
+    func.min(VOTE_ROWS.c.choice).label("least"),
+    func.max(VOTE_ROWS.c.choice).label("most"),
+    _ASKED.scalar_subquery().label("asked"),
+    select(TASKS.c.id).where(*_OWN, TASKS.c.problem_id == _PROBLEM).limit(1).scalar_subquery().label("own"),
+    select(func.count()).where(*_OWN, TASKS.c.gold).scalar_subquery().label("others"),
+).where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == _KIND, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
+"""How the votes of a kind fell on a problem, how many were asked for, and what gold of the study's own there is."""
+_MISSED = (
+    select(func.count())
+    .select_from(LEASES)
+    .join(TASKS, TASKS.c.id == LEASES.c.task_id)
+    .where(LEASES.c.worker_id == _ME, LEASES.c.state.in_(MISSED), TASKS.c.gold)
+)
+_SCORE = select(func.count(), func.count().filter(VOTE_ROWS.c.is_right.is_(True)), _MISSED.scalar_subquery()).where(
+    VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_right.is_not(None)
+)
 
 
 def has_given_gold(study: Study) -> bool:
@@ -87,7 +109,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    known = session.execute(_votes_on(row, kind)).one()
+    known = session.execute(_VOTES_ON, {"problem": row.id, "kind": kind}).one()
     reference = gold_answer(schema.to_problem(row, study.config.language), kind)
     is_settled = known.votes >= max(known.asked or 0, FEWEST) and known.least == known.most
     is_settled &= reference in (None, known.most) and not row.withdrawn and row.variant == "original"
@@ -99,23 +121,6 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
         _renew(session, known.own, known.most if is_settled else None)
     elif is_settled and known.others < MOST_OWN:
         session.add(_gold_task(row, kind, -row.id, known.most))
-
-
-def _votes_on(row: ProblemRow, kind: str) -> Select[Any]:
-    """How the votes of a kind fell on a problem, how many were asked for, and what gold of the study's own there is."""
-    task, own = aliased(Task), (Task.kind == kind, Task.rank < 0, Task.asked.is_(None))
-    asked = select(task.asked).where(task.problem_id == row.id, task.kind == kind, task.asked.is_not(None))
-    sums = (
-        func.count(Vote.choice).label("votes"),
-        func.min(Vote.choice).label("least"),
-        func.max(Vote.choice).label("most"),
-    )
-    return select(
-        *sums,
-        asked.scalar_subquery().label("asked"),
-        select(Task.id).where(*own, Task.problem_id == row.id).limit(1).scalar_subquery().label("own"),
-        select(func.count()).where(*own, Task.gold).scalar_subquery().label("others"),
-    ).where(Vote.problem_id == row.id, Vote.kind == kind, Vote.counted, ~Vote.gold)
 
 
 def _gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
@@ -141,13 +146,7 @@ def _renew(session: Session, task_id: int, answer: int | None) -> None:
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     """How many gold questions a worker was asked, and how many they got right."""
-    counts = select(func.count(), func.count().filter(Vote.is_right.is_(True)))
-    missed = select(func.count()).select_from(Lease).join(Task, Task.id == Lease.task_id)
-    missed = missed.where(Lease.worker_id == worker_id, Lease.state.in_(MISSED), Task.gold)
-    answered = counts.add_columns(missed.scalar_subquery()).where(
-        Vote.worker_id == worker_id, Vote.gold, Vote.is_right.is_not(None)
-    )
-    seen, right, skipped = session.execute(answered).one()
+    seen, right, skipped = session.execute(_SCORE, {"me": worker_id}).one()
     return seen + skipped, right
 
 

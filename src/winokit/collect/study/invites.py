@@ -8,8 +8,6 @@ A link from the requester that lets a worker in again makes the earlier personal
 Platforms send their workers again themselves, and say who they are; those have no personal link.
 """
 
-from __future__ import annotations
-
 import secrets
 from datetime import timedelta
 from typing import Any, NamedTuple

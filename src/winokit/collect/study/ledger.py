@@ -1,7 +1,5 @@
 """What workers are owed and what was paid, line by line, in hundredths of the study's currency."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +29,7 @@ from winokit.collect.study.workers import by_code
 MOST_CENTS = 100_000
 FOOLED = "fooled"
 """Why the bonus for a pair that fools the model is paid."""
+_LINE = insert(PAYMENTS)
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
@@ -40,7 +39,7 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
     cents = study.config.pay.cents(kind) if earns else 0
     if cents:
         line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
-        session.execute(insert(PAYMENTS), {**line, "at": study.now()})
+        session.execute(_LINE, {**line, "at": study.now()})
     return cents
 
 
@@ -67,7 +66,7 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
     if earned and session.scalar(select(Payment.id).where(*line)) is None:
         author = problems[0].worker_id
         owed = {"worker_id": author, "submission_id": row.submission_id, "reason": FOOLED, "cents": cents}
-        session.execute(insert(PAYMENTS), {**owed, "at": study.now()})
+        session.execute(_LINE, {**owed, "at": study.now()})
 
 
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:

@@ -1,7 +1,5 @@
 """Problems with their votes, submissions and the audit log, filtered and page by page, newest first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar

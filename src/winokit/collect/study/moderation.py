@@ -5,8 +5,6 @@ Texts, votes, remarks, drafts and signals are deleted, not marked. What remains 
 something was handed in, when, and what it earned. The places become free, so that others are asked instead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

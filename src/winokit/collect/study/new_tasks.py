@@ -7,8 +7,6 @@ papers only expect people to fail where the text is cut so that nobody could kno
 they say of its problems what they would say of written ones, as Trichelair et al. (2018) had WSC273 judged.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -19,9 +19,6 @@ Gold questions are looked for in the same query whether one is to come or not, f
 and under the same rules; for them the wish is a rule, too.
 """
 
-from __future__ import annotations
-
-import random
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -43,7 +40,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.schema import IS_FREE, IS_LIVE, LEASES, STATE, TASKS
+from winokit.collect.study.schema import IS_FREE, IS_LIVE, LEASES, STATE, TASKS, WORKERS
 from winokit.collect.study.study import Study
 
 Found: TypeAlias = Select[int, str | None]
@@ -63,7 +60,7 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
     stopped), `had` (how many tasks they have had), and the ids of a gold question for them: `own_gold`, of the study's
     own, of which there are `own_count` or more, and `given_gold`.
     """
-    anywhere = _chance(study, worker_id, f"{kind}, from", 0).random()
+    anywhere = _chance(study, worker_id, f"{kind}, from", 0)
     where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
     return session.execute(_situation(*_asked(study.config, kind)), where).one()
 
@@ -83,14 +80,21 @@ def free_task(
     return None
 
 
-def how_many(session: Session, config: StudyConfig, worker_id: int, kind: str, most: int) -> int:
-    """How many tasks of a kind a worker could have, counted up to `most`."""
-    return session.scalar(_count(*_asked(config, kind), most), {"me": worker_id, "after": BEFORE_ALL}) or 0
+def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
+    """For each kind how many tasks a worker could have, counted up to `most`, has had, and has now, in one query.
+
+    Kinds whose quiz they have failed for good are left out.
+    """
+    kinds = config.tasks.kinds
+    query = _counts(tuple(_asked(config, kind) for kind in kinds), most)
+    *counts, known = session.execute(query, {"me": worker_id, "after": BEFORE_ALL}).one()
+    by_kind = zip(kinds, counts[::3], counts[1::3], counts[2::3], strict=True)
+    return {kind: (free, had, live) for kind, free, had, live in by_kind if (known or {}).get(kind, True)}
 
 
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
     """Whether a gold question is due after so many tasks: drawn with the study's secret, which nobody can foresee."""
-    return kind in schema.VOTES and _chance(study, worker_id, kind, had).random() < study.config.quality.gold_share
+    return kind in schema.VOTES and _chance(study, worker_id, kind, had) < study.config.quality.gold_share
 
 
 def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
@@ -99,7 +103,7 @@ def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[i
         return None
     # A file of the requester's is asked from to the end; what is bundled with winokit only for want of others.
     most = 0.5 if study.config.gold else 1.0
-    own_first = _chance(study, worker_id, f"{kind}, own", now.had).random() < most * now.own_count / ENOUGH
+    own_first = _chance(study, worker_id, f"{kind}, own", now.had) < most * now.own_count / ENOUGH
     chosen = (now.own_gold or now.given_gold) if own_first else (now.given_gold or now.own_gold)
     return None if chosen is None else (chosen, None)
 
@@ -116,8 +120,10 @@ def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most
     return total
 
 
-def _chance(study: Study, worker_id: int, purpose: str, had: int) -> random.Random:
-    return random.Random(study.signer.digest("gold", f"{worker_id} {purpose} {had}"))
+def _chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
+    """A number from 0 to 1 that only the study's secret tells."""
+    digits = study.signer.digest("gold", f"{worker_id} {purpose} {had}")[:13]  # as many as a float holds
+    return int(digits, 16) / float(16**13)
 
 
 _OWN = (LEASES.c.worker_id == ME, LEASES.c.kind == KIND)
@@ -206,8 +212,15 @@ def _rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _count(kind: str, apart: bool, clauses: bool, most: int) -> Select[int]:
-    return select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
+def _counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Select[Any]:
+    """The query of `how_many`."""
+    numbers = []
+    for kind, apart, clauses in asked:
+        own = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
+        free = select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
+        numbers += [free, own.where(LEASES.c.state != schema.EXPIRED), own.where(IS_LIVE)]
+    known = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
+    return select(*(number.scalar_subquery() for number in (*numbers, known)))
 
 
 def _twin_unseen() -> ColumnElement[bool]:

@@ -1,12 +1,10 @@
-"""A worker's own record: what became of their pairs, what they are paid, their last answer, and remarks on items.
+"""A worker's own record: what became of their pairs, what they are paid, and remarks on items.
 
 Nothing here says who judged, how many votes are in, or which questions have known answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Row, func, select
@@ -15,7 +13,7 @@ from sqlalchemy.orm import selectinload
 from winokit.collect.study import schema
 from winokit.collect.study.listings import ListingPage, page_of
 from winokit.collect.study.refusals import Incomplete
-from winokit.collect.study.schema import LEASES, SUBMISSIONS, Payment, ProblemRow, Remark, Submission
+from winokit.collect.study.schema import Payment, ProblemRow, Remark, Submission
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import held_by
 from winokit.collect.study.texts import say
@@ -90,16 +88,6 @@ def own_pay(
     with study.store.read() as session:
         by_reason = session.execute(lines.where(*own).group_by(Payment.reason).order_by(Payment.reason)).all()
         return by_reason, session.execute(payouts).all()
-
-
-def last_answer(study: Study, worker_id: int, kind: str) -> str | None:
-    """The token of the last vote of a kind, as long as it is recent enough to be corrected."""
-    since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
-    handed_in = (LEASES.c.worker_id == worker_id, LEASES.c.kind == kind, LEASES.c.state == schema.SUBMITTED)
-    last = select(LEASES.c.token, SUBMISSIONS.c.submitted_at).join(SUBMISSIONS, SUBMISSIONS.c.lease_id == LEASES.c.id)
-    with study.store.read() as session:
-        answer = session.execute(last.where(*handed_in).order_by(LEASES.c.id.desc()).limit(1)).one_or_none()
-    return answer.token if answer and answer.submitted_at > since else None
 
 
 def remark(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> None:

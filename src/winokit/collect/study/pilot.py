@@ -4,8 +4,6 @@ What somebody earned in a pilot is owed and paid like anything else. So nothing 
 or something is owed and nobody has said that it is written off; and what was paid stays in the ledger, under the code.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, or_, select, update

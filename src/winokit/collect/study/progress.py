@@ -1,7 +1,5 @@
 """How far a study has come and what it has cost: the numbers behind the dashboard and `winokit collect status`."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their interva
 model of workers. Problems whose votes are still out do not count.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a worker, a requester or a stranger may not do, each with the HTTP status a page answers with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ An owner may do everything, an editor all but send money, see to accounts and re
 Passwords are kept as argon2id hashes, and chosen by whoever has the account: by a link that works once.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import secrets

@@ -12,8 +12,6 @@ loses nothing either way, and neither does one whose power fails. What may be lo
 given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -11,8 +11,6 @@ for each purpose with a key of its own, so that a token for one cannot be used f
 ('Gates', False)
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os
@@ -24,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
 from winokit.collect.study.refusals import LinkExpired, NotAllowed
-from winokit.collect.study.schema import PAUSED, WRITE, LogEntry, State
+from winokit.collect.study.schema import PAUSED, STATE, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
 from winokit.collect.study.texts import BUILT_IN, read_texts, say
 from winokit.collect.study.texts import FILE as TEXTS
@@ -43,6 +42,7 @@ SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
 """How the consent page that comes with a study marks what only its requester knows."""
 utc_now = partial(datetime.now, UTC)
+_PAUSED = select(STATE.c.value).where(STATE.c.key == PAUSED)  # made once: every home page asks it
 
 
 def read_secret(folder: Path) -> bytes:
@@ -91,7 +91,7 @@ class Signer:
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
-        return hmac.new(self._secret + purpose.encode(), text.encode(), hashlib.sha256).hexdigest()
+        return hmac.digest(self._secret + purpose.encode(), text.encode(), "sha256").hex()
 
 
 class Study:
@@ -121,7 +121,7 @@ class Study:
     @classmethod
     def create(
         cls, folder: str | Path, config: StudyConfig, db: str | None = None, *, clock: Callable[[], datetime] = utc_now
-    ) -> Study:
+    ) -> "Study":
         """Make a folder with a config and texts, and a database with the tasks it asks for."""
         write_folder(Path(folder), config, db)
         return cls.open(folder, db, clock=clock)
@@ -135,7 +135,7 @@ class Study:
         clock: Callable[[], datetime] = utc_now,
         pilot: bool = False,
         to_read: bool = False,
-    ) -> Study:
+    ) -> "Study":
         """Open a study: read its config, migrate its database, and make the tasks that are still missing.
 
         The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`
@@ -259,5 +259,4 @@ def refuse_existing(folder: Path) -> None:
 
 def is_paused(session: Session) -> bool:
     """Whether the study is paused, as this session sees it."""
-    state = session.get(State, PAUSED)
-    return bool(state and state.value.get(PAUSED))
+    return bool((session.scalar(_PAUSED) or {}).get(PAUSED))

@@ -5,8 +5,6 @@ and as long as nobody else works with what stands: it is stored, what stood is k
 After that it is refused, in so many words: nobody is thanked for what is thrown away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,6 +25,7 @@ from winokit.collect.study.writing import Twins, read_twins, refuse_broken, spec
 
 # Made once: making a query takes longer than running it.
 _SUBMISSION = insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id)
+_VOTE = insert(schema.VOTE_ROWS)
 _TAKE_FREE = (
     update(schema.TASKS)
     .where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
@@ -266,7 +265,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
-    session.execute(insert(schema.VOTE_ROWS), vote)
+    session.execute(_VOTE, vote)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
     is_last = looks_last(held.token, study.config.tasks.votes) if held.gold else is_last
     _after_vote(study, session, held, is_last=is_last)

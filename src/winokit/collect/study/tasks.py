@@ -6,8 +6,6 @@ time, and a constraint on the table stands behind it.
 Who gets which task is decided in `next_task`.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -54,7 +52,21 @@ _HELD = (
     .where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
 )
 _DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
-_HELD_SHOWN = _HELD.add_columns(_DONE.correlate(LEASES).scalar_subquery().label("done"))
+_EARLIER, _ANSWER = LEASES.alias(), LEASES.alias()
+_LAST = (
+    select(_EARLIER.c.id)
+    .where(_EARLIER.c.worker_id == LEASES.c.worker_id, _EARLIER.c.kind == LEASES.c.kind)
+    .where(_EARLIER.c.state == schema.SUBMITTED)
+    .order_by(_EARLIER.c.id.desc())
+    .limit(1)
+)
+_LAST_ANSWER = (
+    select(_ANSWER.c.token)
+    .join(SUBMISSIONS, SUBMISSIONS.c.lease_id == _ANSWER.c.id)
+    .where(_ANSWER.c.id == _LAST.correlate(LEASES).scalar_subquery(), SUBMISSIONS.c.submitted_at > bindparam("since"))
+)
+_SHOWN = {"done": _DONE.correlate(LEASES), "last_token": _LAST_ANSWER.correlate(LEASES)}
+_HELD_SHOWN = _HELD.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items()))
 # The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
 _HELD_LOCKED = _HELD.with_for_update(key_share=True, of=[WORKERS, LEASES])
 _COUNT = (
@@ -68,6 +80,7 @@ _GIVE_AGAIN = (
     .where(LEASES.c.token == bindparam("earlier"))
     .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
 )
+_NEW_LEASE = insert(LEASES)
 _SKIPPED = select(
     func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")
 ).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind"))
@@ -85,14 +98,11 @@ def available(study: Study, worker_id: int) -> dict[str, int]:
     """
     _expire_now_and_then(study)
     with study.store.read() as session:
-        own = select(Lease.kind, func.count(), func.count().filter(IS_LIVE)).group_by(Lease.kind)
-        own = own.where(Lease.worker_id == worker_id, Lease.state != schema.EXPIRED)
-        had = {kind: (count, live) for kind, count, live in session.execute(own)}
-        known = session.scalar(select(WORKERS.c.qualified_for).where(WORKERS.c.id == worker_id)) or {}
-        counts = {}
-        for kind in (kind for kind in study.config.tasks.kinds if known.get(kind, True)):
-            free, (seen, live) = how_many(session, study.config, worker_id, kind, MOST_COUNTED), had.get(kind, (0, 0))
-            counts[kind] = max(with_gold(study, worker_id, kind, seen, free, MOST_COUNTED), live)
+        standing = how_many(session, study.config, worker_id, MOST_COUNTED)
+    counts = {
+        kind: max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
+        for kind, (free, had, live) in standing.items()
+    }
     return {kind: count for kind, count in counts.items() if count}
 
 
@@ -129,9 +139,13 @@ def take(study: Study, worker_id: int, kind: str) -> str:
 
 
 def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
-    """A task that the worker has, or had and may still hand in; one to write as a row of `held_by`."""
+    """A task that the worker has, or had and may still hand in; one to write as a row of `held_by`.
+
+    With it, how many of the kind they have handed in (`done`), and the token of the last while it may be corrected.
+    """
+    since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
     with study.store.read() as session:
-        held = held_by(session, worker_id, token)
+        held = _held(session, _HELD_SHOWN, me=worker_id, token=token, since=since)
     return held if held.problem_id is None else vote_task(study.config, held)
 
 
@@ -228,11 +242,13 @@ def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int
 def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
     """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
 
-    For an update, worker and lease are kept from other transactions; otherwise `done` says how much of the kind the
-    worker has handed in. Another's looks as if there were none.
+    For an update, worker and lease are kept from other transactions. Another's looks as if there were none.
     """
-    query: Select[Any] = _HELD_LOCKED if for_update else _HELD_SHOWN
-    return found(session.execute(query, {"me": worker_id, "token": token}).one_or_none(), say("refusals.no_task"))
+    return _held(session, _HELD_LOCKED if for_update else _HELD, me=worker_id, token=token)
+
+
+def _held(session: Session, query: Select[Any], **which: Any) -> Row[Any]:
+    return found(session.execute(query, which).one_or_none(), say("refusals.no_task"))
 
 
 def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
@@ -245,5 +261,5 @@ def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: in
         return earlier
     token = secrets.token_urlsafe(18)
     new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
-    session.execute(insert(LEASES), {**new, "state": schema.LIVE, "leased_at": now, "expires_at": until})
+    session.execute(_NEW_LEASE, {**new, "state": schema.LIVE, "leased_at": now, "expires_at": until})
     return token

@@ -9,8 +9,6 @@ Markup('3 to do')
 'the study is paused; please come back later'
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import tomllib

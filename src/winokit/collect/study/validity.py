@@ -7,29 +7,32 @@ majority. Nothing is thrown away: problems on which all agree that they are not 
 split, are kept and exported as such.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from winokit.collect.study.config import StudyConfig
-from winokit.collect.study.schema import VALIDATE, Adjudication, ProblemRow, Task, Vote
+from winokit.collect.study.schema import TASKS, VALIDATE, VOTE_ROWS, Adjudication, ProblemRow
 
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _VOTES = (
-    select(Vote).where(Vote.problem_id == _PROBLEM, Vote.kind == VALIDATE, Vote.counted, ~Vote.gold).order_by(Vote.id)
+    select(VOTE_ROWS.c.choice, VOTE_ROWS.c.equally_plausible, VOTE_ROWS.c.local_decides)
+    .where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == VALIDATE, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
+    .order_by(VOTE_ROWS.c.id)
 )
-_ASKED = select(Task.asked).where(Task.problem_id == _PROBLEM, Task.kind == VALIDATE, Task.asked.is_not(None))
+_ASKED = select(TASKS.c.asked).where(
+    TASKS.c.problem_id == _PROBLEM, TASKS.c.kind == VALIDATE, TASKS.c.asked.is_not(None)
+)
 _DECIDED = (
     select(Adjudication.valid).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
 )
+_KNOWN = select(_ASKED.scalar_subquery(), _DECIDED.scalar_subquery())
 
 
 class Judgement(NamedTuple):
@@ -50,8 +53,8 @@ class ValidityVerdict:
     """The rules that were not met, of `answer`, `plausible` and `local`."""
 
 
-def judgements(votes: Sequence[Vote], answer: int) -> list[Judgement]:
-    """Votes of the kind `validate` seen from the three rules; what was not asked does not count against the problem."""
+def judgements(votes: Sequence[Any], answer: int) -> list[Judgement]:
+    """What votes of the kind `validate`, or their columns, say to the three rules; what was not asked breaks none."""
     return [Judgement(vote.choice == answer, not vote.equally_plausible, not vote.local_decides) for vote in votes]
 
 
@@ -77,11 +80,10 @@ def agreement_of(votes: Sequence[bool]) -> str:
 
 def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
     """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
-    votes = session.scalars(_VOTES, {"problem": row.id}).all()
-    asked = session.scalar(_ASKED, {"problem": row.id})
+    votes = session.execute(_VOTES, {"problem": row.id}).all()
+    asked, decision = session.execute(_KNOWN, {"problem": row.id}).one()
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
-    decision = session.scalar(_DECIDED, {"problem": row.id})
     row.agreement = verdict.agreement if verdict else None
     row.valid = decision if decision is not None else verdict.valid if verdict else None
     # Written in any case: a vote on gold, which decides nothing, takes as long.

@@ -3,8 +3,6 @@
 No author, no answer, no vote of others, and nothing that tells gold from the rest is shown.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +49,8 @@ class VoteTask:
     """How many the worker has handed in."""
     is_handed_in: bool
     """Whether this one is among them."""
+    last_token: str | None
+    """The token of the last of them, as long as it is recent enough to be corrected."""
 
 
 @lru_cache(10_000)
@@ -81,7 +81,7 @@ SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
 
 
 def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
-    """What the holder of a task to judge is shown; `held` is a row of `tasks.held_by`."""
+    """What the holder of a task to judge is shown; `held` is what `tasks.look` asks for."""
     problem = to_problem(held, config.language)
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
@@ -100,6 +100,7 @@ def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
         config.evaluate.abstain and held.kind == EVALUATE,
         held.done,
         held.state == SUBMITTED,
+        held.last_token,
     )
 
 

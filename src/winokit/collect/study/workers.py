@@ -1,7 +1,5 @@
 """Workers: how they come in, consent, are screened and qualify, and what they may do next."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

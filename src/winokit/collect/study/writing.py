@@ -4,8 +4,6 @@ Feedback is the rules of `winokit check`, applied to a form half filled in: each
 be told yet, and the words in which the twins differ are marked.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import unicodedata
@@ -95,6 +93,8 @@ def clean(text: object) -> str:
     'The cup hit the tray'
     """
     composed = unicodedata.normalize("NFC", str(text).encode("utf-8", "ignore").decode("utf-8"))
+    if composed.isprintable():  # nearly always, and to look at every letter takes a while
+        return " ".join(composed.split())
     # Cc: control, Cf: invisible formatting such as a change of the direction of writing.
     visible = (" " if letter.isspace() else letter for letter in composed)
     return " ".join("".join(c for c in visible if unicodedata.category(c) not in ("Cc", "Cf")).split())

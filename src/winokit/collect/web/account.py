@@ -1,7 +1,5 @@
 """Requesters' accounts: the first one, logging in and out, passwords, and colleagues with their roles."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import Response

@@ -3,8 +3,6 @@
 What is refused is a page that says why and where to go; the suspicious part of it also goes to the audit log.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -1,7 +1,5 @@
 """The dashboard: progress, cost and agreement at a glance; and what is kept of a study: export, audit log."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta

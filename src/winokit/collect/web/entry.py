@@ -1,7 +1,5 @@
 """Coming in, and what comes before work: consent, screening, the quiz. Nobody is let in by merely opening a link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode

@@ -12,8 +12,6 @@ one from before a login, opens nothing; and since every cookie is HttpOnly and S
 This stands before every form; then its fields are cleaned, and read by pydantic where they are more than texts.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints

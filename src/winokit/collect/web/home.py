@@ -1,7 +1,5 @@
 """A worker's home, taking, judging and giving back tasks, what became of their work, and the way out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -143,10 +141,8 @@ def ballot_page(
     visit: Visit, task: VoteTask, answers: Mapping[str, str], before: HandedIn | None = None, **context: Any
 ) -> Response:
     """A ballot, with what was chosen of it and how far the visit has come."""
-    shown = {"task": task, "answers": answers, "before": before, "remarked": False, "last": None, "progress": None}
-    if isinstance(visit, WorkerVisit):
-        last = None if before else own_work.last_answer(visit.study, visit.worker.id, task.kind)
-        shown |= {"last": last, "progress": visit_progress(visit, task.kind)}
+    progress = visit_progress(visit, task.kind) if isinstance(visit, WorkerVisit) else None
+    shown = {"task": task, "answers": answers, "before": before, "remarked": False, "progress": progress}
     return visit.page("vote", reasons=own_work.REASONS, **{**shown, **context})
 
 

@@ -1,7 +1,5 @@
 """What is owed and paid: balances, payouts as they go out, those in doubt, and the ledger."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import Response

@@ -4,8 +4,6 @@ The pages are the workers' own, at other addresses, and say that they are a prev
 the number of the problem, or of the topic, that it shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from types import SimpleNamespace
@@ -106,4 +104,4 @@ def _held(study: Study, token: str) -> Any:
     about = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
     about |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
     until = study.now() + timedelta(minutes=study.config.minutes(kind))
-    return SimpleNamespace(token=f"{kind}-{task.rank}", expires_at=until, done=0, draft=None, **about)
+    return SimpleNamespace(token=f"{kind}-{task.rank}", expires_at=until, done=0, draft=None, last_token=None, **about)

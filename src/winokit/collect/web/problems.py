@@ -1,7 +1,5 @@
 """Looking through problems, their votes and all that was handed in, and deciding over it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """HTTP over h11, from people who send what they have to say: whoever takes too long over a request is hung up on."""
 
-from __future__ import annotations
-
 from asyncio import TimerHandle, Transport
 
 import h11

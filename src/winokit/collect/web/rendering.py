@@ -3,8 +3,6 @@
 Their filters say money, times and numbers as people read them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta

@@ -1,10 +1,8 @@
 """One visit of somebody to one page: who they are, what they sent, and the ways to answer."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Annotated, Any, TypeVar, TypeVarTuple
 
 from anyio import CapacityLimiter
@@ -36,6 +34,7 @@ AT_ONCE = 4
 _slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
 
 
+@cache
 def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
     """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
     sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))

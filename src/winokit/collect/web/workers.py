@@ -1,7 +1,5 @@
 """Workers: links that let them in, the quality of their work, blocks, bonuses, and taking them out."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated, Literal
 

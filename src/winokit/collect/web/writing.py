@@ -1,7 +1,5 @@
 """Writing twins: the form, feedback while it is filled in, drafts that save themselves, and handing in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How Alembic reaches a study's database: by the connection of the store that asks for it."""
 
-from __future__ import annotations
-
 from alembic import context
 
 from winokit.collect.study.schema import Base

@@ -1,7 +1,5 @@
 """The first tables."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sessions of workers that can be ended, as those of requesters can; gold questions found without reading all tasks."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

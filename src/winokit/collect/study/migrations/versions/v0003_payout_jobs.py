@@ -1,7 +1,5 @@
 """Payouts as jobs, so that none is sent twice; what was paid before stays as it is, without one."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Visits from a platform: when each began, and in which browser, so that another cannot take it over."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

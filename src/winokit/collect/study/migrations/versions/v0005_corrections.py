@@ -1,7 +1,5 @@
 """What was handed in can be corrected for a while, and keeps what stood there before."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Indexes that hold all that pages count, so that these stay fast when a study has become large."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

@@ -1,7 +1,5 @@
 """Roles of requesters, workers of a pilot, and the version of the link by which a worker comes back."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

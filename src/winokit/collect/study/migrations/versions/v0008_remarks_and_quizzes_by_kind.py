@@ -1,7 +1,5 @@
 """Workers say what is wrong with an item, and qualify for one kind of task after another."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 
