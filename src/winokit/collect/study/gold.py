@@ -125,8 +125,7 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
 
 def _gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
     """A judgement for everybody; a problem of the study's own has a rank below nought."""
-    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
-    return Task(kind=kind, asked=None, rank=rank, gold=True, problem_id=row.id, topic={"answer": answer}, **about)
+    return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
 def _renew(session: Session, task_id: int, answer: int | None) -> None:

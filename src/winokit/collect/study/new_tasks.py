@@ -110,20 +110,14 @@ def _add_data(study: Study) -> None:
             if judges:
                 add_judgements(session, study, row, problem)
             else:
-                session.add(_judging_task(schema.EVALUATE, row, study.config.tasks.votes))
+                session.add(schema.task_about(row, schema.EVALUATE, row.id, asked=study.config.tasks.votes))
 
 
 def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
     """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
     for kind in schema.JUDGEMENTS:
         if kind in study.config.tasks.kinds and _why_not(problem, kind) is None:
-            session.add(_judging_task(kind, row, study.config.tasks.votes))
-
-
-def _judging_task(kind: str, row: schema.ProblemRow, votes: int) -> schema.Task:
-    """So many workers, asked about a problem."""
-    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
-    return schema.Task(kind=kind, asked=votes, rank=row.id, problem_id=row.id, **about)
+            session.add(schema.task_about(row, kind, row.id, asked=study.config.tasks.votes))
 
 
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:

@@ -282,6 +282,12 @@ class Task(Numbered):
     votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
 
 
+def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
+    """A judgement of a problem."""
+    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
+    return Task(kind=kind, rank=rank, problem_id=row.id, **about, **columns)
+
+
 class Lease(Numbered):
     """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
 

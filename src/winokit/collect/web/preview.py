@@ -22,7 +22,7 @@ from winokit.collect.study.writing import FORM_FIELDS, refuse_broken
 from winokit.collect.web.forms import REQUESTER, Fields, Pages
 from winokit.collect.web.home import ballot_page
 from winokit.collect.web.visit import RequesterVisit, run_slow
-from winokit.collect.web.writing import ShownFeedback, limit_asking
+from winokit.collect.web.writing import ShownFeedback, form_page, limit_asking
 
 router = Pages(REQUESTER)
 PREVIEW = "/requester/preview"
@@ -80,11 +80,9 @@ def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str])
 
 
 def _page(visit: PreviewVisit, held: Any, fields: Mapping[str, str], **context: Any) -> Response:
-    if held.kind != WRITE:
-        return ballot_page(visit, vote_task(visit.study.config, held), fields, **context)
-    typed = {name: fields.get(name, "") for name in FORM_FIELDS}
-    shown = ShownFeedback(visit.study, held, typed)
-    return visit.page("write", task=held, typed=typed, shown=shown, before=None, **context)
+    if held.kind == WRITE:
+        return form_page(visit, held, fields, **context)
+    return ballot_page(visit, vote_task(visit.study.config, held), fields, **context)
 
 
 def _held(study: Study, token: str) -> Any:

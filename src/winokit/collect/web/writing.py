@@ -28,7 +28,7 @@ def form(visit: AtWork, token: Token) -> Response:
     task, before = _own(visit, token)
     if before and before.correct_until is None:
         return handed_in_page(visit, task, before.fields, before.at)
-    return _form_page(visit, task, form_fields(before.fields) if before else task.draft or {}, before)
+    return form_page(visit, task, form_fields(before.fields) if before else task.draft or {}, before)
 
 
 @router.form("/task/{token}/write", *FORM_FIELDS)
@@ -46,7 +46,7 @@ def _hand_in(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Respo
         task, before = _own(visit, token)
         if before is None:
             tasks.save_draft(visit.study, visit.worker.id, token, fields)
-        return _form_page(visit, task, fields, before, status=422, problems=error.problems)
+        return form_page(visit, task, fields, before, status=422, problems=error.problems)
     return visit.go(HOME, thanks(visit, receipt, "receipts.earned_writing"))
 
 
@@ -93,9 +93,10 @@ def _own(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
     return task, submissions.look_again(visit.study, visit.worker.id, token) if is_handed_in else None
 
 
-def _form_page(
-    visit: WorkerVisit, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None, **context: Any
+def form_page(
+    visit: Visit, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None = None, **context: Any
 ) -> Response:
+    """The form for twins, with what was typed and what is to be said of it."""
     typed = {name: str(fields.get(name, "")) for name in FORM_FIELDS}
     shown = ShownFeedback(visit.study, task, typed, before)
     return visit.page("write", task=task, typed=typed, shown=shown, before=before, **context)

@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 # Constraints and indexes without a name get that of the naming convention in `schema.Base`.
 _required = partial(sa.Column, nullable=False)

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 REPLACED = (("submissions", "worker_id"), ("votes", "worker_id"), ("payments", "worker_id"))
 NEW = (
