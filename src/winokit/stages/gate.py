@@ -15,6 +15,7 @@ import numpy as np
 from winokit.data.loading import DATA_HELP, load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
+from winokit.drawing.page import rendered_plain
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import percent, plural, points
 from winokit.errors import BadInput, UnknownName
@@ -132,7 +133,7 @@ def gate(
     about = (ours.model, theirs.model, ours.dataset.card.name, ours.scoring)
     outcome = GateOutcome(passed, tests, *about, max_drop, level, strict)
     if markdown is not None:
-        write_whole(markdown, summary(outcome).encode())
+        write_whole(markdown, summary(outcome))
     return outcome
 
 
@@ -220,14 +221,9 @@ def _rows(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:
         yield test.metric, percent(test.old), percent(test.new), points(test.drop), ends, test.verdict
 
 
-def summary(outcome: GateOutcome) -> str:
+def summary(outcome: GateOutcome) -> bytes:
     """The outcome in Markdown, for a pull request."""
-    head, *rows = _rows(outcome)
-    word, _, about = outcome.verdict.partition(": ")
-    tabular = [f"| {' | '.join(cells)} |" for cells in (head, ("---", *["---:"] * 4, "---"), *rows)]
-    sure = f"Intervals hold together with {100 * (1 - outcome.level):g} % confidence, paired and clustered by group."
-    parts = [about, "", *tabular, "", *(f"- {sentence}" for sentence in outcome.sentences), "", sure]
-    return "\n".join([f"### winokit gate {word}", "", *parts, ""])
+    return rendered_plain("stages/gate.md.j2", outcome=outcome, rows=[*_rows(outcome)][1:])
 
 
 def lines(outcome: GateOutcome) -> Lines:
