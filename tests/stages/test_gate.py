@@ -145,6 +145,17 @@ def test_other_seeds_matter_where_there_are_shots():
         winokit.gate(run(0.8, shots=2), against=replace(run(0.8), settings={**SETTINGS, "seed": 1, "shots": 2}))
 
 
+def test_shots_from_another_pool_are_refused():
+    one, other = ({**SETTINGS, "shots": 2, "shots_from": pool} for pool in ("aa", "bb"))
+    with pytest.raises(BadInput, match="NEW has shots_from aa, --against bb"):
+        winokit.gate(replace(run(0.8), settings=one), against=replace(run(0.8), settings=other))
+
+
+def test_a_metric_named_twice_is_tested_once():
+    outcome = winokit.gate(run(0.8), against=run(0.8), metric=["accuracy", "accuracy"])
+    assert outcome.tests == winokit.gate(run(0.8), against=run(0.8), metric=["accuracy"]).tests
+
+
 def test_one_of_several_models_is_named():
     both = replace(run(0.8), predictions=[*run(0.8).predictions, *run(0.5, model="worse").predictions])
     with pytest.raises(BadInput, match=r"NEW has several models: name one with --model \(m, worse\)"):
