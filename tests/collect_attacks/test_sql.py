@@ -43,10 +43,14 @@ def rows(study):
 
 def fields_of(app):
     """Every address with a form, and the names of its fields."""
-    for path, methods in app.openapi()["paths"].items():
+    described = app.openapi()
+    for path, methods in described["paths"].items():
         if "post" in methods:
-            form = methods["post"]["requestBody"]["content"]["application/x-www-form-urlencoded"]
-            yield path, [name for name in form["schema"]["properties"] if name != "csrf"]
+            form = methods["post"]["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"]
+            model = (
+                described.get("components", {}).get("schemas", {}).get(form.get("$ref", "").rpartition("/")[2], form)
+            )
+            yield path, [name for name in model["properties"] if name != "csrf"]
 
 
 def queries_of(app):

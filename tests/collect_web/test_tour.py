@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.crew import Crew
 from support.real_browser import PAIRS, overflow, set_up
-from support.stand_in import prolific_stand_in
+from support.stand_in import STUDY, prolific_stand_in
 from typer.testing import CliRunner
 
 import winokit
@@ -59,7 +59,7 @@ def books(monkeypatch):
 
 @pytest.fixture
 def study(make_study, books):
-    prolific = {"name": "prolific", "completion_code": "C-DONE", "tasks_per_visit": 2, "api": books.url}
+    prolific = {"name": "prolific", "study_id": STUDY, "completion_code": "C-DONE", "api": books.url}
     return make_study(
         title="Everyday twins",
         contact="study@example.org",
@@ -67,7 +67,7 @@ def study(make_study, books):
         quality={"quiz_pass_mark": 0.8},
         pay={"quiz": QUIZ / 100, "least_per_hour": 900},
         adversary={"model": "builtin"},
-        platform={**prolific, "base_reward": REWARD / 100},
+        platform={**prolific, "tasks_per_visit": 2, "base_reward": REWARD / 100},
     )
 
 
@@ -118,6 +118,7 @@ def fill_in(page, twins):
         page.fill(f"#{name}", twins[name])
     page.check(f"[name=answer_1][value='{twins['answer_1']}']")
     page.wait_for_selector("text=Ready to hand in")
+    page.click("#verdict button")
     page.wait_for_selector(".adversary li")
 
 

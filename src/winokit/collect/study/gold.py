@@ -9,7 +9,6 @@ and a count of what is left that goes down by one whatever comes. When one comes
 that is skipped, or left until its time is over, counts as not right.
 """
 
-import random
 from typing import Any
 
 from sqlalchemy import BindParameter, Row, bindparam, func, select, update
@@ -149,6 +148,7 @@ def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     return seen + skipped, right
 
 
-def looks_last(token: str, votes: int) -> bool:
-    """Whether a vote on gold is treated like the last on a problem: as often as others are."""
-    return random.Random(token).random() < 1 / votes
+def looks_last(study: Study, held: Row[Any]) -> bool:
+    """Whether a vote on gold is treated like the last on a problem: as often as others are, drawn with the secret."""
+    digits = study.signer.digest("last vote", f"{held.worker_id} {held.problem_id} {held.kind}")[:13]
+    return int(digits, 16) / 16**13 < 1 / study.config.tasks.votes

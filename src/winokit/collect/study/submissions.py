@@ -267,7 +267,7 @@ def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, An
     vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
     session.execute(_VOTE, vote)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
-    is_last = looks_last(held.token, study.config.tasks.votes) if held.gold else is_last
+    is_last = looks_last(study, held) if held.gold else is_last
     _after_vote(study, session, held, is_last=is_last)
 
 

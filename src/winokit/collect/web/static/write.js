@@ -82,7 +82,7 @@
   form.addEventListener("input", function () { unsaved = true; });
   form.addEventListener("change", function () { unsaved = true; });
   form.addEventListener("submit", function () { leaving = true; });
-  document.getElementById("skip").addEventListener("submit", function (event) {
+  document.getElementById("skip")?.addEventListener("submit", function (event) {
     const typed = field("first").value.trim() || field("second").value.trim();
     if (typed && !window.confirm(event.target.dataset.skip)) event.preventDefault();
     else leaving = true;
