@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -38,7 +39,8 @@ def answers_during(worker, gate, path, fields):
             gate.set()
             return page.status_code, {answer.status_code for answer in await asyncio.gather(*slow)}
 
-    return asyncio.run(run())
+    with ThreadPoolExecutor(1) as apart:  # a browser of other tests may keep a loop running in this thread
+        return apart.submit(asyncio.run, run()).result()
 
 
 def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, gate, monkeypatch):
