@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import as_file, files
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,16 +26,7 @@ if TYPE_CHECKING:
 Axes: TypeAlias = "matplotlib.axes.Axes"
 COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.fonttype": "none",
-    # A name is a name, dollar signs and all.
-    "text.parse_math": False,
-    # The same run gives the same file, to the byte.
-    "svg.hashsalt": "winokit",
-}
+STYLE = files("winokit") / "assets" / "figures.mplstyle"
 DPI = 160
 CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
@@ -59,9 +51,9 @@ class Figure:
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
     """Write figures as PNG and SVG and return their names."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rc_params_from_file
 
-    with rc_context(STYLE):
+    with as_file(STYLE) as style, rc_context(rc_params_from_file(style, use_default_template=False)):
         for name, figure in made.items():
             _write(figure, folder, name)
     return tuple(made)

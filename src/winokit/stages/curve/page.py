@@ -164,12 +164,6 @@ GROWTH, END, SEEDS = "growth", "end", "seeds"
 ONE, AGREE, DISAGREE = "one", "agree", "disagree"
 
 CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)})
-SENTENCES = {
-    ONE: "With one restart, how runs differ is known only from how points lie around a line; another seed may do "
-    "otherwise.",
-    AGREE: "Restarts agree: the line of each goes the same way.",
-    DISAGREE: "Restarts disagree: of one curve, the lines of some rise and those of others fall.",
-}
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
@@ -204,7 +198,7 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     case = CURVE.decide(state)
     named = zip(titles_of(series), series, strict=True)
     findings = [point for name, one in named for point in _points(name, one, len(series))]
-    return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(findings))
+    return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
 
 
 def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
@@ -214,8 +208,8 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     if len(trained) > 1:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
-        doubts = {UNKNOWN: "; how sure that is two points cannot say", AT: ", so that it may be worth nothing"}
-        slope = f" Twice as much is worth {doubling(one)} points{doubts.get(rise, '')}." if one.fit else ""
+        doubt = CURVE.words["doubts"].get(rise, "")
+        slope = f" Twice as much is worth {doubling(one)} points{doubt}." if one.fit else ""
         yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"

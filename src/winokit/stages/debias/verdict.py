@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
@@ -120,12 +120,7 @@ def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
     if row is None or by_chance is None:
         return
-    says = {
-        BEYOND: ("That is more than chance", GOOD),
-        WITHIN: ("That is no more than chance", BAD),
-        UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
-    }
-    outcome, tone = says[state["relabelled"]]
+    outcome, tone = TABLE.words["relabelled"][state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
     went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
     if filtering.settings["majority"]:
@@ -148,18 +143,12 @@ def _difference(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     )
     if before is None:
         return
-    where = {ABOVE: "above chance", AT: "not told from chance", BELOW: "below chance", UNKNOWN: "of unknown worth"}
-    gets = f"{percent(before.value)} {say_interval(before)}"
-    text = f"Of all problems a linear classifier gets {gets}, {where[state['before']]}."
+    gets, where = f"{percent(before.value)} {say_interval(before)}", TABLE.words["before"][state["before"]]
+    text = f"Of all problems a linear classifier gets {gets}, {where}."
     if row is not None and drawn is not None:
-        says = {
-            BEYOND: "What is kept is harder than that",
-            WITHIN: "What is kept is not told from that",
-            UNDECIDED: "So few draws cannot tell what is kept from that",
-        }
         ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))
         text += (
-            f" Of as many as are kept, drawn at random, it gets {ends}. {says[state['random']]} "
+            f" Of as many as are kept, drawn at random, it gets {ends}. {TABLE.words['random'][state['random']]} "
             f"({plural(row.n, 'draw')}, p = {probability(row.value)})."
         )
     yield VerdictPoint(text, PLAIN, claims)
@@ -177,9 +166,8 @@ def _seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     )
     if kept.value == 1:
         shared = f"All {len(filtering.seeds)} seeds keep the same problems."
-    says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
     tone = PLAIN if state["seeds"] == AGREE else BAD
-    yield VerdictPoint(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
+    yield VerdictPoint(f"{shared} {TABLE.words['seeds'][state['seeds']]}", tone, {"seeds": state["seeds"]})
 
 
 def _divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
