@@ -19,7 +19,7 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help, Settings, verb
+from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
@@ -72,7 +72,30 @@ class Reading(Settings):
 
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
-"""Parameters that verbs have in common, with their help."""
+
+
+@dataclass(frozen=True)
+class Loading(Reading):
+    """How a verb loads its data."""
+
+    as_: As = None
+    labels: Labels = ()
+    limit: Limit = None
+    lenient: Lenient = False
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What `load` takes of it."""
+        return {"as_": self.as_, "labels": self.labels, "lenient": self.lenient, "reading": self}
+
+    def one(self, data: str | Path | Dataset) -> Dataset:
+        """Load a dataset, and tell its notes."""
+        return load_one(data, limit=self.limit, **self.how)
+
+
+Labelled, Limited = Annotated[Loading, Without("limit")], Annotated[Loading, Without("labels")]
+Plain = Annotated[Loading, Without("labels", "limit")]
+"""What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
 
 BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000

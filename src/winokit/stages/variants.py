@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import winokit
 from winokit.data.formats import FORMATS, WriteOptions, write
-from winokit.data.loading import As, Data, Labels, Lenient, Limit, Reading, load_one
+from winokit.data.loading import Data, Loading
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, json_bytes, refuse_overwriting, write_whole
@@ -64,11 +64,7 @@ def variants(
     ] = "default",
     variant: Annotated[str | Sequence[str], Help("Only this variant; repeatable.", "NAME")] = (),
     to: Annotated[str, Help("The format to write.", "FORMAT")] = "jsonl",
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
-    limit: Limit = None,
-    lenient: Lenient = False,
+    loading: Loading = Loading(),
 ) -> WrittenVariants:
     """Write the problems and the variants an audit makes of them, a file each, with what could not be made and why."""
     wanted, known = [variant] if isinstance(variant, str) else list(variant), known_variants(style)
@@ -76,7 +72,7 @@ def variants(
         check_known("variant" if style == "default" else f"variant of style {style}", name, known)
     if FORMATS[to].render is None:
         raise CannotWrite(f"{to} can be read, not written")
-    dataset = load_one(data, as_=as_, reading=reading, labels=labels, limit=limit, lenient=lenient)
+    dataset = loading.one(data)
     made = {ORIGINAL: Variant(dataset), **every_variant(dataset, wanted or None, style)}
     folder, earlier = Path(out), _earlier(Path(out))
     content: dict[str, Dataset] = {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import As, Lenient, Reading
+from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
@@ -53,9 +53,7 @@ def release(
         EvolveSettings, Without("version", "scoring", "chance_share", "null_runs", "secret")
     ] = EvolveSettings(),
     cache: CacheFile = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> Release:
     """Make a benchmark of filtered twins that others can use.
@@ -65,18 +63,17 @@ def release(
     """
     if isinstance(extras.secret, Path):  # read before all else, also where no test is hidden
         extras = replace(extras, secret=read_secret(extras.secret))
-    how: dict[str, Any] = {"as_": as_, "lenient": lenient, "reading": reading}
     if evolving.previous is not None:
         with open_cache(cache) as known:
             asking: dict[str, Any] = {"cache": known, "progress": progress}
-            released = _release_next(kept, removed, Path(out), settings, extras, evolving, how, asking)
+            released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
         own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
         refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
         about: dict[str, Any] = {"removed": removed, "settings": settings, "extras": extras}
-        released = write_release(kept, out, **about, **how, progress=progress)
+        released = write_release(kept, out, **about, loading=loading, progress=progress)
     tell((*released.notes, *warnings(released)))
     return released
 
@@ -88,7 +85,7 @@ def _release_next(
     settings: ReleaseSettings,
     extras: ReleaseExtras,
     evolving: EvolveSettings,
-    how: Mapping[str, Any],
+    loading: Loading,
     asking: Mapping[str, Any],
 ) -> Release:
     """Release the next version of a release; `kept` and `removed` are what is new, if anything is.
@@ -107,7 +104,7 @@ def _release_next(
         raise BadInput("--removed: what filtering took out of new problems; name those too: KEPT")
     offered, gone = Dataset([], Card(str(settings.name))), Dataset([])
     if kept is not None:
-        inputs = read_inputs(kept, removed, **how)
+        inputs = read_inputs(kept, removed, loading)
         offered = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
         gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
     if given is None and COMMITMENT in manifest:
