@@ -36,6 +36,14 @@ def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
+def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """An object; empty where the field is missing or null."""
+    value = row.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise Malformed(f"an object expected, found {shown(value)}", field=key)
+    return value or {}
+
+
 def optional(row: Mapping[str, Any], key: str) -> str | None:
     """A string, or None where the field is missing, null or empty."""
     value = row.get(key)

@@ -46,8 +46,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
         query=fields.optional(row, "query"),
         group=fields.group(row),
         domain=fields.optional(row, "domain"),
-        labels=_mapping(row, "labels"),
-        provenance=_mapping(row, "provenance"),
+        labels=fields.mapping(row, "labels"),
+        provenance=fields.mapping(row, "provenance"),
         language=fields.optional(row, "language") or "en",
         occurrence=occurrence,
     )
@@ -57,15 +57,6 @@ def _any_string(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key, "")
     if not isinstance(value, str):
         raise Malformed(f"a string expected, found {fields.shown(value)}", field=key)
-    return value
-
-
-def _mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = row.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise Malformed(f"an object expected, found {fields.shown(value)}", field=key)
     return value
 
 
