@@ -23,16 +23,11 @@ from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
 from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.manifest import TEST, problems_path, read_manifest
+from winokit.stages.release.manifest import read_manifest
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
 AFLITE = "aflite:"
-BEFORE_SECRETS = (
-    "Version {version} was drawn without a secret: the order of its test can check guesses of the answers. Here the "
-    "order is drawn anew, from a new secret; what {version} told of the problems that both have stays told."
-)
-"""For the card of a release that follows one made before there were secrets."""
 Given = str | Path | Dataset | None
 
 
@@ -48,7 +43,7 @@ def release(
         Given, Help("What filtering removed: for training. Default: what the folder has.", "DATA")
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
-    extras: Annotated[ReleaseExtras, Without("notes")] = ReleaseExtras(),
+    extras: ReleaseExtras = ReleaseExtras(),
     evolving: Annotated[
         EvolveSettings, Without("version", "scoring", "chance_share", "null_runs", "secret")
     ] = EvolveSettings(),
@@ -109,8 +104,6 @@ def _release_next(
         gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
     if given is None and COMMITMENT in manifest:
         given = (evolving.previous_hidden or hidden_folder(previous)) / SECRET
-    elif COMMITMENT not in manifest and (previous / problems_path(TEST)).is_file():
-        extras = replace(extras, notes=(*extras.notes, BEFORE_SECRETS.format(version=manifest.get("version"))))
     secret = release_secret(extras.hidden or hidden_folder(out), given)
     evolving = replace(evolving, version=settings.version, secret=Draws(secret))
     evolution = evolved(offered, evolving, removed=gone, **asking)

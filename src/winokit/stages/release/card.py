@@ -93,7 +93,6 @@ class CardFacts:
     audits: Sequence[Audited] = ()
     about: str = ""
     """The authors' own words."""
-    notes: Sequence[str] = ()
 
 
 def card_facts(
@@ -133,7 +132,6 @@ def card_facts(
         debiasing=inputs.debias,
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
         about=read_text(extras.about) if extras.about else "",
-        notes=extras.notes,
     )
 
 

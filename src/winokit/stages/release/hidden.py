@@ -29,7 +29,7 @@ from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, 
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
 COMMITMENT = "commitment"
-"""A key of manifest and `release`: releases that were made before there were secrets have none."""
+"""A key of manifest and `release`, where a test is hidden."""
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
 OWNER_ONLY = 0o600
@@ -114,11 +114,8 @@ class HiddenPart:
 
     @cached_property
     def draws(self) -> Draws:
-        """What is drawn from the secret; labels from before there were secrets are given one."""
-        path = self.folder / SECRET
-        if COMMITMENT not in self.release and not path.exists():
-            write_private(path, secrets.token_hex(BYTES).encode() + b"\n")
-        return Draws(read_secret(path))
+        """What is drawn from the secret."""
+        return Draws(read_secret(self.folder / SECRET))
 
 
 def hidden_folder(release: Path) -> Path:
