@@ -14,6 +14,7 @@ from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
 from winokit.drawing.wording import POINTS, SHARE, kind_of, percent
 from winokit.methods.scoring.scorer import Prediction
+from winokit.problem import grouped
 from winokit.results import Metric, stands
 
 SECONDARY = {
@@ -169,9 +170,7 @@ def difference_forest(
 def _blocks(
     rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]
 ) -> tuple[ForestBlock, ...]:
-    protocols: dict[str, list[Metric]] = {}
-    for row in sorted(rows, key=place):
-        protocols.setdefault(row.protocol, []).append(row)
+    protocols = grouped((row.protocol, row) for row in sorted(rows, key=place))
     return tuple(
         ForestBlock(about(name).title, about(name).question, _lines(members, known, titled))
         for name, members in protocols.items()

@@ -3,7 +3,6 @@
 A log that holds its problems needs no dataset beside it: they are the dataset, named by their content.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from winokit.data.predictions.documents import LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
-from winokit.problem import Card, Dataset, Problem
+from winokit.problem import Card, Dataset, Problem, grouped
 from winokit.progress import tell
 
 HOLDING: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
@@ -130,9 +129,7 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
         raise BadInput(f"logs of {len(parts)} datasets: {names}: name one file, or the dataset before --predictions")
     if not parts:
         return None
-    by_kind: dict[object, list[Problem]] = defaultdict(list)
-    for problem in versions.values():
-        by_kind[problem.labels.get("perturbation")].append(problem)
+    by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
     return parts[0].dataset(), [Dataset(some) for some in by_kind.values()]
 
 

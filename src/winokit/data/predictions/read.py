@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ from winokit.data.predictions.match import Matcher, PredictionRow, align
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
@@ -102,12 +101,10 @@ class NothingMatches(BadInput):
 
 
 def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
-    path, rows = source.path, defaultdict[tuple[str, str, str], list[PredictionRow]](list)
-    reader = recognise(path)
+    path, reader = source.path, recognise(source.path)
     if columns and reader not in LOGS:
         reader = partial(table.read_table, given=columns)
-    for row in reader(source, matcher):
-        rows[row.model, row.scoring, row.variant].append(row)
+    rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
     notes = list(source.notes)
     if source.skipped:

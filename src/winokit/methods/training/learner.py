@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from winokit.errors import BadInput
+from winokit.files import refused
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
 from winokit.methods.training.exam import Diverged, Exam, finite, mark
@@ -281,12 +282,9 @@ def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> Non
 
 def make_writable(folder: Path) -> None:
     """Make a folder, and see, before minutes of training, whether a file can be written there."""
-    try:
+    with refused(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
+        TemporaryFile(dir=folder).close()
 
 
 def drop_checkpoint(folder: Path) -> None:

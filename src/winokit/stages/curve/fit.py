@@ -24,7 +24,7 @@ from winokit.files import csv_bytes, write_whole
 from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.settings import Help, Settings
 
@@ -265,9 +265,7 @@ def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None
 
     `weights` has a row for each point and a column for each sum. None where a restart lacks a size, or units.
     """
-    restarts: dict[int, list[int]] = {}
-    for row, one in enumerate(scored):
-        restarts.setdefault(one.point.restart, []).append(row)
+    restarts = grouped((one.point.restart, row) for row, one in enumerate(scored))
     asked = [sorted(scored[row].point.asked for row in rows) for rows in restarts.values()]
     shares = [one.shares for one in scored if one.shares is not None]
     if len(shares) < len(scored) or any(sizes != asked[0] for sizes in asked):

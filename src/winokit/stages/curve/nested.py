@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 
 SMALLEST, FACTOR = 160, 4
 """WinoGrande's sizes grow from 160 by a factor of four."""
@@ -25,10 +25,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
     >>> [len(part) for part in nested(synthetic(20), (0, 5, 20), seed=1)]
     [0, 4, 20]
     """
-    together: dict[object, list[int]] = {}
-    for row, problem in enumerate(dataset):
-        together.setdefault(row if problem.group is None else problem.group, []).append(row)
-    units = list(together.values())
+    units = list(grouped((row if p.group is None else p.group, row) for row, p in enumerate(dataset)).values())
     order = np.random.default_rng([seed, len(units)]).permutation(len(units)).tolist()
     ends = np.cumsum([len(units[index]) for index in order])
     parts = []

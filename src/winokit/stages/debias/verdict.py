@@ -16,6 +16,7 @@ from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Ve
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
+from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
 from winokit.stages.debias.plots import title_of
@@ -94,9 +95,7 @@ def _probes(filtering: Debiased) -> str:
 
 def _by_seed(filtering: Debiased) -> str:
     """Which seeds have which verdict."""
-    words: dict[str, list[str]] = {}
-    for arm in filtering.seeds:
-        words.setdefault(word_of(filtering, arm), []).append(str(arm.settings.get("seed")))
+    words = grouped((word_of(filtering, arm), str(arm.settings.get("seed"))) for arm in filtering.seeds)
     verdicts = "; ".join(f"with seed {join(seeds)}, “{word}”" for word, seeds in words.items())
     return f"{verdicts[0].upper()}{verdicts[1:]}."
 

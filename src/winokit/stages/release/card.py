@@ -26,8 +26,7 @@ from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import read_object, read_text
 from winokit.methods.scoring.base import all_whole
-from winokit.problem import Dataset, Problem
-from winokit.results import Metric
+from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
@@ -167,9 +166,7 @@ def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
     shared = {name: len(ids & own) for name, own in splits.items()}
     if not any(shared.values()):
         raise BadInput(f"--audit {run.dataset.card.name}: the run is about none of the release's problems")
-    by_scorer: dict[tuple[str, str], list[Metric]] = {}
-    for row in run.metrics:
-        by_scorer.setdefault((row.model, row.scoring), []).append(row)
+    by_scorer = grouped(((row.model, row.scoring), row) for row in run.metrics)
     return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
 
 

@@ -26,7 +26,7 @@ from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clu
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
 from winokit.settings import Help, Without, verb
@@ -245,9 +245,8 @@ def _trained(
     from winokit.methods.training.finetune import finetune
 
     (settings,) = plan.grid
-    shared: dict[str, list[TransferTarget]] = {}
-    for test in tests:
-        shared.setdefault(test.chosen_on.name if plan.chooses_weights and test.chosen_on else "", []).append(test)
+    chosen = ((one.chosen_on.name if plan.chooses_weights and one.chosen_on else "", one) for one in tests)
+    shared = grouped(chosen)
     *earlier, last = arm.stages
     places = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)] if earlier else [folder]
     model, parts = plan.model, len(earlier) + len(shared)
