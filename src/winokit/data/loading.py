@@ -93,7 +93,8 @@ class Loading(Reading):
         return load_one(data, limit=self.limit, **self.how)
 
 
-Labelled, Limited = Annotated[Loading, Without("limit")], Annotated[Loading, Without("labels")]
+Labelled = Annotated[Loading, Without("limit")]
+Limited = Annotated[Loading, Without("labels")]
 Plain = Annotated[Loading, Without("labels", "limit")]
 """What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
 

@@ -7,7 +7,7 @@ one stands first in every file.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +30,9 @@ class PairColumns:
     bad: str
     rest: str | None = None
     """What follows either, where the two are beginnings."""
-    domain: tuple[str, ...] = ("domain",)
+    domain: Sequence[str] = ("domain",)
     """Columns that name the kind of problem; the first that is there is taken."""
-    labels: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
     note: str | None = None
 
     @property
@@ -41,10 +41,7 @@ class PairColumns:
         return frozenset({self.good, self.bad} if self.rest is None else {self.good, self.bad, self.rest})
 
 
-*LAYOUTS, TARGET2 = (
-    PairColumns(**{name: tuple(said) if isinstance(said, list) else said for name, said in layout.items()})
-    for layout in our_toml("assets/pairs.toml")["layouts"]
-)
+*LAYOUTS, TARGET2 = (PairColumns(**layout) for layout in our_toml("assets/pairs.toml")["layouts"])
 """Those of public sets; and how the twin of EWoK's first target is read."""
 SOURCE_IDS = ("pairID", "pair_id", "id")
 """Columns that number the rows of a set; none names a group."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.dialects import parse_row
+from winokit.data.formats.dialects import document_of, parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
@@ -107,7 +107,7 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
         if str(row.get("doc_id")) not in seen:
             seen.add(str(row.get("doc_id")))
             try:
-                doc = _doc(row)
+                doc = document_of(row)
                 yield parse_document(doc) or LoggedDocument(ORIGINAL, "", _undone(_parsed(doc), doc))
             except Malformed as error:
                 source.reject(error, line)
@@ -160,7 +160,7 @@ class LoggedChoice:
 
 def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
     """The row of a sample, and whether its document is one of ours."""
-    doc, responses = _doc(row), row.get("filtered_resps")
+    doc, responses = document_of(row), row.get("filtered_resps")
     if not isinstance(responses, list):
         raise Malformed(f"a list of responses expected, found {fields.shown(responses)}", field="filtered_resps")
     requests, own, chosen = _requests(row), parse_document(doc), row.get("filter")
@@ -187,13 +187,6 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
         return _scored(row, requests, responses, stated, found), own is not None
     except Unmatched as reason:
         return replace(about(variant), reason=str(reason)), own is not None
-
-
-def _doc(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    doc = row.get("doc")
-    if not isinstance(doc, dict):
-        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
-    return doc
 
 
 def _scored(
