@@ -1,5 +1,6 @@
 """Typed access to the fields of a row, with complaints that name the field and what was expected."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,6 +43,17 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if value is not None and not isinstance(value, dict):
         raise Malformed(f"an object expected, found {shown(value)}", field=key)
     return value or {}
+
+
+def parsed(text: str, kind: type, key: str) -> Any:
+    """The JSON object or list that a field holds as text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise Malformed(f"a JSON {'list' if kind is list else 'object'} expected, found {shown(text)}", field=key)
+    return value
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
