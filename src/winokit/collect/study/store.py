@@ -74,7 +74,10 @@ class Store:
 
         One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
         """
-        with Session(self._steady if steady else self._glance, expire_on_commit=False) as session:
+        engine = self._steady if steady else self._glance
+        with engine.connect() as line, Session(line, expire_on_commit=False) as session:
+            if steady:
+                line.begin()
             yield session
 
     @contextmanager
@@ -85,10 +88,16 @@ class Store:
         with the power: a place that was given, a draft; never what somebody was thanked for.
         """
         engine = self._quick if quick else self._durable
-        with self._writing, Session(engine, expire_on_commit=False) as session, session.begin():
+        with (
+            self._writing,
+            engine.connect() as line,
+            line.begin(),
+            Session(line, expire_on_commit=False) as session,
+        ):
             if alone and not self.is_sqlite:
-                session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
+                line.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
             yield session
+            session.commit()  # of what is left to be sent; the line's own transaction ends after it
 
     def close(self) -> None:
         """Let go of every connection."""
