@@ -217,7 +217,9 @@ def _counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
     numbers = []
     for kind, apart, clauses in asked:
         own = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
-        free = select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
+        # In their order, which tells PostgreSQL to look at those with a free place and no others.
+        places = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
+        free = select(func.count()).select_from(places.subquery())
         numbers += [free, own.where(LEASES.c.state != schema.EXPIRED), own.where(IS_LIVE)]
     known = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
     return Prepared(select(*(number.scalar_subquery() for number in (*numbers, known))))

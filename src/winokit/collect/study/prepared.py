@@ -32,10 +32,11 @@ class _Ready:
     incoming: Sequence[tuple[str, Change]]
     row: Any
     outgoing: Sequence[Change | None]
+    how: Mapping[str, Any]
 
 
 class Prepared:
-    """A statement over tables, and the `columns` of an insert; a store's session runs it with its values as keywords."""
+    """A statement over tables, and the `columns` of an insert; a session of a store runs it, given its values."""
 
     def __init__(self, statement: Select[*tuple[Any, ...]] | Insert | Update | Delete, *columns: str) -> None:
         self.statement, self.columns = statement, columns or None
@@ -53,7 +54,7 @@ class Prepared:
         cursor = cast(Any, line.connection.driver_connection).cursor()
         for listener in line.dispatch.before_cursor_execute:
             listener(line, cursor, ready.sql, sent, None, False)
-        cursor.execute(ready.sql, sent)
+        cursor.execute(ready.sql, sent, **ready.how)
         rows = cursor.fetchall() if ready.outgoing else []
         cursor.close()
         pairs = (zip(row, ready.outgoing, strict=True) for row in rows)
@@ -72,18 +73,24 @@ class Prepared:
     def _compile(self, dialect: Dialect) -> _Ready:
         compiled: Any = self.statement.compile(dialect=dialect, column_keys=self.columns)
         # What SQLAlchemy would fill in only when it runs a statement itself.
-        assert not (compiled.insert_prefetch or "POSTCOMPILE" in compiled.string), compiled.string
-        incoming = {
-            name: bind.type.dialect_impl(dialect).bind_processor(dialect) for name, bind in compiled.binds.items()
-        }
-        columns = self.statement.exported_columns.values()
+        assert not compiled.insert_prefetch, compiled.string
+        assert "POSTCOMPILE" not in compiled.string, compiled.string
+        sql, binds, columns = compiled.string, compiled.binds, self.statement.exported_columns.values()
+        known = {name: bind.value for name, bind in binds.items() if not bind.required}
+        types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
+        if compiled.positiontup is None:
+            # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNED_ONCE`).
+            for name, value in known.items():
+                sql = sql.replace(f"%({name})s", types[name].literal_processor(dialect)(value))
+        incoming = {name: type_.bind_processor(dialect) for name, type_ in types.items()}
         names = namedtuple("Row", [str(column.key) for column in columns], rename=True)
         ready = self._ready[dialect.name] = _Ready(
-            compiled.string,
+            sql,
             compiled.positiontup,
-            {name: bind.value for name, bind in compiled.binds.items() if not bind.required},
+            known,
             [(name, change) for name, change in incoming.items() if change is not None],
             names._make,
             [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns],
+            {"prepare": True} if compiled.positiontup is None else {},
         )
         return ready

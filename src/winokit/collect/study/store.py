@@ -44,6 +44,10 @@ MIGRATING = threading.Lock()
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
+PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
+"""For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
+answer."""
+NEVER = 10**9
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -202,6 +206,12 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
         engine = create_engine(url, **pool)
     except ModuleNotFoundError:
         raise MissingExtra("a PostgreSQL database", "collect") from None
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute(PLANNED_ONCE)
+        connection.commit()
+        connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
 
     @event.listens_for(engine, "checkout")
     def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
