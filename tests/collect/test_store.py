@@ -17,11 +17,19 @@ from winokit.collect.study.study import Study
 from winokit.errors import BadInput
 
 
-def test_the_migrations_make_the_tables_of_the_models(database):
-    store = Store(database)
+def differences(store):
+    """Where a database has other tables than the models."""
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Base.metadata) == []
+        return compare_metadata(context, Base.metadata)
+
+
+def test_a_new_database_has_the_tables_of_the_models_and_the_last_revision(database):
+    store = Store(database)
+    assert differences(store) == []
+    with store.read() as session:
+        last = ScriptDirectory.from_config(_config()).get_current_head()
+        assert session.scalar(text("SELECT version_num FROM alembic_version")) == last
     store.close()
 
 
@@ -91,8 +99,10 @@ def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_i
         line = "(1, 'bonus', 40, '', '2026-03-01 12:00:00', '2026-03-02 12:00:00', 'old-1')"
         columns = "worker_id, reason, cents, note, at, settled_at, settlement"
         session.execute(text(f"INSERT INTO payments ({columns}) VALUES {line}"))
+    assert differences(store)
     store.close()
     again = Store(database)
+    assert differences(again) == [], "the migrations make the tables of the models"
     with again.read() as session:
         assert session.execute(select(Worker.code, Worker.session_version)).all() == [("w-old", 1)]
         paid = session.scalars(select(Payment)).one()

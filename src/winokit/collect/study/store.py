@@ -30,6 +30,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
+from winokit.collect.study.schema import Base
 from winokit.errors import BadInput, MissingExtra
 from winokit.files import refused
 
@@ -113,13 +114,17 @@ class Store:
         try:
             with MIGRATING, self.write(alone=True) as session:
                 connection = session.connection()
-                names = inspect(connection).get_table_names() if self.is_sqlite else []
-                if names and "alembic_version" not in names:  # something else keeps its tables here
-                    place = self.url.render_as_string()
-                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                names = inspect(connection).get_table_names()
                 config = Config(attributes={"connection": connection})
                 config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-                command.upgrade(config, "head")
+                if "alembic_version" in names:
+                    command.upgrade(config, "head")
+                elif names and self.is_sqlite:  # something else keeps its tables here
+                    place = self.url.render_as_string()
+                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                else:
+                    Base.metadata.create_all(connection, checkfirst=False)
+                    command.stamp(config, "head")
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
