@@ -1,7 +1,7 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import bindparam, func, select, text
 
 pytest.importorskip("alembic", reason="needs the collect extra")
 
@@ -11,7 +11,9 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.collect.study.schema import Base, Payment, Task, Worker
+from winokit.collect.study import workers
+from winokit.collect.study.prepared import Prepared
+from winokit.collect.study.schema import WORKERS, Base, Payment, Task, Worker
 from winokit.collect.study.store import MIGRATIONS, Store, without_password
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput
@@ -132,6 +134,39 @@ def test_a_server_that_closed_its_connections_is_connected_to_anew(postgresql):
         assert session.scalar(text("SELECT pg_backend_pid()")) != number
     store.close()
     other.close()
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_connection_that_breaks_under_a_prepared_statement_is_replaced(postgresql, kind):
+    store, other, number = Store(postgresql()), Store(postgresql()), Prepared(select(func.pg_backend_pid()))
+
+    def break_it():
+        with getattr(store, kind)() as session:
+            broken.append(number.scalar(session))
+            with other.read() as killer:
+                killer.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": broken[0]})
+            number.scalar(session)
+
+    broken = []
+    with pytest.raises(Exception, match=r"terminating connection|connection is lost"):
+        break_it()
+    for again in (store.read(), store.write()):
+        with again as session:
+            assert number.scalar(session) not in (None, *broken)
+    store.close()
+    other.close()
+
+
+def test_a_prepared_statement_says_what_sqlalchemy_says_of_every_type(study):
+    worker = workers.join(study, "links")
+    row = select(WORKERS).where(WORKERS.c.id == bindparam("me"))
+    with study.store.write() as session:
+        session.get_one(Worker, worker.id).qualified_for = {"write": True}
+        assert tuple(Prepared(row).one(session, me=worker.id)) == tuple(session.execute(row, {"me": worker.id}).one())
+        assert Prepared(row).one(session, me=worker.id).qualified_for == {"write": True}, "what was changed comes first"
+        assert Prepared(row).one(session, me=-1) is None
+        with pytest.raises(Exception, match=r"\bme\b"):  # each driver has its own word for it
+            Prepared(row).one(session)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ class Prepared:
             for name, value in known.items():
                 sql = sql.replace(f"%({name})s", types[name].literal_processor(dialect)(value))
         incoming = {name: type_.bind_processor(dialect) for name, type_ in types.items()}
-        names = namedtuple("Row", [str(column.key) for column in columns], rename=True)
+        names: Any = namedtuple("Row", [str(column.key) for column in columns], rename=True)  # type: ignore[misc]
         ready = self._ready[dialect.name] = _Ready(
             sql,
             compiled.positiontup,
