@@ -113,7 +113,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    known = _VOTES_ON.one(session, problem=row.id, kind=kind)
+    known = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     reference = gold_answer(schema.to_problem(row, study.config.language), kind)
     is_settled = known.votes >= max(known.asked or 0, FEWEST) and known.least == known.most
     is_settled &= reference in (None, known.most) and not row.withdrawn and row.variant == "original"
@@ -149,7 +149,7 @@ def _renew(session: Session, task_id: int, answer: int | None) -> None:
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     """How many gold questions a worker was asked, and how many they got right."""
-    seen, right, skipped = _SCORE.one(session, me=worker_id)
+    seen, right, skipped = _SCORE.all(session, me=worker_id)[0]
     return seen + skipped, right
 
 

@@ -63,7 +63,7 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
     """
     anywhere = _chance(study, worker_id, f"{kind}, from", 0)
     where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
-    return _situation(*_asked(study.config, kind)).one(session, **where)
+    return _situation(*_asked(study.config, kind)).all(session, **where)[0]
 
 
 def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
@@ -86,7 +86,7 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -
     """
     kinds = config.tasks.kinds
     query = _counts(tuple(_asked(config, kind) for kind in kinds), most)
-    *counts, known = query.one(session, me=worker_id, after=BEFORE_ALL)
+    *counts, known = query.all(session, me=worker_id, after=BEFORE_ALL)[0]
     by_kind = zip(kinds, counts[::3], counts[1::3], counts[2::3], strict=True)
     return {kind: (free, had, live) for kind, free, had, live in by_kind if (known or {}).get(kind, True)}
 

@@ -7,7 +7,7 @@ model of workers. Problems whose votes are still out do not count.
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -83,7 +83,8 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
             study.kept_workers[ids] = at, rows
     for row, worker in zip(rows, listing.rows, strict=True):
         row.state, row.pilot = worker.state, worker.pilot
-    return replace(listing, rows=rows, at=at if ids in study.kept_workers else None)
+    at = at if ids in study.kept_workers else None
+    return ListingPage(rows, listing.total, listing.number, listing.pages, at)
 
 
 def _workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:

@@ -173,7 +173,7 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == schema.LIVE:
             if held.kind != schema.WRITE:
-                counts = _SKIPPED.one(session, me=worker_id, kind=held.kind)
+                counts = _SKIPPED.all(session, me=worker_id, kind=held.kind)[0]
                 if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
                     raise NotNow(say("refusals.most_skipped"))
             END_LEASE.all(session, ended=held.lease_id, new_state=schema.RELEASED)
@@ -243,7 +243,7 @@ def _expire_now_and_then(study: Study) -> None:
         expire(study)
 
 
-def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[tuple[int, int]] | None:
+def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[Any] | None:
     """Change a task's counters in one step of the database; (accepted, asked) afterwards.
 
     A gold question has no places to count, and None to say.

@@ -82,7 +82,7 @@ def agreement_of(votes: Sequence[bool]) -> str:
 def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
     """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
     votes = _VOTES.all(session, problem=row.id)
-    asked, decision = _KNOWN.one(session, problem=row.id)
+    asked, decision = _KNOWN.all(session, problem=row.id)[0]
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
     row.agreement = verdict.agreement if verdict else None

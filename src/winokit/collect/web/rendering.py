@@ -24,23 +24,26 @@ SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
 class _Filled(Environment):
-    """Templates into which the study's fixed lines and the addresses of static files are written as they are compiled.
+    """Templates into which a study's fixed lines and the addresses of static files are written as they are compiled.
 
-    That is most of what a page says, and half of what it takes to make one.
+    That is most of what a page says.
     """
 
     def _generate(self, source: nodes.Template, *told: Any, **more: Any) -> Any:  # jinja2's hook for such a change
-        return super()._generate(_Filling().visit(source), *told, **more)
+        return super()._generate(_Filling(self.globals).visit(source), *told, **more)
 
 
 class _Filling(NodeTransformer):
     """Puts what a call always says in its place, where all it is given is written in the template."""
 
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = known
+
     def visit_Call(self, call: nodes.Call) -> nodes.Node:  # noqa: N802
         name = call.node.name if isinstance(call.node, nodes.Name) else ""
-        if name in ("t", "static") and not call.kwargs and all(isinstance(each, nodes.Const) for each in call.args):
-            line = call.environment.globals[name](*(each.value for each in call.args))
-            return nodes.MarkSafe(nodes.Const(str(line)), environment=call.environment)
+        given = [each.value for each in call.args if isinstance(each, nodes.Const)]
+        if name in ("t", "static") and not call.kwargs and len(given) == len(call.args):
+            return nodes.MarkSafe(nodes.Const(str(self._known[name](*given))), environment=call.environment)
         return self.generic_visit(call)
 
 
