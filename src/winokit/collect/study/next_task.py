@@ -63,7 +63,8 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
     """
     anywhere = _chance(study, worker_id, f"{kind}, from", 0)
     where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
-    return _situation(*_asked(study.config, kind)).all(session, **where)[0]
+    now: Row[Any] = _situation(*_asked(study.config, kind)).all(session, **where)[0]
+    return now
 
 
 def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:

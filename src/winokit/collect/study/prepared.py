@@ -42,7 +42,7 @@ class Prepared:
         self.statement, self.columns = statement, columns or None
         self._ready: dict[str, _Ready] = {}
 
-    def all(self, session: Session, /, **values: Any) -> list[Row[Any]]:
+    def all(self, session: Session, /, **values: Any) -> list[Any]:
         """Every row, with its columns by name and in order as a `Row` has them; none where none is returned."""
         line = cast(Connection, session.bind)
         ready = self._ready.get(line.dialect.name) or self._compile(line.dialect)
