@@ -229,7 +229,8 @@ class Language:
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence, in quotes or not."""
-        if re.search(rf"\b(?:{self.abbreviations})\.\s*$", before):
+        last = before.rstrip()[-1:]
+        if last.isalnum() or (last == "." and re.search(rf"\b(?:{self.abbreviations})\.\s*$", before)):
             return False
         return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
 
