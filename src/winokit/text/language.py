@@ -326,7 +326,7 @@ def _lowered(text: str) -> str:
 
 def _continues(text: str, at: int, step: int) -> bool:
     """Whether a word goes on at a place: with a letter, or with a hyphen and a letter."""
-    if not 0 <= at < len(text):
+    if not 0 <= at < len(text) or text[at] == " ":
         return False
     if text[at] == "-":
         return 0 <= at + step < len(text) and text[at + step].isalnum()

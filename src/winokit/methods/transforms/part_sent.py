@@ -21,7 +21,7 @@ import re
 from functools import cache
 
 from winokit.errors import check_known
-from winokit.problem import Problem
+from winokit.problem import BLANK, Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "code")
@@ -58,12 +58,10 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
         return "the part with the blank is the whole text"
     if not (before.strip() or problem.after.strip()):
         return "nothing is left around the blank"
-    made = problem.replace(before=before, provenance={"of": problem.id})
-    if style == "default" and any(
-        language.occurrences(made.text, language.core(candidate)) for candidate in problem.candidates
-    ):
+    text = f"{before}{BLANK}{problem.after}"
+    if style == "default" and any(language.occurrences(text, language.core(name)) for name in problem.candidates):
         return "a candidate is still named"
-    return made
+    return problem.replace(before=before, provenance={"of": problem.id})
 
 
 @cache
