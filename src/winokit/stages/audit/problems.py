@@ -124,7 +124,8 @@ def _outcomes_of(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]
     """A scorer's outcomes in each variant; one that was scored in another way shows the same model's."""
     same_model = [next((other for other in outcomes if other[0] == key[0]), key) for outcomes in others.values()]
     return [
-        outcomes.get(key) or outcomes.get(other, {}) for outcomes, other in zip(others.values(), same_model, strict=True)
+        outcomes.get(key) or outcomes.get(other, {})
+        for outcomes, other in zip(others.values(), same_model, strict=True)
     ]
 
 
