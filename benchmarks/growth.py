@@ -165,6 +165,7 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
         ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear")
         ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         ax.minorticks_off()
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set(xlabel="problems", ylabel="CPU seconds")
         ax.grid(color="#e2e1db", linewidth=0.8)
         figure.legend(loc="outside right upper", frameon=False, fontsize="small")
