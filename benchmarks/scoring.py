@@ -1,6 +1,7 @@
 """Scoring WinoGrande with one causal model: winokit against lm-evaluation-harness, in turns.
 
 python benchmarks/scoring.py [--harness-python PATH] [--model FOLDER] [--all | --problems N] [--shell] [--bf16]
+                             [--quick]
 
 Both read the same float32 weights with the same threads, each in a process of its own that is idle while the other
 works; only the scoring itself is timed. The harness runs at the best of a few batch sizes, tried once each beforehand.
@@ -69,8 +70,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--shell", action="store_true", help="time whole commands, not the scoring alone")
     parser.add_argument("--batch-size", type=int, default=32, help="the harness's, with --shell")
     parser.add_argument("--bf16", action="store_true", help="measure the bfloat16 pass too")
+    parser.add_argument("--quick", action="store_true", help="8 problems, one round")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.quick:
+        args.problems, args.rounds = 8, 1
+    return args
 
 
 def logged_pair(row):
@@ -316,4 +321,7 @@ def bf16_worker(folder):
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

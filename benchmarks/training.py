@@ -2,6 +2,7 @@
 
 python benchmarks/training.py [--model hf:DIR] [--formalization mc-sent] [--train train_m.jsonl] [--dev dev.jsonl]
                               [--epochs 1] [--steps N] [--batch-size 16] [--rounds 3] [--workers 0] [--grouped]
+                              [--quick]
 
 mc-sent is compared with AutoModelForMultipleChoice, as in transformers' own examples: text pairs, batches filled up to
 their longest. mc-mlm is compared with AutoModelForMaskedLM, one masked text an option. Arms take turns, `--rounds`
@@ -198,7 +199,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--grouped", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="4 steps on 64 problems, one round")
     how = parser.parse_args()
+    if how.quick:
+        how.limit, how.steps, how.rounds = 64, 4, 1
     if not Path(how.train).exists():
         print(f"training: skipped, {Path(how.train).name} is not there; set WINOKIT_DATA or name the files")
         return
@@ -245,4 +249,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

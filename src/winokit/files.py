@@ -5,7 +5,7 @@ import io
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.resources import files
@@ -63,6 +63,12 @@ def read_object(path: Path) -> dict[str, Any]:
 def our_toml(place: str) -> dict[str, Any]:
     """The words and facts in a file of the package, by its place below winokit."""
     return tomllib.loads((files("winokit") / place).read_text("utf-8"))
+
+
+def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON lines."""
+    line = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder per row
+    return "".join([f"{line(row)}\n" for row in rows])
 
 
 def json_bytes(value: Any, **how: Any) -> bytes:

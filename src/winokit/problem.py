@@ -130,12 +130,15 @@ class Problem:
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with some fields changed."""
-        if not changes.keys() <= _ASIDE:
-            return dataclasses.replace(self, **changes)
-        # What was checked stays as it is, and so does the id: no need to do either again, 200,000 times an audit.
+        if not changes.keys() <= _FIELDS:
+            return dataclasses.replace(self, **changes)  # which refuses
+        # By hand, since an audit of 40,000 problems makes 200,000 copies.
         copy = object.__new__(Problem)
-        for name in self.__slots__:
-            object.__setattr__(copy, name, changes[name] if name in changes else getattr(self, name))
+        for name, slot in _SLOTS:
+            slot.__set__(copy, changes[name] if name in changes else slot.__get__(self))
+        if not changes.keys() <= _ASIDE:
+            object.__setattr__(copy, "_id", None)
+            copy.__post_init__()
         return copy
 
     def with_labels(self, **labels: Any) -> Problem:
@@ -166,6 +169,8 @@ class Problem:
 
 # Fields that neither the id nor what makes a problem well-formed depends on.
 _ASIDE = frozenset(("group", "domain", "labels", "provenance", "language"))
+_SLOTS = [(name, getattr(Problem, name)) for name in Problem.__slots__]
+_FIELDS = frozenset(name for name, _ in _SLOTS) - {"_id"}
 
 
 @lru_cache(1 << 16)
@@ -329,13 +334,14 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Give exact repetitions the next free occurrence number; others are returned untouched."""
+    some = tuple(problems)
+    keys = [(p.before, p.after, p.pronoun, p.query, *sorted(p.candidates)) for p in some]
+    if len(set(keys)) == len(keys):
+        return some
     kept: list[Problem] = []
     seen: set[tuple[object, ...]] = set()
     last: Counter[tuple[object, ...]] = Counter()
-    for problem in problems:
-        candidates = problem.candidates
-        pair = candidates if len(candidates) == 2 and candidates[0] <= candidates[1] else tuple(sorted(candidates))
-        key = (problem.before, problem.after, problem.pronoun, problem.query, pair)
+    for problem, key in zip(some, keys, strict=True):
         number = problem.occurrence
         if (key, number) in seen:
             number = last[key] + 1

@@ -13,9 +13,8 @@ from typing import Any
 
 import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
-from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, json_bytes, json_rows, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.problem import Dataset, collector_off

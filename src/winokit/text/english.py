@@ -18,7 +18,6 @@ AFTER_THE_NOUN = re.compile(r"\s+(?:in|with|on|at|from|who|that|near|behind|besi
 PLURAL = re.compile(r"(?:(?<=[sxzo])|(?<=[cs]h))es$|(?<=[^su])s$")
 VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
-WHOLE_PHRASES = frozenset("someone somebody something everyone everybody everything".split())
 
 
 class English(Language, data="words_en.toml"):
@@ -176,9 +175,11 @@ class English(Language, data="words_en.toml"):
         else:
             word = self.head(words)
             forms = {word, f"{word}s", f"{word}es"} | ({word[:-1]} if word.endswith("s") else set())
+        lowered = text.lower()
         return any(
             text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in found)
             for form in forms
+            if not lowered.isascii() or form.lower() in lowered
             for start, end in verbatim(text, form)
         )
 
@@ -203,6 +204,7 @@ class English(Language, data="words_en.toml"):
 
 
 ENGLISH = English("en")
+PHRASE_STARTS = ENGLISH.determiners | set("someone somebody something everyone everybody everything".split())
 
 
 def _stem(word: str) -> str:
@@ -261,7 +263,7 @@ def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming 
     form = inside.pop() if inside else text[own[0].start : own[0].end]
     if all(ENGLISH.opens_sentence(text[: m.start]) for m in own) and not ENGLISH.is_proper(words):
         form = form[:1].lower() + form[1:]
-    if form.split()[0].casefold() in ENGLISH.determiners | WHOLE_PHRASES:
+    if form.split()[0].casefold() in PHRASE_STARTS:
         stands = {"bare"}  # "my uncle" is a phrase of its own wherever it stands
     elif form[:1].isupper() and not any(ENGLISH.article_before(text, m.start) for m in own):
         stands = {"name"}

@@ -234,7 +234,8 @@ class Language:
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence, in quotes or not."""
-        if re.search(rf"\b(?:{self.abbreviations})\.\s*$", before):
+        last = before.rstrip()[-1:]
+        if last.isalnum() or (last == "." and re.search(rf"\b(?:{self.abbreviations})\.\s*$", before)):
             return False
         return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
 
@@ -326,7 +327,7 @@ def _lowered(text: str) -> str:
 
 def _continues(text: str, at: int, step: int) -> bool:
     """Whether a word goes on at a place: with a letter, or with a hyphen and a letter."""
-    if not 0 <= at < len(text):
+    if not 0 <= at < len(text) or text[at] == " ":
         return False
     if text[at] == "-":
         return 0 <= at + step < len(text) and text[at + step].isalnum()

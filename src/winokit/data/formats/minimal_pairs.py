@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, WriteOptions, json_rows, native_format, need_answer
+from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table
 from winokit.errors import CannotWrite, Malformed
-from winokit.files import our_toml
+from winokit.files import json_rows, our_toml
 from winokit.problem import Problem
 
 NAME = "minimal-pairs"

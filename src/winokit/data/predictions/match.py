@@ -27,7 +27,7 @@ START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PredictionRow:
     """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
 

@@ -106,7 +106,7 @@ def share(credits: arrays.Values, groups: arrays.Groups) -> Share:
     numbers = arrays.clusters(groups)
     sizes = np.bincount(numbers).astype(np.float64)
     n, mean = len(values), float(values.mean())
-    binary = bool(np.isin(values, (0.0, 1.0)).all())
+    binary = bool(((values == 0) | (values == 1)).all())
     if len(sizes) == n and binary:
         return Share(mean, n, n, float(n), True)
     # Groups that agree within themselves vary with their size: so many equal ones would vary as much.

@@ -51,9 +51,9 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Problem
         models = Counter(model for model, _ in keys)
         names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
         others = outcomes if name == ORIGINAL else {}
-        rows = [
-            _row(problem, [by_scorer[key] for key in keys], _trail(problem.id, keys, others)) for problem in dataset
-        ]
+        own = [by_scorer[key] for key in keys]
+        trails = [_outcomes_of(key, others) for key in keys] if others else []
+        rows = [_row(problem, own, _trail(problem.id, trails)) for problem in dataset]
         said = [(name, *key) in spoke for key in keys]
         content = {"scorers": names, "variants": list(others), "rows": rows, "said": said}
         yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
@@ -120,17 +120,18 @@ def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, s
     return {key: {name: outcome(row) for name, row in rows.items() if name in there} for key, rows in by_scorer.items()}
 
 
-def _trail(name: str, keys: Sequence[Key], others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> tuple[str, ...]:
-    """For each scorer a letter per variant; a variant scored in another way shows the same model's outcome."""
-    trails = []
-    for model, scoring in keys if others else ():
-        letters = []
-        for outcomes in others.values():
-            same_model = next((key for key in outcomes if key[0] == model), None)
-            own = outcomes.get((model, scoring)) or (outcomes[same_model] if same_model else {})
-            letters.append(own.get(name, MISSING))
-        trails.append("".join(letters))
-    return tuple(trails)
+def _outcomes_of(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
+    """A scorer's outcomes in each variant; one that was scored in another way shows the same model's."""
+    same_model = [next((other for other in outcomes if other[0] == key[0]), key) for outcomes in others.values()]
+    return [
+        outcomes.get(key) or outcomes.get(other, {})
+        for outcomes, other in zip(others.values(), same_model, strict=True)
+    ]
+
+
+def _trail(name: str, by_scorer: Sequence[Sequence[Mapping[str, str]]]) -> tuple[str, ...]:
+    """For each scorer a letter per variant."""
+    return tuple(["".join([own.get(name, MISSING) for own in outcomes]) for outcomes in by_scorer])
 
 
 def outcome(prediction: Prediction) -> str:
@@ -144,7 +145,7 @@ def outcome(prediction: Prediction) -> str:
 
 def _row(problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trail: Sequence[str]) -> tuple[Any, ...]:
     origin = original_id(problem)
-    choices = tuple(_choice(predictions.get(origin)) for predictions in by_scorer)
+    choices = tuple([_choice(predictions.get(origin)) for predictions in by_scorer])
     shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
     return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))
 

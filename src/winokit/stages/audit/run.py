@@ -279,8 +279,11 @@ class ModelAnswers:
 def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[str]:
     """Which protocols leave out the whole texts of a dataset, where it has any."""
     whole = sum(problem.is_whole for problem in dataset)
-    needing = [name for name, each in protocols.items() if any(map(each.wants, TRANSFORMS.keys() - {REVERSED}))]
-    if not whole or not needing:
+    if not whole:
+        return []
+    rewritten = TRANSFORMS.keys() - {REVERSED}
+    needing = [name for name, each in protocols.items() if any(map(each.wants, rewritten))]
+    if not needing:
         return []
     return [f"{whole:,} of {len(dataset):,} problems are whole texts, without a blank for {', '.join(needing)}"]
 

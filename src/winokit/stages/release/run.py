@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import winokit
-from winokit.data.formats.base import json_rows
 from winokit.data.loading import Loading
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell

@@ -7,12 +7,11 @@ from shlex import quote
 from typing import Annotated, Any, Literal
 
 import winokit
-from winokit.data.formats.base import json_rows
 from winokit.data.loading import Data, Loading, Perturbed, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, write_whole
+from winokit.files import check_own_folder, json_rows, write_whole
 from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants, perturbed_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
