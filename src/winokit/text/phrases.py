@@ -17,6 +17,8 @@ from winokit.text.grammar import WORDS, WordToken
 PHRASE = re.compile("(?:D+A*[NM]+|A*N+M*|M+)(?:SA*[NM]+)*")
 """Over one letter per word: Determiner, Adjective, Noun, naMe, 'S of an owner, Of, and (C), Verb, Pronoun, pReposition,
 Junction (a connective), X for any other word, and a period for a mark."""
+VERSION = 1
+"""Changes whenever the phrases of a text do: answers kept from before are then not taken for new ones."""
 NAMES = re.compile("M+")
 TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|[A-Z])\.")
 ADJECTIVE = re.compile(r"\w{2,}(?:ful|ous|[ai]ble|less|ish|ical|est)")
@@ -134,7 +136,8 @@ def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:
     word, after = tokens[at].word, _word(tokens, at + 1)
     if word == "i" or word in grammar.DETERMINERS:
         return False
-    if last != "." or _word(tokens, at - 1) in (",", ";", ":", "—", "–", "(", ")"):
+    titled = tokens[at].end - tokens[at].start > len(word)
+    if titled or last != "." or _word(tokens, at - 1) in (",", ";", ":", "—", "–", "(", ")"):
         return True
     if word in grammar.EMPTY | NO_NOUNS | ADJECTIVES:
         return False
