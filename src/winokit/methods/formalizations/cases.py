@@ -83,18 +83,19 @@ def alone(found: Iterable[Case]) -> int:
     return sum(case.is_judgement and len(case.options) == 1 for case in found)
 
 
-def guesses(problems: Iterable[Problem], formalization: Formalization) -> list[float]:
-    """What guessing among the options that are compared gets of each problem: a query is one of several.
+def guesses(problems: Sequence[Problem], spec: str | None) -> list[float] | None:
+    """What guessing among the options that a formalization compares gets of each; None where nothing is a judgement.
 
-    >>> judged = Problem("Jim yelled at Kevin because ", " was upset.", ("no", "yes"), 0, "he", query="Jim")
-    >>> [guesses([judged], Formalization.parse(name)) for name in ("mc-sent", "p-sent")]
-    [[0.5], [0.5]]
+    >>> judged = Problem("Jim yelled at Kevin and Ann because ", " was upset.", ("no", "yes"), 1, "he", query="Jim")
+    >>> guesses([judged], "mc-sent"), guesses([judged], "p-sent")
+    ([0.25], [0.5])
     """
-    shares = []
-    for case in cases(problems, formalization):
-        hit = 1 / len(case.options) if len(case.options) > 1 else 1 / len(case.problem.candidates)
-        shares.append(1 - hit if case.is_judgement and case.problem.answer != YES else hit)
-    return shares
+    if spec is None or all(problem.query is None for problem in problems):
+        return None
+    found = cases(problems, Formalization.parse(spec))
+    hits = [1 / max(len(case.options), 2) for case in found]
+    noes = (case.is_judgement and case.problem.answer != YES for case in found)
+    return [1 - hit if no else hit for hit, no in zip(hits, noes, strict=True)]
 
 
 def rivals_name(formalization: Formalization) -> str | None:

@@ -60,8 +60,7 @@ class MetricColumns:
         """The right candidate of each."""
         self.candidates = [len(problem.candidates) for problem in problems]
         """How many there are to choose from."""
-        self.guesses = guess_chance([0] * len(problems), self.candidates) if guesses is None else np.array(guesses)
-        """What guessing gets of each: among its candidates, or among the options that a comparer has."""
+        self._guesses = None if guesses is None else np.array(guesses)
         self.groups = [problem.group for problem in problems]
         """The group of each; None for a problem alone."""
         self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
@@ -71,6 +70,11 @@ class MetricColumns:
     def correct(self) -> BoolArray:
         """Whether each is right; an abstention is not."""
         return correct(self.predictions, self.answers)
+
+    @cached_property
+    def guesses(self) -> FloatArray:
+        """What guessing gets of each: among its candidates, or among the options that a comparer has."""
+        return guess_chance([0] * len(self.problems), self.candidates) if self._guesses is None else self._guesses
 
     @cached_property
     def chances(self) -> FloatArray:
@@ -103,7 +107,8 @@ class MetricColumns:
     def take(self, rows: Sequence[int]) -> "MetricColumns":
         """Some of the rows."""
         problems, predictions = [self.problems[row] for row in rows], [self.predictions[row] for row in rows]
-        return MetricColumns(problems, predictions, self._numbers, self.guesses[list(rows)])
+        guesses = None if self._guesses is None else self._guesses[list(rows)]
+        return MetricColumns(problems, predictions, self._numbers, guesses)
 
 
 @dataclass(frozen=True)

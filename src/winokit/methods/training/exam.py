@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from winokit.errors import WinokitError
-from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
@@ -111,7 +110,7 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
 
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:
-    guessed = guesses(dataset, Formalization.parse(predictions[0].scoring)) if predictions else None
+    guessed = guesses(dataset, predictions[0].scoring) if predictions else None
     return MetricColumns(dataset, [one.prediction for one in predictions], clusters_by_id(dataset), guessed)
 
 

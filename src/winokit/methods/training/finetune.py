@@ -215,7 +215,7 @@ def _trained(
         "train": state.losses,
         "dev": state.marks,
         "guessing_loss": guessing_loss(network, examples),
-        **_chances(data.dev, network.formalization),
+        **_chances(data.dev, network.formalization.spec),
         "steps": state.step,
         "kept_step": state.kept["step"] if state.kept is not None and settings.keep == "best" else state.step,
         "stopped_early": state.stopped,
@@ -227,11 +227,12 @@ def _trained(
     return notes + learner.stepper.notes, resumed
 
 
-def _chances(dev: Dataset | None, formalization: Formalization) -> dict[str, float | None]:
+def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]:
     """What guessing among the options of a formalization gives on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
-    chances, groups = guesses(dev, formalization), [problem.group for problem in dev]
+    chances = guesses(dev, formalization) or [1 / len(problem.candidates) for problem in dev]
+    groups = [problem.group for problem in dev]
     together = group_accuracy_chance(chances, groups) if complete_groups(groups) else None
     return {"chance": fmean(chances), "group_chance": together}
 

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from winokit.data.runs import LeftOut
-from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
@@ -86,9 +85,7 @@ class AuditSheet:
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         """Graded problems as columns."""
         problems, choices = [case.problem for case in graded], [case.choice for case in graded]
-        judge = None if self.formalization is None else Formalization.parse(self.formalization)
-        guessed = None if judge is None else guesses(problems, judge)
-        return MetricColumns(problems, choices, self.clusters, guessed)
+        return MetricColumns(problems, choices, self.clusters, guesses(problems, self.formalization))
 
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""

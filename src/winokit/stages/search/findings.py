@@ -17,7 +17,6 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
-from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.accuracy import chance, credit, majority_class
 from winokit.methods.scoring.scorer import Prediction
@@ -208,7 +207,7 @@ def search_findings(
 
 def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
     """What the trials of a formalization come to."""
-    best, guess = ranked(trials), fmean(guesses(sets.dev, Formalization.parse(formalization)))
+    best, guess = ranked(trials), fmean(guesses(sets.dev, formalization) or [sets.chance])
     row = partial(_row, sets.dev.card.name, model, formalization)
     if not best:
         return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_counts(trials, row)))
