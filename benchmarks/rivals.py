@@ -1,4 +1,4 @@
-"""What SuperGLUE-WSC's questions are compared with: how many have no rival, and what a comparer gets at best or by luck.
+"""Rivals of SuperGLUE-WSC's questions: how many have none, and what a comparer gets at best and by luck.
 
 python benchmarks/rivals.py [--data DIR] [--parses FILE]
 
