@@ -48,13 +48,18 @@ class MetricColumns:
     """Labelled problems and what was predicted for them, as the columns that metrics take."""
 
     def __init__(
-        self, problems: Sequence[Problem], predictions: Sequence[int | None], clusters: Mapping[str, int]
+        self,
+        problems: Sequence[Problem],
+        predictions: Sequence[int | None],
+        clusters: Mapping[str, int],
+        guesses: Sequence[float] | FloatArray | None = None,
     ) -> None:
         self.problems, self.predictions = problems, predictions
         self.answers = np.fromiter((problem.answer or 0 for problem in problems), np.int64)
         """The right candidate of each."""
         self.candidates = np.fromiter((len(problem.candidates) for problem in problems), np.int64)
         """How many there are to choose from."""
+        self._guesses = None if guesses is None else np.array(guesses)
         self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
         """What each hangs together with."""
 
@@ -69,9 +74,24 @@ class MetricColumns:
         return correct(self.predictions, self.answers)
 
     @cached_property
+    def guesses(self) -> FloatArray:
+        """What guessing gets of each: among its candidates, or among the options that a comparer has."""
+        return guess_chance([0] * len(self.problems), self.candidates) if self._guesses is None else self._guesses
+
+    @cached_property
     def chances(self) -> FloatArray:
         """What guessing with the same abstentions gets of each."""
-        return guess_chance(self.predictions, self.candidates)
+        return np.where(self.silent, 0.0, self.guesses)
+
+    @cached_property
+    def silent(self) -> BoolArray:
+        """Whether each is an abstention."""
+        return np.array([choice is None for choice in self.predictions])
+
+    @property
+    def settled_chance(self) -> float:
+        """What guessing gets of all where abstentions are guessed too."""
+        return float(np.where(self.silent, 1 / np.array(self.candidates), self.guesses).mean())
 
     @cached_property
     def floor(self) -> float | None:
@@ -92,6 +112,7 @@ class MetricColumns:
         part.problems = [self.problems[row] for row in rows]
         part.predictions = [self.predictions[row] for row in rows]
         part.answers, part.candidates, part.clusters = self.answers[at], self.candidates[at], self.clusters[at]
+        part._guesses = None if self._guesses is None else self._guesses[at]
         if len(at):
             part.correct, part.chances = self.correct[at], self.chances[at]
         return part
@@ -180,8 +201,7 @@ def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | Non
     assert columns.floor is not None
     floor, values = columns.floor, columns.correct.astype(np.float64)
     if settled is not None:
-        silent = np.array([choice is None for choice in columns.predictions])
-        floor, values = floor + float((silent / np.array(columns.candidates)).mean()), settled
+        floor, values = floor + float((columns.silent / np.array(columns.candidates)).mean()), settled
     return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
 
 
