@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "reproduction.md"
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
-STALE = "† stale"
+STALE = "† [from an earlier version"
 
 
 def rewritten(page: str, results: Path = RESULTS) -> str:

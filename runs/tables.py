@@ -83,12 +83,12 @@ def tables_of(paper: str, number: str | None = None) -> list[Table]:
     known = all_tables()
     papers = dict.fromkeys(table.paper for table in known.values())
     if paper not in papers:
-        raise UnknownName(f"No paper named {paper!r}. Known: {', '.join(papers)}.")
+        raise UnknownName("paper", paper, papers)
     own = {table.number: table for table in known.values() if table.paper == paper}
     if number is None:
         return list(own.values())
     if number not in own:
-        raise UnknownName(f"{paper} has no table {number!r}. Known: {', '.join(own)}.")
+        raise UnknownName(f"table of {paper}", number, own)
     return [own[number]]
 
 
