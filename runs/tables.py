@@ -143,9 +143,13 @@ class Bench:
         }
         if self.store.has(key(name, model), settings):
             return self.store[key(name, model)]
+        from winokit.drawing.tables import progress_bar
+
         began = perf_counter()
         itself = dataset.with_problems(problem.replace(provenance={}) for problem in dataset)
-        run = winokit.audit(itself, model=loaded(spec), scoring=scoring, protocol=protocols, cache=self.cache)
+        how: dict[str, Any] = {"scoring": scoring, "protocol": protocols, "cache": self.cache}
+        with progress_bar(key(name, model)) as progress:
+            run = winokit.audit(itself, model=loaded(spec), progress=progress, **how)
         packages = [one for part, names in PACKAGES.items() if part in spec for one in names]
         record = Record(
             key(name, model),

@@ -202,6 +202,8 @@ def show_divergence(store: Store) -> str:
     for model in models_in(store):
         record, lines = store[key("train_xl", model)], []
         for arm, name in ARMS.items():
+            if record.find("n_kept", arm) is None:  # nothing was removed, so that there is no size to match
+                continue
             parted = record.find("n_groups_split", arm)
             cells = [number(record.value("n_kept", arm), 0), "" if parted is None else number(parted.value, 0)]
             cells.append(percent(record.value("probe_accuracy", arm)))

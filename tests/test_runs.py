@@ -188,7 +188,7 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["nonsense"], "No paper named 'nonsense'. Known: winogrande"),
+        (["nonsense"], "No paper named 'nonsense'. Known: liu, "),
         (["liu", "--table", "99"], "No table of liu named '99'. Known:"),
         (["winogrande", "--table", "4", "--data", "nowhere"], "--data"),
         (["trichelair", "--table", "B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
