@@ -7,7 +7,8 @@ included, and every decimal or per-cent number in it must be found
 - in a generated table of a section that the same paragraph, or the same line of a table, links to, or
 - in `papers.STATED`: settings, and what a paper says that no table repeats.
 
-What is marked with † is from an earlier version and not stored. Section numbers ("section 6.1"), versions, inline code and blocks of commands are not looked at.
+What is marked with † is from an earlier version and not stored. Section numbers ("section 6.1"), versions, inline code
+and blocks of commands are not looked at.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of the five papers that runs/ sets its own beside, in per cent unless a comment says otherwise.
+"""The papers' own numbers, which tables set ours beside; in per cent unless a comment says otherwise.
 
 What `stages.audit.published` knows already (Trichelair et al.'s Tables 2 and 3, Elazar et al.'s Tables 1, 3 and 6,
 WinoGrande's Tables 5 and 6) is taken from there.
@@ -80,6 +80,8 @@ SQUARE_ONE_MATCHED = {"original": (66.10, 55.93), "special word": (70.06, 64.97)
 """Elazar et al., 2021, section 6.1: RoBERTa-large trained on either form of the same pairs; single, group, on dev."""
 SQUARE_ONE_UNTRAINED = {"BERT-large": (52.99, 8.67), "RoBERTa-large": (56.39, 16.61), "ALBERT-xxlarge": (55.55, 17.23)}
 """The same, Tables 4 and 5, without training: single, group, on the re-split test set."""
+SQUARE_ONE_PAIRS = 969
+"""Pairs in that set."""
 SQUARE_ONE_ZERO_SHOT_NA = {
     # the same, Table 3, WSC-na: single, group
     "BERT-base": (54.79, 12.33),

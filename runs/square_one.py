@@ -8,6 +8,7 @@ from time import perf_counter
 import winokit
 from runs.papers import (
     SQUARE_ONE_MATCHED,
+    SQUARE_ONE_PAIRS,
     SQUARE_ONE_ROBERTA,
     SQUARE_ONE_SIZES,
     SQUARE_ONE_UNTRAINED,
@@ -269,9 +270,6 @@ def show_matched(store: Store) -> str:
     return grid(header, lines)
 
 
-PAPER_PAIRS = 969
-
-
 def run_untrained(bench: Bench) -> None:
     """The test set of the learning curves: pairs of the training set that AFLite kept whole, as special words."""
     test = unfolded("test", special_words(bench.load("winogrande/train_debiased.jsonl")))
@@ -282,7 +280,7 @@ def run_untrained(bench: Bench) -> None:
 def show_untrained(store: Store) -> str:
     """The first line of the paper's Tables 4 and 5, and ours."""
     lines: list[tuple[object, ...]] = [
-        (f"{name}, paper", PAPER_PAIRS, *map(number, cells)) for name, cells in SQUARE_ONE_UNTRAINED.items()
+        (f"{name}, paper", SQUARE_ONE_PAIRS, *map(number, cells)) for name, cells in SQUARE_ONE_UNTRAINED.items()
     ]
     for model in models_in(store, among=("builtin", "SmolLM2")):
         record = store[key("test", model)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -328,8 +329,8 @@ def run_elsewhere(bench: Bench) -> None:
         data = bench.load(file, written, as_=view)
         for model, spec in bench.models.items():
             if name == "COPA test" and spec.startswith("hunter:"):
-                counting = Bench({model: f"{spec}{'&' if '?' in spec else '?'}by=causal"}, bench.data, bench.store)
-                counting.judged(name, data, model)
+                causal = {model: f"{spec}{'&' if '?' in spec else '?'}by=causal"}
+                replace(bench, models=causal).judged(name, data, model)
             else:
                 whole = name == "COPA test" and loaded(spec).kind == "causal"
                 bench.judged(name, data, model, scoring="full" if whole else None)
