@@ -183,11 +183,11 @@ def test_a_doubted_inverse_is_made_anew(planted, monkeypatch):
 
     X, y, _ = planted(600)
     numbers, fits = np.arange(600), []
-    for doubt in (0.0, 1.0):
+    for doubted in (False, True):
         rows = TorchRows(X, y, numbers, numbers, FitPlan(0, 5, 250), "cpu")
-        refined = rows.refined_inverse
-        spoiled = {0.0: refined, 1.0: lambda *given: (refined(*given)[0] * torch.nan, torch.tensor(torch.nan))}[doubt]
-        monkeypatch.setattr(rows, "refined_inverse", spoiled)
+        if doubted:
+            nothing = torch.full((rows.width + 1, rows.width + 1), torch.nan, dtype=rows.dtype), torch.tensor(torch.nan)
+            monkeypatch.setattr(rows, "refined_inverse", lambda matrix, ridge, nothing=nothing: nothing)
         ensemble = ensemble_of(rows, True)
         for phase in (1, 2):
             rows.draw(phase)

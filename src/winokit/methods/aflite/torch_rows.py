@@ -166,9 +166,9 @@ class _Recording:
             held.copy_(array)
         while len(self._steps) <= steps:
             self._record()
-        for graph, made in self._steps[: steps + 1]:
+        for graph, _ in self._steps[: steps + 1]:
             graph.replay()
-        return made
+        return self._steps[steps][1]
 
     def _record(self) -> None:
         # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
