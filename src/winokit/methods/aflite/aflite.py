@@ -33,7 +33,7 @@ from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
-from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, chosen, hold, keys, salts
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Keys, chosen, hold, keys, salts
 from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.settings import Help
@@ -217,17 +217,19 @@ class AFLite(DebiasMethod):
     ) -> inputs.Ints:
         """Positions of what leaves: the best-predicted `cutoff` rows at or over the threshold, whole units."""
         cutoff = self.settings_["cutoff"]
+
+        def ranks(positions: inputs.Ints) -> Keys:
+            own = numbers[positions].astype(np.uint32)
+            return keys(own, salts(self.seed, phase, [-1]))[:, 0] if self.ties == "random" else own
+
         able = np.flatnonzero(scores >= self.threshold)
-        scores, ranks = scores[able], numbers[able].astype(np.uint32)
-        if self.ties == "random":
-            ranks = keys(ranks, salts(self.seed, phase, [-1]))[:, 0]
         if len(able) > cutoff:  # thousands may share the best score: only what can leave is put in order
-            last = np.partition(scores, -cutoff)[-cutoff]
-            tied = np.flatnonzero(scores == last)
-            tied = tied[np.argpartition(ranks[tied], min(cutoff, len(tied)) - 1)[:cutoff]]
-            near = np.append(np.flatnonzero(scores > last), tied)
-            able, scores, ranks = able[near], scores[near], ranks[near]
-        best = able[np.lexsort((ranks, -scores))]
+            reached = scores[able]
+            last = np.partition(reached, -cutoff)[-cutoff]
+            tied = able[reached == last]
+            tied = tied[np.argpartition(ranks(tied), min(cutoff, len(tied)) - 1)[:cutoff]]
+            able = np.append(able[reached > last], tied)
+        best = able[np.lexsort((ranks(able), -scores[able]))]
         leaving: inputs.Ints = best[:cutoff] if sizes is None else best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
         return np.sort(leaving)
 
