@@ -59,12 +59,23 @@ class Figure:
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
     """Write figures as PNG and SVG and return their names."""
+    for name, figure in made.items():
+        _write(figure, folder, name)
+    return tuple(made)
+
+
+def canvas(figure: Figure) -> "Canvas":
+    """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
     from matplotlib import rc_context
+    from matplotlib.figure import Figure as Canvas
 
     with rc_context(STYLE):
-        for name, figure in made.items():
-            _write(figure, folder, name)
-    return tuple(made)
+        rows, columns = figure.shape
+        drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
+        for place, draw in enumerate(figure.panels, 1):
+            draw(drawn.add_subplot(rows, columns, place))
+        _legend(drawn)
+    return drawn
 
 
 def shortened(name: str, longest: int = 32) -> str:
@@ -103,23 +114,19 @@ def whole_ticks(axis: "Axis") -> None:
 
 
 def _write(figure: Figure, folder: Path, name: str) -> None:
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
 
-    rows, columns = figure.shape
-    canvas = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
-    for place, draw in enumerate(figure.panels, 1):
-        draw(canvas.add_subplot(rows, columns, place))
-    _legend(canvas)
+    drawn = canvas(figure)
     png, svg = BytesIO(), BytesIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), rc_context(STYLE):
         # A model's name may be in a script the font does not have; boxes will do.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-        canvas.set_layout_engine("none")
-        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
+        drawn.set_layout_engine("none")
+        FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
     write_whole(folder / f"{name}.png", png.getvalue())
     write_whole(folder / f"{name}.svg", svg.getvalue())
 

@@ -17,7 +17,7 @@ from winokit.methods.scoring.features import FeatureKind, Pooling, check_feature
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.training.settings import Device, TrainSettings, need_training
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec
+from winokit.models.registry import ModelSpec, as_model
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
@@ -99,6 +99,7 @@ def embed(
     if file is not None:
         check_features_file(file)
     dataset = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit)
+    model = as_model(model)
     spec = model if isinstance(model, str) else model.spec
     about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}
