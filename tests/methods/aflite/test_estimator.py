@@ -11,8 +11,8 @@ DOES_NOT_APPLY = {
 }
 
 
-# Inheriting from scikit-learn would make it a dependency.
-@pytest.mark.filterwarnings("ignore:Estimator AFLite does not inherit:UserWarning")
+# It warns that we do not inherit from it, which would make it a dependency, and that settings are checked early.
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_scikit_learn_finds_nothing_wrong_but_early_errors():
     found = check_estimator(winokit.AFLite(ensemble_size=4, cutoff=2), on_fail=None, on_skip=None)
     failed = {row["check_name"] for row in found if row["status"] == "failed"}
