@@ -185,7 +185,7 @@ def test_a_network_and_its_tokenizer_score_as_their_folder_does(twins, tmp_path)
     network = transformers.AutoModelForCausalLM.from_pretrained(tiny_causal)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_causal)
     by_name = winokit.score(twins, f"hf:{tiny_causal}?dtype=float32&device=cpu", scoring="partial", cache="off")
-    by_object = winokit.score(twins, (network, tokenizer), scoring="partial", cache="off")
+    by_object = winokit.score(twins, load_model(network, tokenizer), scoring="partial", cache="off")
     for one, other in zip(by_name.predictions, by_object.predictions, strict=True):
         assert one.scores == pytest.approx(other.scores, abs=1e-4)
 

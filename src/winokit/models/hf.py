@@ -67,6 +67,8 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
 
     Its name is that of the folder or hub name it came from, and its answers are kept by the content of its weights.
     """
+    if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
+        raise BadInput("a network of transformers and its fast tokenizer expected")
     place = getattr(network, "name_or_path", "") or type(network).__name__
     dtype = str(network.dtype).removeprefix("torch.")
     settings = HfSettings(place, None, dtype, str(network.device), loaded=(network.eval(), tokenizer))

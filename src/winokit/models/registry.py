@@ -31,8 +31,8 @@ MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
     "ensemble:A+B, python:MODULE:FUNCTION."
 )
-ModelLike = str | Model | Callable[..., Any] | tuple[Any, Any]
-"""A SPEC; in Python also a model, a function that scores, or a network of transformers with its tokenizer."""
+ModelLike = str | Model | Callable[..., Any]
+"""A SPEC; in Python also a model, or a function that scores."""
 ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
 """A verb's model, with its help."""
 
@@ -147,45 +147,28 @@ the hunter comes by entry point, as those of other packages do."""
 
 
 def as_model(given: ModelLike) -> str | Model:
-    """What a user of Python gives for a model, as a SPEC or a model: functions and networks are wrapped.
-
-    Raises
-    ------
-    BadInput
-        Where it is none of these.
-    """
+    """What a user of Python gives for a model, as a SPEC or a model: a function is wrapped."""
     if isinstance(given, (str, Model)):
         return given
-    if isinstance(given, tuple):
-        from winokit.models.hf import of_objects
-
-        return of_objects(*given)
     from winokit.models.python_function import of_function
 
     return of_function(given)
 
 
-def as_models(given: ModelLike | Sequence[ModelLike]) -> list[str | Model]:
-    """One or several models, however they are given; a tuple of a network and a tokenizer is one."""
-    several = isinstance(given, Sequence) and not isinstance(given, str) and not is_network(given)
-    return [as_model(each) for each in (given if several else (given,))]  # type: ignore[arg-type, union-attr]
-
-
-def is_network(given: object) -> bool:
-    """Whether something is a network of transformers with its tokenizer."""
-    return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "config") and hasattr(given[1], "encode")
-
-
-def load_model(spec: ModelLike | Spec) -> Model:
+def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is.
 
     A function `f(before, after, candidates, pronoun)` that returns a number per candidate, or None to abstain, is a
-    model too, and so is a tuple of a network of transformers and its tokenizer.
+    model too, and so is a network of transformers that you have loaded, given with its tokenizer.
 
     >>> longest = load_model(lambda before, after, candidates, pronoun: [len(name) for name in candidates])
     >>> longest.kind
     'any'
     """
+    if tokenizer is not None:
+        from winokit.models.hf import of_objects
+
+        return of_objects(spec, tokenizer)
     if not isinstance(spec, Spec):
         spec = as_model(spec)
     if not isinstance(spec, (str, Spec)):

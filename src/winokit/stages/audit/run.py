@@ -33,7 +33,7 @@ from winokit.methods.transforms.variants import (
     perturbed_variants,
 )
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import MODEL_HELP, ModelLike, Spec, as_models, check_model, release
+from winokit.models.registry import MODEL_HELP, ModelLike, Spec, as_model, check_model, release
 from winokit.problem import Dataset, collector_off, grouped
 from winokit.progress import Progress, tell
 from winokit.results import Metric
@@ -111,7 +111,7 @@ def audit(
     Parameters
     ----------
     model
-        SPECs or models, functions that score, networks with their tokenizers (`load_model`); with predictions and no
+        SPECs or models, functions that score, or networks (`load_model`); with predictions and no
         model, the predictions alone are audited.
     out
         Where the run is saved and its report written; None saves nothing.
@@ -147,7 +147,8 @@ def audit(
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
-    models = as_models(([] if predictions else "builtin") if model is None else model)
+    named = ([] if predictions else ["builtin"]) if model is None else model
+    models = [as_model(each) for each in (named if isinstance(named, (list, tuple)) else [named])]
     for each in models:
         check_model(each)
     if all(problem.answer is None for problem in dataset):
