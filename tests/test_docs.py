@@ -33,15 +33,18 @@ def test_links_between_the_documents_lead_somewhere(page):
         assert ((ROOT / page).parent / link).exists(), link
 
 
-def test_python_in_the_readme_runs(capsys):
-    text = (ROOT / "README.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/notebook.md"])
+def test_python_in_the_documents_runs(page, capsys):
+    text = (ROOT / page).read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert blocks
     import doctest
 
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner, names = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), {}
     for number, block in enumerate(blocks):
-        runner.run(doctest.DocTestParser().get_doctest(block, {}, f"README {number}", "README.md", 0))
+        test = doctest.DocTestParser().get_doctest(block, names, f"{page} {number}", page, 0)
+        runner.run(test, clear_globs=False)
+        names = test.globs  # a page is read from its beginning
     assert runner.summarize().failed == 0
 
 

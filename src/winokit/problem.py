@@ -14,12 +14,16 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar, overload
 
+import winokit
 from winokit.errors import Malformed
+from winokit.notebook import escape, marked, table_html, to_frame
 
 BLANK = "_"
 NO_TEXT = "no text around the blank; whole texts to choose from are given as `texts`"
 NO_BLANK = "whole texts to choose from, without a blank"
 """Why there is nothing to be done with a problem where a blank is needed."""
+SHOWN = 4
+"""Groups of a dataset that a notebook shows."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -77,6 +81,14 @@ class Problem:
         stray = self.before or self.after or self.pronoun is not None or self.query is not None
         if stray and not (self.before.strip() or self.after.strip()):
             raise Malformed(NO_TEXT, field="text")
+
+    def _repr_html_(self) -> str:
+        return table_html(("text", "candidates"), [(escape(self.text), self._candidates_html())])
+
+    def _candidates_html(self) -> str:
+        """The candidates, the right one in bold."""
+        named = [escape(candidate) for candidate in self.candidates]
+        return " / ".join(f"<b>{name}</b>" if at == self.answer else name for at, name in enumerate(named))
 
     @property
     def is_whole(self) -> bool:
@@ -245,6 +257,43 @@ class Dataset(Sequence[Problem]):
 
     def __repr__(self) -> str:
         return f"Dataset({self.card.name!r}, {len(self)} problems, {len(self.groups)} groups)"
+
+    def _repr_html_(self) -> str:
+        """The first groups, the words in which twins differ marked; and how many problems there are."""
+        some = [members for _, members in zip(range(SHOWN), self.groups.values(), strict=False)]
+        texts = [zip(group, marked([problem.text for problem in group]), strict=True) for group in some]
+        if not some:
+            texts = [[(problem, escape(problem.text)) for problem in self.problems[: 2 * SHOWN]]]
+        rows = [(text, problem._candidates_html()) for group in texts for problem, text in group]
+        title = f"<b>{escape(self.card.name)}</b>: {len(self):,} problems, {len(self.groups):,} groups"
+        return f"<p>{title}</p>" + table_html(("text", "candidates"), rows)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A data frame of pandas or polars, a row per problem; `from_frame` reads it back, but for the labels.
+
+        Its columns are `id`, `text` with its blank, `option1`, `option2` …, `answer` (the right candidate itself),
+        `pronoun`, `group`, `domain`, `language`, and one for each label.
+        """
+
+        def row(problem: Problem) -> dict[str, Any]:
+            kind = "text" if problem.is_whole else "option"
+            return {
+                "id": problem.id,
+                **({} if problem.is_whole else {"text": problem.text}),
+                **{f"{kind}{number}": candidate for number, candidate in enumerate(problem.candidates, 1)},
+                "answer": problem.right,
+                **{name: getattr(problem, name) for name in ("pronoun", "group", "domain", "language")},
+                **{
+                    name: value for name, value in problem.labels.items() if isinstance(value, str | int | float | bool)
+                },
+            }
+
+        return to_frame(map(row, self.problems), library)
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
+        """The problems of a data frame; `winokit.from_frame` says what `how` may be."""
+        return winokit.from_frame(frame, columns, **how)
 
     @cached_property
     def content_hash(self) -> str:

@@ -34,6 +34,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from winokit.errors import BadInput, UnknownName
+from winokit.notebook import in_notebook, progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERAL = (tuple, list, Sequence, Iterable)
@@ -243,6 +244,8 @@ def verb(function: F) -> F:
         for name, value in bound.arguments.items():
             bound.arguments[name] = fitted(value, hints.get(name, Any))
             check(name, bound.arguments[name], hints.get(name, Any))
+        if "progress" in plain.parameters and bound.arguments.get("progress") is None and in_notebook():
+            bound.arguments["progress"] = progress_line(function.__name__)
         return function(*bound.args, **bound.kwargs)
 
     vars(called)["full"] = plain.replace(parameters=parameters)

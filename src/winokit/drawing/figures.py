@@ -5,7 +5,8 @@ readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import as_file, files
@@ -51,12 +52,31 @@ class Figure:
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
     """Write figures as PNG and SVG and return their names."""
+    for name, figure in made.items():
+        _write(figure, folder, name)
+    return tuple(made)
+
+
+def canvas(figure: Figure) -> "Canvas":
+    """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
+    from matplotlib.figure import Figure as Canvas
+
+    with _styled():
+        rows, columns = figure.shape
+        drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
+        for place, draw in enumerate(figure.panels, 1):
+            draw(drawn.add_subplot(rows, columns, place))
+        _legend(drawn)
+    return drawn
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Draw in our style meanwhile."""
     from matplotlib import rc_context, rc_params_from_file
 
     with as_file(STYLE) as style, rc_context(rc_params_from_file(style, use_default_template=False)):
-        for name, figure in made.items():
-            _write(figure, folder, name)
-    return tuple(made)
+        yield
 
 
 def shortened(name: str, longest: int = 32) -> str:
@@ -97,21 +117,16 @@ def whole_ticks(axis: "Axis") -> None:
 def _write(figure: Figure, folder: Path, name: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
 
-    rows, columns = figure.shape
-    canvas = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
-    for place, draw in enumerate(figure.panels, 1):
-        draw(canvas.add_subplot(rows, columns, place))
-    _legend(canvas)
+    drawn = canvas(figure)
     png, svg = BytesIO(), BytesIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _styled():
         # A model's name may be in a script the font does not have; boxes will do.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-        canvas.set_layout_engine("none")
-        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
+        drawn.set_layout_engine("none")
+        FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
     write_whole(folder / f"{name}.png", png.getvalue())
     write_whole(folder / f"{name}.svg", svg.getvalue())
 

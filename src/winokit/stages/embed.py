@@ -17,7 +17,7 @@ from winokit.methods.scoring.features import FeatureKind, Pooling, check_feature
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.training.settings import Device, TrainSettings, need_training
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec
+from winokit.models.registry import ModelSpec, as_model
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
@@ -95,7 +95,7 @@ def embed(
     file = None if out is None else Path(out)
     if file is not None:
         check_features_file(file)
-    dataset = loading.one(data)
+    dataset, model = loading.one(data), as_model(model)
     spec = model if isinstance(model, str) else model.spec
     about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}

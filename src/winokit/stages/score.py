@@ -16,7 +16,7 @@ from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec
+from winokit.models.registry import ModelSpec, as_model
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -58,7 +58,7 @@ def score(
     file = None if out is None else Path(out)
     if file is not None:
         scorer.check_replaceable(file)
-    dataset, loaded = loading.one(data), load_on(model, cluster)
+    dataset, loaded = loading.one(data), load_on(as_model(model), cluster)
     early, said = notes_of(loaded), list[Transcript]()
     tell((*early, *unread_languages([loaded.spec], dataset)))
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from winokit.data.runs import Run
+from winokit.drawing.figures import canvas
 from winokit.drawing.plots import ForestLine, forest, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, probability, say, say_chance, say_interval
+from winokit.errors import check_known
 from winokit.results import AT, Metric, rows_to_json, stands
-from winokit.stages.audit.page import MANY, JudgedScorer, judge
+from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge
 
 LISTED = 20
 """Scorers that a terminal shows where there are too many for a column each."""
@@ -43,6 +45,13 @@ def _said(row: Metric | None) -> str | Text:
 def as_json(run: Run) -> dict[str, Any]:
     """The run's settings and rows, and where the report lies."""
     return {"run": run.settings, "metrics": rows_to_json(run.metrics), "report": run.report and str(run.report)}
+
+
+def figure(run: Run, name: str) -> Any:
+    """A figure of the report, as matplotlib's."""
+    figures = AuditPage(run).figures
+    check_known("figure", name, figures)
+    return canvas(figures[name])
 
 
 def summary_table(run: Run) -> Table:

@@ -67,7 +67,7 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
         "charts": phase_charts(chosen.history, chosen.settings),
         # Whether phases may have trained on a problem's twin.
         "apart": bool(chosen.history) and chosen.settings.get("twins") == "apart" and bool(dataset.groups),
-        "score": METHODS[filtering.method].score if filtering.method in METHODS else "",
+        "score": METHODS[filtering.method].score_title if filtering.method in METHODS else "",
         "seeds": filtering.seeds if many > 1 else (),
         # How many problems are kept by so many of the seeds: all of them first.
         "keeping": tuple(enumerate(keeping))[::-1],

@@ -120,7 +120,7 @@ def debias(
     method: str | DebiasMethod = "aflite",
     *,
     features: Annotated[
-        str | Path | DebiasFeatures | None,
+        str | Path | np.ndarray[Any, Any] | DebiasFeatures | None,
         Help("A .npy file of winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None,
     model: Annotated[str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
@@ -189,6 +189,8 @@ def debias(
         if isinstance(chosen, AFLite):
             chosen = replace(chosen, checkpoint=chosen.checkpoint or folder / CHECKPOINT)
     vectors = read_features(features, dataset) if isinstance(features, (str, Path)) else features
+    if isinstance(vectors, np.ndarray):
+        vectors = DebiasFeatures(vectors, "given", "unknown")
     if looks and vectors is None:
         begin("embedding")
         with open_cache(cache) as known:
