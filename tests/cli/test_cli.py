@@ -114,7 +114,7 @@ def test_datasets_lists_licences_and_formats():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: open.\n"),
+        (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: copa, dpr"),
         (["stats", "nowhere/data.jsonl"], "winokit: nowhere/data.jsonl: no such file\n"),
         (["stats", "xml:data"], "No format named 'xml'"),
         (["stats", "open", "--tokens", "letters"], "No way to count tokens named 'letters'"),

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from glob import escape, glob
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -107,6 +108,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     choices = choices_of(parameter.annotation)
     if choices:  # a wrong one is told by the library, with what was probably meant
         keywords["metavar"] = said.metavar or "|".join(choices)
+    if said.metavar == "DATA":
+        keywords["autocompletion"] = complete_data
     if said.least is not None:
         keywords["min"] = said.least
     if said.most is not None:
@@ -121,6 +124,14 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     else:
         info = typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """What DATA may go on as: names of datasets and their parts, files and folders."""
+    from winokit.data.download import dataset_names
+
+    paths = [path + "/" * Path(path).is_dir() for path in sorted(glob(f"{escape(incomplete)}*"))]
+    return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
 
 
 def greedy_options(verb: Callable[..., Any]) -> list[str]:
