@@ -28,7 +28,7 @@ Questions = Mapping[str, tuple[str, type]]
 
 def command(
     verb: Callable[..., Any],
-    lines: Callable[[Any], Lines],
+    lines: Callable[..., Lines],
     as_json: Callable[[Any], Any] | None,
     *,
     doing: str,
@@ -43,7 +43,8 @@ def command(
     verb
         The library's function.
     lines
-        What a person reads of the result: sentences and tables, in order.
+        What a person reads of the result: sentences and tables, in order; all of it where it takes `every`, and
+        `--all` is given.
     as_json
         The same for scripts; None where there is no result to show.
     doing
@@ -57,12 +58,15 @@ def command(
     """
     signature = signature_of(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
-    flag = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-    if as_json is not None:
-        parameters.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
+    flags = {"json": "Machine-readable output."} if as_json is not None else {}
+    if "every" in inspect.signature(lines).parameters:
+        flags = {"all": "Show every row of the result.", **flags}
+    for name, words in flags.items():
+        flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
 
     def run(**given: Any) -> None:
-        machine = given.pop("json", False)
+        machine, every = given.pop("json", False), {"every": given.pop("all")} if "all" in flags else {}
         for parameter in signature.parameters.values():
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
@@ -76,7 +80,7 @@ def command(
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
-        show(as_json(result) if machine and as_json else lines(result), machine)
+        show(as_json(result) if machine and as_json else lines(result, **every), machine)
         if code(result):
             raise typer.Exit(code(result))
 
