@@ -83,7 +83,7 @@ def test_check_compares_files_with_each_other(twins, tmp_path):
     write(twins[1:2], tmp_path / "dev.jsonl")
     result = run("check", tmp_path / "train.jsonl", tmp_path / "dev.jsonl", "--only", "duplicates")
     assert result.exit_code == 1
-    assert "1 pair of problems are nearly the same, with the other answer" in result.output
+    assert "1 pair of nearly identical problems with opposite answers" in result.output
 
 
 def test_convert_writes_what_can_be_read_again(tmp_path):

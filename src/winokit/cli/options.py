@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from glob import escape, glob
+from glob import escape
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -134,7 +134,9 @@ def complete_data(incomplete: str) -> list[str]:
     """What DATA may go on as: names of datasets and their parts, files and folders."""
     from winokit.data.download import dataset_names
 
-    paths = [path + "/" * Path(path).is_dir() for path in sorted(glob(f"{escape(incomplete)}*"))]
+    folder, _, start = incomplete.rpartition("/")
+    inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))
+    paths = [f"{path}{'/' * path.is_dir()}" for path in inside]
     return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
 
 

@@ -6,6 +6,7 @@ A log that holds its problems needs no dataset beside it: they are the dataset, 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 from winokit.data.checks.groups import with_groups
@@ -26,15 +27,19 @@ PROBLEM_READERS: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
     inspect_log.read: inspect_log.problems,
 }
 """The readers of files that hold problems, and what finds these."""
+EXAMPLES = Path(str(resources.files("winokit") / "assets" / "examples"))
 LOGS = frozenset({".jsonl", ".json", ".eval"})
 """Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
 IN_FOLDERS = (*PROBLEM_READERS, winokit_rows.read)
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Each folder replaced by the logs in it; of a task that a model did several times, the last log."""
+    """Each folder replaced by the logs in it; of a task that a model did several times, the last log.
+
+    `examples` are the bundled predictions of a few models on `open`, unless there is a file of that name.
+    """
     files: list[PredictionFile] = []
-    for path in map(Path, paths):
+    for path in (EXAMPLES if str(path) == EXAMPLES.name and not Path(path).exists() else Path(path) for path in paths):
         files += _inside(path) if path.is_dir() else [PredictionFile(path)]
     return files
 

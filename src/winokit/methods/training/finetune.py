@@ -147,7 +147,7 @@ def untrained(
 ) -> TrainOutcome:
     """Test a model before any training: the first point of a learning curve, in a folder like that of a run.
 
-    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size nought is luck;
+    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size zero is luck;
     `mc-mlm` asks the model's own head, and is the same for every seed. What is done is not done again.
     """
     formalization = Formalization.parse(settings.formalization)

@@ -38,8 +38,10 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     else:
         yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
     yield ""
+    if not every and len(judged) <= MANY:
+        yield "Every row: --all"
     if run.report is not None:
-        yield f"Full report: {run.report}{'' if every or len(judged) > MANY else '   (every row here: --all)'}"
+        yield f"Full report: {run.report}"
 
 
 def _few(run: Run, judged: JudgedScorer) -> Table:
