@@ -49,7 +49,7 @@ def test_a_report_of_chosen_models_is_one_of_few(many):
     folder = many.report.parent.parent
     names = [f"wrong{wrong:02}" for wrong in (COUNT - 1, COUNT - 2)]
     html = winokit.report(folder, model=names).read_text("utf-8")
-    assert re.findall(r'<th scope="row" class="who">(\w+) ', html) == names[::-1]
+    assert re.findall(r'<th scope="row" class="who">(\w+) ', html) == names
     assert html.count('class="headline"') == 2
     assert "wrong00" not in html.split("<script")[0].split('id="run"')[0]
     with pytest.raises(UnknownName, match="No model named 'wrong99'"):

@@ -1,7 +1,7 @@
 """Compact letters: which of many are told apart, in a letter or two beside each.
 
 Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons" (Journal of Computational and
-Graphical Statistics, 2004): two that share a letter cannot be distinguished, two that share none can. Not being told apart
+Graphical Statistics, 2004): two that share a letter cannot be distinguished, two that share none can. This
 is not transitive, so that one may have several letters. Insert and absorb as in the paper; letters that say nothing
 which the others do not say are dropped.
 """
