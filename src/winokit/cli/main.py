@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -66,6 +67,7 @@ class Verb:
             code=getattr(shown, "code", lambda result: 0),
             questions=getattr(shown, "questions", lambda given: {}),
             bar=getattr(shown, "live", progress_bar),
+            every="every" in signature(shown.lines).parameters,
         )
         greedy, usual = [] if of else greedy_options(call), {f"--{option}" for option in self.usual.split()}
 

@@ -35,6 +35,7 @@ def command(
     code: Callable[[Any], int] = lambda result: 0,
     questions: Callable[[Mapping[str, Any]], Questions] = lambda given: {},
     bar: Callable[[str], AbstractContextManager[Any]] = progress_bar,
+    every: bool = False,
 ) -> Callable[..., None]:
     """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
 
@@ -43,8 +44,7 @@ def command(
     verb
         The library's function.
     lines
-        What a person reads of the result: sentences and tables, in order; all of it where it takes `every`, and
-        `--all` is given.
+        What a person reads of the result: sentences and tables, in order.
     as_json
         The same for scripts; None where there is no result to show.
     doing
@@ -55,18 +55,20 @@ def command(
         From the values given to what a person who sits there is asked for besides, by parameter.
     bar
         From what the bar says to what is told how far the job is.
+    every
+        Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
     flags = {"json": "Machine-readable output."} if as_json is not None else {}
-    if "every" in inspect.signature(lines).parameters:
+    if every:
         flags = {"all": "Show every row of the result.", **flags}
     for name, words in flags.items():
         flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
 
     def run(**given: Any) -> None:
-        machine, every = given.pop("json", False), {"every": given.pop("all")} if "all" in flags else {}
+        machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
         for parameter in signature.parameters.values():
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
@@ -80,7 +82,7 @@ def command(
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
-        show(as_json(result) if machine and as_json else lines(result, **every), machine)
+        show(as_json(result) if machine and as_json else lines(result, **how), machine)
         if code(result):
             raise typer.Exit(code(result))
 

@@ -60,8 +60,9 @@ class CatalogueEntry:
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
         """The entry of a table of the catalogue: its own fields, and those of the card."""
-        own = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
-        return cls(card=Card(name, **facts), **{key: tuple(v) if isinstance(v, list) else v for key, v in own.items()})
+        own: dict[str, Any] = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
+        own |= {key: tuple(value) for key, value in own.items() if isinstance(value, list)}
+        return cls(card=Card(name, **facts), **own)
 
 
 CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("assets/catalogue.toml").items()}
