@@ -109,25 +109,25 @@ def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     if split.value:
         yield VerdictPoint(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
     if (state["after"], state["removed"]) == (BELOW, SOME):
-        text = "harder than chance for a linear classifier: problems went because chance got them right."
+        text = "harder than chance for a linear classifier: problems were removed because chance got them right."
         yield VerdictPoint(f"What is kept is {text}", BAD, {"after": BELOW, "removed": SOME})
     yield from _words(filtering)
 
 
 def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Whether more went than goes from relabelled problems."""
+    """Whether more was removed than with shuffled labels."""
     row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
     if row is None or by_chance is None:
         return
     outcome, tone = TABLE.words["relabelled"][state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
-    went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
+    removed, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} removed", ""
     if filtering.settings["majority"]:
         each = [int((~arm.keep).sum()) for arm in filtering.seeds]
-        went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
+        removed, least = f"Each seed removes {min(each):,} to {max(each):,}", " for the least sure seed"
     yield VerdictPoint(
-        f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
-        f"{by_chance.high:,.0f} go. {outcome} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
+        f"{removed}; with shuffled labels {by_chance.low:,.0f} to {by_chance.high:,.0f} ({plural(row.n, 'run')}), "
+        f"p = {probability(row.value)}{least}. {outcome}.",
         tone,
         {"relabelled": state["relabelled"]},
     )
