@@ -92,7 +92,8 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> A
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
     columns = {name: [row.get(name) for row in listed] for name in names}
-    return narwhals.from_dict(columns, backend=library or known[0]).to_native()
+    backend: Any = library or known[0]
+    return narwhals.from_dict(columns, backend=backend).to_native()
 
 
 def frame_rows(frame: Any) -> list[dict[str, Any]] | None:

@@ -261,7 +261,7 @@ class Dataset(Sequence[Problem]):
     def _repr_html_(self) -> str:
         """The first groups, the words in which twins differ marked; and how many problems there are."""
         some = [members for _, members in zip(range(SHOWN), self.groups.values(), strict=False)]
-        texts = [zip(group, marked([problem.text for problem in group]), strict=True) for group in some]
+        texts = [list(zip(group, marked([problem.text for problem in group]), strict=True)) for group in some]
         if not some:
             texts = [[(problem, escape(problem.text)) for problem in self.problems[: 2 * SHOWN]]]
         rows = [(text, problem._candidates_html()) for group in texts for problem, text in group]

@@ -147,7 +147,7 @@ def audit(
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
-    named = ([] if predictions else ["builtin"]) if model is None else model
+    named: Any = ([] if predictions else ["builtin"]) if model is None else model
     models = [as_model(each) for each in (named if isinstance(named, (list, tuple)) else [named])]
     for each in models:
         check_model(each)
