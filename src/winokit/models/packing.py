@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-ENOUGH = 1 / 16
-"""The share of its budget from which on a batch is choosy."""
+ENOUGH = 1024
+"""Padded tokens from which on a batch is choosy."""
 
 
 def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
@@ -26,13 +26,13 @@ def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list
 
     >>> packed([3, 9, 4, 8], budget=18)
     [[1, 3], [2, 0]]
-    >>> packed([10, 9, 5], budget=100), packed([10, 9, 5], budget=100, alike=0.9)
+    >>> packed([600, 590, 300], budget=9000), packed([600, 590, 300], budget=9000, alike=0.9)
     ([[0, 1, 2]], [[0, 1], [2]])
     """
     batches: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        full = batches and len(batches[-1]) * longest >= ENOUGH * budget and lengths[index] < alike * longest
+        full = batches and len(batches[-1]) * longest >= ENOUGH and lengths[index] < alike * longest
         if batches and not full and (len(batches[-1]) + 1) * longest <= budget:
             batches[-1].append(index)
         else:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
@@ -138,7 +139,7 @@ class TorchRows(FeatureRows):
             setattr(self, name, getattr(self, name)[: self.count])
         self._train, self._odds = (torch.zeros_like(rows[:, : self.count]) for rows in (self._train, self._odds))
 
-    def _sent(self, array: Ints) -> torch.Tensor:
+    def _sent(self, array: npt.NDArray[Any]) -> torch.Tensor:
         """Whole numbers on the device; a GPU goes on with its work meanwhile."""
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else tensor
