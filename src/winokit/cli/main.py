@@ -112,7 +112,7 @@ class Verbs(TyperGroup):
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
-        self.commands = dict.fromkeys(VERBS)  # type: ignore[arg-type]  # for "Did you mean"; each is made when asked for
+        self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # for "Did you mean"; each is made when asked for
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The verb of a name."""
