@@ -15,7 +15,7 @@ from typing import Any
 import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_bytes, json_rows, write_whole
+from winokit.files import check_own_folder, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.notebook import to_frame
@@ -99,7 +99,7 @@ class Run(Brief):
             "left_out": [asdict(row) for row in self.left_out],
         }
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
-        write_whole(folder / RESULTS, json_bytes(results))
+        write_whole(folder / RESULTS, result_bytes(results))
         write_predictions(self.predictions, folder / PREDICTIONS)
         if self.transcripts:
             said = json_rows([row.to_json() for row in self.transcripts])

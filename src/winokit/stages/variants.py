@@ -17,7 +17,7 @@ from winokit.data.formats import FORMATS, WriteOptions, write
 from winokit.data.loading import Data, Loading
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
-from winokit.files import check_own_folder, json_bytes, refuse_overwriting, write_whole
+from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
 from winokit.problem import Card, Dataset, Problem
@@ -97,7 +97,7 @@ def variants(
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
     about |= {"dataset_hash": dataset.content_hash, "style": style, "format": to}
     about |= {"variants": {name: one.to_json() for name, one in written.items()}}
-    write_whole(folder / MANIFEST, json_bytes(about))
+    write_whole(folder / MANIFEST, result_bytes(about))
     for left in earlier - {*content, MANIFEST}:
         (folder / left).unlink(missing_ok=True)
     return WrittenVariants(folder, style, written)

@@ -22,7 +22,7 @@ import torch
 
 import winokit
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import guesses, rivals_name, training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
@@ -77,7 +77,7 @@ class TrainOutcome(Brief):
     def save(self) -> None:
         """Write results.json."""
         results = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings}
-        write_whole(self.folder / RESULTS, json_bytes({**results, "notes": self.notes}))
+        write_whole(self.folder / RESULTS, result_bytes({**results, "notes": self.notes}))
 
     def value(self, metric: str, subset: str = DEV) -> float | None:
         """A metric of the dev set, or of a test set by its name."""

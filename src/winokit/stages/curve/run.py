@@ -21,7 +21,7 @@ import numpy as np
 import winokit
 from winokit.data.loading import DATA_HELP, Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_bytes, write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
@@ -84,7 +84,7 @@ class LearningCurve(Brief):
         """Write points.csv, results.json and the page, and return the curve with the place of that."""
         write_points(self.points, folder / "points.csv")
         saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / "results.json", json_bytes(saved))
+        write_whole(folder / "results.json", result_bytes(saved))
         return replace(self, page=write_curve_page(self, folder / "report"))
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_bytes, write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
@@ -90,7 +90,7 @@ class Transfer(Brief):
 
     def save(self, folder: Path) -> "Transfer":
         """Write results.json, tables.md and the page, and return the transfer with the place of that."""
-        write_whole(folder / "results.json", json_bytes(self.to_json() | {"notes": self.notes}))
+        write_whole(folder / "results.json", result_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
 
 
