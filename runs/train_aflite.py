@@ -12,11 +12,12 @@ from dataclasses import replace
 from statistics import mean, stdev
 
 import numpy as np
-from common import Options, Outcome, percent, run, short, table
-from papers import WINOGRANDE_AAAI_AFLITE, WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
-from trained import settings_arguments, settings_of
 
 import winokit
+from runs.papers import WINOGRANDE_AAAI_AFLITE, WINOGRANDE_FIRST_AFLITE, WINOGRANDE_KL
+from runs.tables import grid as table
+from runs.tables import percent, short
+from runs.trained import Options, Outcome, run, settings_arguments, settings_of
 from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.embedding import SentenceParts, finetuned_features
@@ -35,7 +36,7 @@ METRICS = ("n_kept", "probe_accuracy", "kl_histogram", "kl_knn", "kl_gaussian")
 def experiment(options: Options) -> Outcome:
     """Figure 1 on fine-tuned embeddings, and accuracies by what was trained on."""
     tables, rows = [], []
-    for spec in options.models:
+    for spec in options.specs:
         found = filtered(options, spec)
         header = ["problems", "kept", "linear probe, %", "KL: histogram", "nearest neighbours", "normal", "paper's KL"]
         tables += [f"{short(spec)}:", table(header, [figure_line(found, arm.name) for arm in found.arms])]

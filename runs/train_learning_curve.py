@@ -9,9 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from common import Options, Outcome, run
-from trained import curve_outcome, settings_arguments, settings_of
-
+from runs.trained import Options, Outcome, curve_outcome, run, settings_arguments, settings_of
 from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings

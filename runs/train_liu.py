@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from common import Options, Outcome, percent, run, short, table
-
+from runs.tables import grid as table
+from runs.tables import percent, short
+from runs.trained import Options, Outcome, run
 from winokit.drawing.tables import progress_bar
 from winokit.methods.formalizations.base import FORMALIZATIONS
 from winokit.methods.training.data import TrainingData, hold_out
@@ -41,7 +42,7 @@ def experiment(options: Options) -> Outcome:
     given = options.more
     varied = {"learning_rate": given.learning_rate, "epochs": given.epochs, "batch_size": given.batch_size}
     space = SearchSpace(**{name: values for name, values in varied.items() if values is not None})
-    for spec in options.models:
+    for spec in options.specs:
         for name in given.on or SETS:
             out = options.out / short(spec).replace(":", "-") / name
             data = data_of(name, options)

@@ -11,10 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from common import Options, Outcome, run
-from square_one import special_words, unfolded
-from trained import curve_outcome, settings_arguments, settings_of
-
+from runs.square_one import special_words, unfolded
+from runs.trained import Options, Outcome, curve_outcome, run, settings_arguments, settings_of
 from winokit.drawing.tables import progress_bar
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import TrainSettings

@@ -13,10 +13,10 @@ from dataclasses import replace
 from statistics import mean, stdev
 from typing import Any
 
-from common import Options, Outcome, percent, run, short, table
-from papers import WINOGRANDE_TABLE_4
-from trained import settings_arguments, settings_of
-
+from runs.papers import WINOGRANDE_TABLE_4
+from runs.tables import grid as table
+from runs.tables import percent, short
+from runs.trained import Options, Outcome, run, settings_arguments, settings_of
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.finetune import finetune
 from winokit.methods.training.settings import TrainSettings
@@ -45,7 +45,7 @@ def experiment(options: Options) -> Outcome:
     """Three tables, and the rows they are made of."""
     settings = settings_of(options, PAPER)
     tables, rows = [], []
-    for spec in options.models:
+    for spec in options.specs:
         found = [moved(options, spec, replace(settings, seed=seed)) for seed in range(options.more.seeds)]
         local = local_contexts(options, spec, settings)
         tables += [f"{short(spec)}, {settings.formalization}:", table_4(found, local), table_5(found), table_6(found)]

@@ -1,6 +1,6 @@
 """A trigram language model of a corpus, as an ARPA file: the second member of an ensemble where no other LM is at hand.
 
-    python runs/trigrams.py CORPUS/*.txt --out trigrams.arpa
+    python -m runs trigrams CORPUS/*.txt --out trigrams.arpa
 
 Words are those of `ngram:` models. Counts are discounted by 0.75 and interpolated with the shorter context; trigrams
 seen once are left out, words seen once are unknown.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +25,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Count, discount, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m runs trigrams", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("text", type=Path, nargs="+", help="text files; an empty line ends a document")
     parser.add_argument("--out", type=Path, default=Path("runs") / "trigrams.arpa")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     vocabulary, ids = numbered(marked(text) for text in paragraphs(given.text))
     write_whole(given.out, arpa(vocabulary, ids).encode())
     sys.stdout.write(f"{len(ids):,} words, {len(vocabulary):,} different, in {given.out}\n")
@@ -112,7 +114,3 @@ def lines(probability: Floats, words: list[NDArray[np.object_]], left: Floats | 
         return [f"{log:.5f}\t{' '.join(gram)}\n" for log, *gram in zip(logs, *words, strict=True)]
     back = np.log10(np.maximum(left, 1e-9))
     return [f"{log:.5f}\t{' '.join(gram)}\t{b:.5f}\n" for log, b, *gram in zip(logs, back, *words, strict=True)]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,9 @@
-"""The scripts in runs/: they explain themselves, the document names them, and small ones run to the end."""
+"""`python -m runs`: tables run to the end, results are stored and resumed, and the page says what they say."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,126 +11,243 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-RUNS = ROOT / "runs"
-PAGE = (ROOT / "docs" / "reproduction.md").read_text("utf-8")
-SCRIPTS = sorted(path for path in RUNS.glob("*.py") if "__main__" in path.read_text("utf-8"))
+sys.path.insert(0, str(ROOT))
+
+from runs import page, store, tables, trigrams, winogrande
+from runs.__main__ import main
+from winokit.errors import BadInput
+from winokit.results import Metric
+
+PAGE = page.PAGE.read_text("utf-8")
+HEAVY = ("torch", "transformers", "ray", "optuna")
 
 
-def call(script, *arguments):
-    """Run a script with nothing but the repository's src on the path."""
+def call(*arguments):
+    """Run the command in a process of its own, with nothing but the repository on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, str(RUNS / script), "--cache", "off", *map(str, arguments)]
+    command = [sys.executable, "-m", "runs", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
 
 
-def module(name):
-    """A module of runs/, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, RUNS / f"{name}.py")
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[name] = made
-    spec.loader.exec_module(made)
-    return made
+def metrics(path):
+    return json.loads(path.read_text("utf-8"))["metrics"]
 
 
-def results(folder):
-    return json.loads((folder / "results.json").read_text("utf-8"))
+# The page
 
 
-def imported_at_the_top(path):
-    """The modules a script imports before it has read its arguments, those of runs/ followed."""
+def test_the_page_is_written_from_the_stored_results():
+    assert page.rewritten(PAGE) == PAGE, "run `python -m runs page`"
+
+
+def test_every_stored_result_is_on_the_page():
+    shown = {found[2] for found in page.PART.finditer(PAGE)}
+    for table in tables.all_tables().values():
+        assert set(table.places()) <= shown, f"docs/reproduction.md does not show {table.name}"
+
+
+def test_every_number_in_the_prose_is_a_result_or_a_papers():
+    assert page.unsupported(PAGE) == []
+
+
+def test_a_number_that_no_result_has_is_found():
+    """Each decimal of the prose, moved by a point, is noticed; a few may meet another number of their section."""
+    numbers = [
+        (anchor, number)
+        for anchor, section in page.sections(PAGE).items()
+        for block in section.blocks()
+        for number in page.NUMBER.findall(page.SKIPPED.sub(" ", block))
+        if "." in number
+    ]
+    assert len(numbers) > 50
+    missed = []
+    for anchor, number in numbers:
+        wrong = f"{float(number.replace(',', '')) + 1:.{len(number.split('.')[1])}f}"
+        section = page.sections(PAGE)[anchor]
+        block = next(block for block in section.blocks() if number in block)
+        at = PAGE.index(block) + block.index(number)
+        if not page.unsupported(PAGE[:at] + wrong + PAGE[at + len(number) :]):
+            missed.append((anchor, number, wrong))
+    assert len(missed) < 0.1 * len(numbers), missed
+
+
+def test_a_wrong_number_in_a_table_is_found():
+    first = page.PART.search(PAGE)
+    digit = re.search(r"\d\.\d", first[3])
+    at = first.start(3) + digit.start()
+    assert page.rewritten(PAGE[:at] + ("1" if PAGE[at] != "1" else "2") + PAGE[at + 1 :]) == PAGE
+
+
+def test_an_unknown_table_is_told():
+    with pytest.raises(BadInput, match="no table named 'nonsense'"):
+        page.rewritten("<!-- table nonsense -->\n<!-- end -->")
+
+
+def test_numbers_are_allowed_by_section_and_by_link():
+    text = """# Paper
+## One
+<!-- table a -->
+| 62.3 |
+<!-- end -->
+Ours is 62.3, not 63.3; see section 6.1 of version 1.1, and `0.5`.
+
+## Two
+It was 62.3.
+
+As [above](#one) it was 62.3 %, and 7 % else.
+"""
+    assert [found.split(" in ")[0] for found in page.unsupported(text)] == ["one: 63.3", "two: 62.3", "two: 7"]
+
+
+def test_every_command_of_the_page_is_known():
+    tools = ("corpus", "trigrams", "language-head", "page")
+    for line in re.findall(r"^\$ (?:\w+=\S+ )*python -m runs(?: (.*))?$", PAGE, re.MULTILINE):
+        paper, *rest = (line or "page").split("#")[0].split()
+        if paper not in tools:
+            number = rest[rest.index("--table") + 1] if "--table" in rest else None
+            assert tables.tables_of(paper, number)
+
+
+# The results
+
+
+def test_stored_results_are_small_and_tell_no_place_or_time():
+    files = list(tables.RESULTS.glob("*.json"))
+    assert files
+    assert sum(path.stat().st_size for path in files) < 4_000_000
+    for path in files:
+        assert not re.search(r"/tmp/|/home/|/work/|\b20\d\d-\d\d-\d\d", path.read_text("utf-8")), path
+
+
+def test_stored_predictions_have_the_stored_accuracy(real_file):
+    from winokit.data.loading import load
+
+    dev = load(real_file("winogrande/dev.jsonl"))
+    found = store.Store(tables.RESULTS / "winogrande-4.json")
+    for record in (one for key, one in found.records.items() if key.startswith("dev |")):
+        chosen = store.chosen(record.predictions["dev"])
+        right = [1 / 2 if one is None else one == problem.answer for one, problem in zip(chosen, dev, strict=True)]
+        assert sum(right) / len(dev) == pytest.approx(record.value("expected_accuracy"))
+
+
+def test_a_store_comes_back_as_it_was_put(tmp_path):
+    row = Metric("dev", "m", "partial", None, "accuracy", "all", "accuracy", 2 / 3, 3, 0.1, 0.9, 0.5)
+    record = store.Record("dev | m", {"n": 3}, (row,), {"dev": store.letters([0, None, 1])}, {"note": "ä"}, 1.0)
+    store.Store(tmp_path / "a.json").put(record)
+    again = store.Store(tmp_path / "a.json")
+    assert again["dev | m"].predictions == {"dev": "0-1"}
+    assert again["dev | m"].value("accuracy", "all") == pytest.approx(2 / 3)
+    assert again["dev | m"].texts == {"note": "ä"}
+    assert again.has("dev | m", {"n": 3})
+    assert not again.has("dev | m", {"n": 4})
+    other = store.Store(tmp_path / "b.json")
+    other.merge([again])
+    assert (tmp_path / "b.json").read_text() == (tmp_path / "a.json").read_text()
+    assert metrics(tmp_path / "b.json")[0] | {"value": 0} == {
+        "run": "dev | m",
+        "dataset": "dev",
+        "model": "m",
+        "scoring": "partial",
+        "protocol": "accuracy",
+        "subset": "all",
+        "metric": "accuracy",
+        "value": 0,
+        "n": 3,
+        "low": 0.1,
+        "high": 0.9,
+        "chance": 0.5,
+    }
+
+
+# The command
+
+
+def test_without_arguments_every_table_is_listed():
+    done = call()
+    assert done.returncode == 0, done.stderr
+    for table in tables.all_tables().values():
+        assert f"  {table.number:<10} {table.title} ({table.needs})" in done.stdout
+
+
+def imported(path):
+    """The modules that one of runs/ imports as it is loaded, those of runs/ followed."""
     found = set()
     for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module)
-            if (RUNS / f"{node.module}.py").exists():
-                found |= imported_at_the_top(RUNS / f"{node.module}.py")
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("runs."):
+            found |= imported(ROOT / f"{node.module.replace('.', '/')}.py")
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {node.module} if isinstance(node, ast.ImportFrom) else {name.name for name in node.names}
     return found
 
 
-def test_there_are_scripts():
-    assert len(SCRIPTS) > 15
+@pytest.mark.parametrize("module", ["__main__", "page", *tables.MODULES])
+def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
+    assert not {name for name in imported(ROOT / "runs" / f"{module}.py") if str(name).split(".")[0] in HEAVY}
 
 
-@pytest.mark.parametrize("script", [path.name for path in SCRIPTS])
-def test_every_script_says_what_it_is_for_and_imports_nothing_heavy_before_it_must(script):
-    document = ast.get_docstring(ast.parse((RUNS / script).read_text("utf-8")))
-    assert document
-    heavy = {
-        name for name in imported_at_the_top(RUNS / script) if name.split(".")[0] in ("torch", "transformers", "ray")
-    }
-    assert not heavy
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["nonsense"], "No paper named 'nonsense'. Known: liu, "),
+        (["liu", "--table", "99"], "No table of liu named '99'. Known:"),
+        (["winogrande", "--table", "4", "--data", "nowhere"], "--data"),
+        (["trichelair", "--table", "B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(arguments, why, tmp_path, capsys):
+    assert main([*arguments, *([] if "--out" in arguments else ["--out", str(tmp_path)])]) == 2
+    told = capsys.readouterr().err
+    assert why in told
+    assert told.count("\n") == 1
 
 
-@pytest.mark.parametrize("script", [path.name for path in SCRIPTS])
-def test_the_document_has_a_command_for_every_script_under_a_heading(script):
-    before, found, _ = PAGE.partition(f"runs/{script}")
-    assert found, f"docs/reproduction.md does not name runs/{script}"
-    assert re.search(r"^## ", before, re.MULTILINE), f"runs/{script} is named before any heading"
+def test_an_unknown_model_is_told_in_one_line(tmp_path, real_file, capsys):
+    folder = real_file("winogrande/dev.jsonl").parents[1]
+    options = ("--data", str(folder), "--limit", "4", "--out", str(tmp_path), "--cache", "off")
+    assert main(["winogrande", "--table", "4", "--model", "nonsense", *options]) == 2
+    assert capsys.readouterr().err.startswith("runs: No kind of model named 'nonsense'")
 
 
-def test_the_document_names_no_script_that_is_not_there():
-    for name in re.findall(r"runs/(\w+\.py)", PAGE):
-        assert (RUNS / name).exists(), name
-
-
-@pytest.mark.parametrize("script", [path.name for path in SCRIPTS])
-def test_every_script_answers_help(script, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(RUNS))
-    monkeypatch.setattr(sys, "argv", [script, "--help"])
-    with pytest.raises(SystemExit) as left:
-        runpy.run_path(str(RUNS / script), run_name="__main__")
-    assert left.value.code in (0, None)
-    assert "--out" in capsys.readouterr().out
-
-
-def test_the_lucky_draw_is_the_papers(tmp_path):
-    done = call("trichelair_lucky_draw.py", "--out", tmp_path)
+def test_the_lucky_draw_is_the_papers_and_needs_nothing(tmp_path):
+    done = call("trichelair", "--table", "B", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "| WSC273 | 273 | 0.045 | 0.369 | 0.04 | 0.37 |" in done.stdout
-    found = {row["metric"]: row["value"] for row in results(tmp_path)["metrics"] if row["dataset"] == "WSC273"}
+    assert "| WSC273 | 273 | 0.045 |" in (tmp_path / "trichelair-B.md").read_text("utf-8")
+    found = {row["metric"]: row["value"] for row in metrics(tmp_path / "trichelair-B.json") if row["n"] == 273}
     assert round(found["p_best_of_10"], 3) == 0.369
 
 
-def test_a_missing_folder_of_data_is_told_in_one_line(tmp_path):
-    done = call("winogrande_table4.py", "--data", tmp_path / "nowhere", "--out", tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "--data" in done.stderr
-
-
-def test_an_unknown_model_is_told_in_one_line(tmp_path, real_file):
+def test_a_table_runs_on_a_few_problems_and_is_not_run_twice(tmp_path, real_file, capsys, monkeypatch):
     folder = real_file("winogrande/dev.jsonl").parents[1]
-    done = call("winogrande_table4.py", "--data", folder, "--model", "nonsense", "--limit", 4, "--out", tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("winogrande_table4: No kind of model named 'nonsense'")
-
-
-def test_the_untrained_rows_of_table_4_run_on_a_few_problems(tmp_path, real_file):
-    folder = real_file("winogrande/dev.jsonl").parents[1]
-    done = call("winogrande_table4.py", "--data", folder, "--model", "random", "--limit", 40, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^\| random \| 100 \| \d+\.\d \[", done.stdout, re.MULTILINE)
-    found = [row for row in results(tmp_path)["metrics"] if row["metric"] == "expected_accuracy"]
+    options = ["--data", str(folder), "--limit", "40", "--out", str(tmp_path), "--cache", "off"]
+    assert main(["winogrande", "--table", "4", "--model", "random", *options]) == 0
+    assert re.search(r"^\| Random \| 50.0 \| 50.0 \| a coin \| \d+\.\d \[", capsys.readouterr().out, re.MULTILINE)
+    found = [row for row in metrics(tmp_path / "winogrande-4.json") if row["metric"] == "expected_accuracy"]
     assert [row["n"] for row in found] == [40, 40]
+    record = store.Store(tmp_path / "winogrande-4.json")["dev | a coin"]
+    assert set(record.predictions["dev"]) == {"0", "1"}
+    assert len(record.predictions["dev"]) == 40
+    monkeypatch.setattr(tables.winokit, "audit", lambda *_, **__: pytest.fail("stored work is done again"))
+    assert main(["winogrande", "--table", "4", "--model", "random", *options]) == 0
+    with pytest.raises(pytest.fail.Exception):
+        main(["winogrande", "--table", "4", "--model", "random", *options, "--limit", "41"])
 
 
-def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file):
+def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
     folder = real_file("wsc/WSCollection.xml").parents[1]
     real_file("trichelair/WSC_switched_label.json")
-    done = call("trichelair_tables.py", "--data", folder, "--model", "random", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "| Ensemble of 10 LMs (Trinh and Le, 2018), paper | 61.5 | 58.8 |" in done.stdout
-    counts = {row["metric"]: row["n"] for row in results(tmp_path)["metrics"] if row["protocol"] == "tables"}
-    assert (counts["all"], counts["unswitched"]) == (273, 131)
-    assert counts["switched, as released"] == counts["switched"] == counts["consistency"] == 131
-    assert (counts["associative"], counts["the rest"]) == (37, 236)
+    for number in ("2", "3"):
+        options = ["--data", str(folder), "--out", str(tmp_path), "--cache", "off"]
+        assert main(["trichelair", "--table", number, "--model", "random", *options]) == 0
+    assert "| Ensemble of 10 LMs, paper | 61.5 | 58.8 | 49.6 | 43.5 | | |" in capsys.readouterr().out
+    rows = metrics(tmp_path / "trichelair-2.json") + metrics(tmp_path / "trichelair-3.json")
+    counts = {(row["dataset"], row["metric"]): row["n"] for row in rows}
+    assert counts["all 273", "accuracy"] == 273
+    assert {counts[f"switched, {how}", "consistency"] for how in ("as released", "mended")} == {131}
+    assert (counts["associative", "accuracy"], counts["the rest", "accuracy"]) == (37, 236)
 
 
-def test_trigrams_are_a_distribution(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(RUNS))
-    trigrams = module("trigrams")
+def test_trigrams_are_a_distribution(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the cat sat\n\nthe cat ran\n\nthe dog sat\n\nthe cat sat", "utf-8")
     vocabulary, ids = trigrams.numbered(map(trigrams.marked, trigrams.paragraphs([text])))
@@ -150,18 +265,8 @@ def test_trigrams_are_a_distribution(tmp_path, monkeypatch):
     assert after_the["cat"] > after_the["<unk>"]
 
 
-def test_a_spec_is_shortened_to_names(monkeypatch):
-    monkeypatch.syspath_prepend(str(RUNS))
-    common = module("common")
-    assert common.short("ensemble:hf:/models/smollm2+ngram:/models/q.arpa") == "ensemble:hf:smollm2+ngram:q.arpa"
-    assert common.short("builtin") == "builtin"
-    assert common.table(["a", "b"], [[1, None]]) == "| a | b |\n|---|---|\n| 1 |  |"
-
-
-def test_the_gender_table_leaves_out_the_half_in_which_a_candidate_is_just_someone(monkeypatch, real_file):
-    monkeypatch.syspath_prepend(str(RUNS))
+def test_the_gender_table_leaves_out_the_half_in_which_a_candidate_is_just_someone(real_file):
     from winokit.data.loading import load
 
     data = load(real_file("winogender/all_sentences.tsv"))
-    named = module("winogrande_table6").both_named
-    assert (len(data), sum(named(problem) for problem in data)) == (720, 360)
+    assert (len(data), sum(winogrande.both_named(problem) for problem in data)) == (720, 360)

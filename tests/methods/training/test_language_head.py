@@ -1,6 +1,5 @@
-"""runs/language_head.py: an encoder without a language-modelling head is given one."""
+"""`python -m runs language-head`: an encoder without a language-modelling head is given one."""
 
-import runpy
 import sys
 from pathlib import Path
 
@@ -11,23 +10,20 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
 
-RUNS = Path(__file__).parents[3] / "runs"
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from runs import language_head
+from runs.__main__ import main
+
 TEXT = "Jim lent the book to Bill because he was glad.\n\nKevin asked for it since he had left home.\n\n"
 
 
 @pytest.fixture
-def script(monkeypatch, capsys):
-    """Run the script, and hand back its exit code and what it said."""
-    monkeypatch.syspath_prepend(str(RUNS))
+def script(capsys):
+    """Run the command, and hand back its exit code and what it said."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["language_head.py", *map(str, arguments)])
-        code = 0
-        try:
-            runpy.run_path(str(RUNS / "language_head.py"), run_name="__main__")
-        except SystemExit as left:
-            code = left.code
-        return code, capsys.readouterr()
+        return main(["language-head", *map(str, arguments)]), capsys.readouterr()
 
     return run
 
@@ -47,14 +43,11 @@ def test_an_encoder_is_given_a_head_that_guesses_words_and_serves_mc_mlm(script,
     load_network(f"hf:{out}", Formalization.parse("mc-mlm"))
 
 
-def test_words_are_hidden_as_often_as_told_and_marks_never(monkeypatch, tiny):
-    monkeypatch.syspath_prepend(str(RUNS))
-    import masked_words
-
+def test_words_are_hidden_as_often_as_told_and_marks_never(tiny):
     tokenizer = tiny.tokenizer()
-    pieces = masked_words.pieces_of(tokenizer, [TEXT] * 2000)
+    pieces = language_head.pieces_of(tokenizer, [TEXT] * 2000)
     chance = torch.Generator().manual_seed(0)
-    ids, where, words = masked_words.masked(pieces, tokenizer, chance)
+    ids, where, words = language_head.masked(pieces, tokenizer, chance)
     special = torch.isin(pieces, torch.tensor(tokenizer.all_special_ids))
     assert not (where & special).any()
     assert where.sum() / (~special).sum() == pytest.approx(0.15, abs=0.01)

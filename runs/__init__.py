@@ -1,0 +1,20 @@
+"""The experiments of five papers, run again: `python -m runs` lists them.
+
+    python -m runs PAPER [--table N] --model [NAME=]SPEC … --data DIR --out DIR [--limit N]
+    python -m runs page [--check]                       write the tables of docs/reproduction.md from runs/results
+    python -m runs corpus | trigrams | language-head    make the corpus and the models that the page speaks of
+
+How the pieces fit:
+
+- `store`: a `Store` is one JSON file of `Record`s. A record is one piece of work, such as a model on a dataset or one
+  training run: settings, metric rows, predictions as one character per problem, seconds, versions. `Store.put` writes
+  the file at once, and `Store.has(key, settings)` says what need not be done again: that is how runs resume.
+- `tables`: a `Table` is registered by its paper's module. `run(bench)` does the work and puts records into the store
+  of its name (`runs/results/winogrande-4.json`); each of its `parts` turns that store into Markdown. It gets nothing
+  but the store: the page is written without the datasets. A table whose records come from elsewhere names that
+  store's file (`file="trained"`) and has no `run`.
+- `page`: every part stands in docs/reproduction.md between `<!-- table NAME -->` and `<!-- end -->`. Numbers in prose
+  must be found in the tables of their section, or of a section that their paragraph links to; what papers say that
+  stands in no table is listed in `papers.STATED`.
+- `winogrande`, `winogrande_aaai`, `trichelair`, `liu`, `square_one`, `naturalness`: the tables, one module per paper.
+"""

@@ -1,0 +1,120 @@
+"""The command line: `python -m runs`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import runs
+from runs.tables import RESULTS, Bench, Table, all_tables, default_data, named_model, tables_of
+from winokit.errors import BadInput, WinokitError
+from winokit.files import read_text, write_whole
+
+TOOLS = ("corpus", "trigrams", "language-head", "page")
+"""Other things to do; `page` is here, each of the others a module with a `main`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments ask for; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if not given:
+            say(listing())
+        elif given[0] == "page":
+            return write_page(given[1:])
+        elif given[0] in TOOLS:
+            import_module(f"runs.{given[0].replace('-', '_')}").main(given[1:])
+        else:
+            run_paper(given)
+    except (WinokitError, OSError) as error:
+        sys.stderr.write(f"runs: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def say(text: str) -> None:
+    """Print a text."""
+    sys.stdout.write(f"{text}\n")
+
+
+def listing() -> str:
+    """Papers, their tables, and what each needs."""
+    lines = [str(runs.__doc__).split("How the pieces fit")[0].strip()]
+    paper = ""
+    for table in all_tables().values():
+        if table.paper != paper:
+            paper = table.paper
+            lines.append(f"\n{paper}")
+        lines.append(f"  {table.number:<10} {table.title} ({table.needs})")
+    return "\n".join(lines)
+
+
+def run_paper(arguments: Sequence[str]) -> None:
+    """Run the tables of a paper, or one of them: store the results, and show what the page has from them."""
+    parser = argparse.ArgumentParser("python -m runs", description=runs.__doc__.split("\n")[0] if runs.__doc__ else "")
+    parser.add_argument("paper", help="as `python -m runs` lists them")
+    parser.add_argument("--table", metavar="N", help="one table or figure; default: all that can be run")
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="[NAME=]SPEC",
+        help="repeatable, with the name it has in tables; default: builtin",
+    )
+    parser.add_argument("--data", type=Path, default=default_data(), metavar="DIR", help="the folder of the datasets")
+    parser.add_argument("--out", type=Path, default=Path("runs", "out"), metavar="DIR", help="default: runs/out")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N problems of each dataset")
+    parser.add_argument("--cache", metavar="FILE", help="where models' answers are kept; off: nowhere")
+    parser.add_argument("--corpus", metavar="INDEX", help="trichelair 1: count associations in this corpus too")
+    parser.add_argument("--features", type=Path, metavar="X.npy", help="winogrande figure-1: of `winokit embed`")
+    given = parser.parse_args(arguments)
+    if given.limit is not None and given.out.resolve() == RESULTS:
+        raise BadInput("--limit is for trying; runs/results holds whole datasets: choose another --out")
+    asked = tables_of(given.paper, given.table)
+    can = [table for table in asked if table.run is not None]
+    if not can:
+        raise BadInput(f"{asked[0].name}: its results come from training: {asked[0].needs}")
+    for table in can:
+        run_table(table, given)
+
+
+def run_table(table: Table, given: argparse.Namespace) -> None:
+    """Run one table, and write its part of the page."""
+    models = dict(named_model(text) for text in given.model or ["builtin"])
+    store = table.store(given.out)
+    assert table.run is not None
+    table.run(Bench(models, given.data, store, given.limit, given.cache, given))
+    parts = [write(store) for write in table.parts.values()]
+    say(f"{table.name}: {table.title}\n\n" + "\n\n".join(parts) + f"\n\n{store.path}\n")
+    if given.out.resolve() == RESULTS:
+        write_page([])
+    else:
+        write_whole(store.path.with_suffix(".md"), ("\n\n".join(parts) + "\n").encode())
+
+
+def write_page(arguments: Sequence[str]) -> int:
+    """Write the tables of the page anew; with --check, say whether that would change it, and check its prose."""
+    from runs.page import PAGE, rewritten, unsupported
+
+    parser = argparse.ArgumentParser("python -m runs page", description=write_page.__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where the page is not right")
+    check = parser.parse_args(arguments).check
+    page = read_text(PAGE)
+    made = rewritten(page)
+    if not check:
+        write_whole(PAGE, made.encode())
+        return 0
+    wrong = unsupported(page)
+    if made != page:
+        wrong.insert(0, "tables differ from runs/results; `python -m runs page` writes them")
+    say("\n".join(wrong) if wrong else f"{os.path.relpath(PAGE)}: as the results have it")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

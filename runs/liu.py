@@ -1,0 +1,59 @@
+"""Precise Task Formalization Matters (Liu et al., 2020): Figure 1's flat lines, and what there is to compare."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from runs.papers import AAAI_PEOPLE
+from runs.store import Store
+from runs.tables import Bench, Counted, Table, fingerprint, grid, number, percent, register, row
+from winokit.methods.metrics.accuracy import majority_class
+from winokit.problem import Dataset
+
+FILES = {
+    "SuperGLUE-WSC train": "superglue-wsc/train.jsonl",
+    "SuperGLUE-WSC val": "superglue-wsc/val.jsonl",
+    "WinoGrande-m": "winogrande/train_m.jsonl",
+    "WinoGrande dev": "winogrande/dev.jsonl",
+}
+PEOPLE = {"SuperGLUE-WSC val": "not in the text", "WinoGrande-m": AAAI_PEOPLE, "WinoGrande dev": AAAI_PEOPLE}
+
+
+def run_lines(bench: Bench) -> None:
+    """The commonest answer, and the problems with something to compare. No model is asked."""
+    for name, file in FILES.items():
+        data = bench.load(file)
+
+        def count(name: str = name, data: Dataset = data) -> Counted:
+            major = majority_class([problem.answer or 0 for problem in data])
+            return Counted(
+                [
+                    row(name, "accuracy", "all", "majority_class", major, len(data)),
+                    row(name, "rivals", "all", "with_a_rival", with_rivals(data), len(data)),
+                ]
+            )
+
+        bench.counted(name, {"data": fingerprint(data)}, count)
+
+
+def with_rivals(data: Dataset) -> int:
+    """Problems with two candidates, or judgements of a pronoun that another span is judged for too."""
+    spans = defaultdict(set)
+    for problem in data:
+        spans[problem.before, problem.after].add(problem.query)
+    return sum(problem.query is None or len(spans[problem.before, problem.after]) > 1 for problem in data)
+
+
+def show_lines(store: Store) -> str:
+    """A line per dataset."""
+    lines = []
+    for name in FILES:
+        record = store[name]
+        major, rivals = record.rows
+        lines.append((name, f"{major.n:,}", percent(major), PEOPLE.get(name, ""), number(rivals.value, 0)))
+    return grid(["dataset", "problems", "commonest answer", "people", "with a rival to compare"], lines)
+
+
+register(
+    Table("liu", "lines", "Figure 1's flat lines", "superglue-wsc, winogrande; no model", {"": show_lines}, run_lines)
+)

@@ -1,0 +1,129 @@
+"""docs/reproduction.md: its tables written from the results, and its prose held to them.
+
+A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. All else is prose, hand-made tables
+included, and every decimal or per-cent number in it must be found
+
+- in a generated table of the same section,
+- in a generated table of a section that the same paragraph, or the same line of a table, links to, or
+- in `papers.STATED`: settings, and what a paper says that no table repeats.
+
+What is marked with † is from an earlier version and not stored. Section numbers ("section 6.1"), versions, inline code
+and blocks of commands are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runs.papers import STATED
+from runs.tables import RESULTS, ROOT, all_tables
+from winokit.errors import BadInput
+
+PAGE = ROOT / "docs" / "reproduction.md"
+PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
+STALE = "†"
+"""Begins or marks what is from an earlier version and not stored; hand-made tables may follow it."""
+
+
+def rewritten(page: str, results: Path = RESULTS) -> str:
+    """The page with every table as the results have it."""
+    places = {name: (table, write) for table in all_tables().values() for name, write in table.places().items()}
+
+    def part(found: re.Match[str]) -> str:
+        if found[2] not in places:
+            raise BadInput(f"docs/reproduction.md: no table named {found[2]!r}. Known: {', '.join(places)}.")
+        table, write = places[found[2]]
+        store = table.store(results)
+        if not store.records:
+            raise BadInput(f"{store.path}: no results; python -m runs {table.paper} --table {table.number} makes them")
+        return f"{found[1]}{write(store)}\n{found[4]}"
+
+    return PART.sub(part, page)
+
+
+@dataclass
+class Section:
+    """A heading of the page, and what stands under it."""
+
+    anchor: str
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(self.lines)
+
+    def numbers(self) -> set[str]:
+        """Those in its generated tables; in hand-made ones too, where these are marked as stale."""
+        told = [found[3] for found in PART.finditer(self.text)]
+        told += [table for before, table in _hand_made(self.text) if before.startswith(STALE)]
+        return {one for table in told for one in _numbers(table)}
+
+    def blocks(self) -> Iterator[str]:
+        """The paragraphs of its prose, and the lines of its hand-made tables, one by one."""
+        prose = PART.sub("", self.text)
+        for before, table in _hand_made(prose):
+            if before.startswith(STALE):
+                prose = prose.replace(table, "")
+        prose = re.sub(r"```.*?```", "", prose, flags=re.DOTALL)
+        for paragraph in prose.split("\n\n"):
+            yield from paragraph.splitlines() if paragraph.lstrip().startswith("|") else [paragraph]
+
+
+def sections(page: str) -> dict[str, Section]:
+    """The sections of a page by the anchor that links to them use."""
+    found = {"": Section("")}
+    current, in_code = found[""], False
+    for line in page.splitlines():
+        in_code ^= line.startswith("```")
+        if not in_code and line.startswith("#"):
+            anchor = _anchor(line)
+            current = found.setdefault(anchor, Section(anchor))
+        else:
+            current.lines.append(line)
+    return found
+
+
+def unsupported(page: str) -> list[str]:
+    """Numbers in the page's prose that no result and no paper has: where they stand, and the words around them."""
+    parts = sections(page)
+    known = {anchor: section.numbers() for anchor, section in parts.items()}
+    problems = []
+    for anchor, section in parts.items():
+        always = known[anchor] | set(STATED.get(anchor, "").split()) | set(STATED["everywhere"].split())
+        for block in (block for block in section.blocks() if STALE not in block):
+            links = re.findall(r"\]\(#([\w-]+)\)", block)
+            allowed = always.union(*(known.get(link, set()) for link in links))
+            for number in sorted(set(_numbers(block)) - allowed):
+                if number.isdigit() and number in {one.split(".")[0] for one in allowed if one.endswith(".0")}:
+                    continue
+                where = SKIPPED.sub(" ", block)
+                at = where.find(number)
+                around = " ".join(where[max(0, at - 40) : at + 40].split())
+                problems.append(f"{anchor or 'top'}: {number} in “…{around}…”")
+    return problems
+
+
+def _numbers(text: str) -> list[str]:
+    """Decimals and per-cent numbers as written, without sign and commas."""
+    return [found.replace(",", "").strip() for found in NUMBER.findall(SKIPPED.sub(" ", text))]
+
+
+def _hand_made(text: str) -> list[tuple[str, str]]:
+    """Each table outside the marks, with the paragraph before it."""
+    paragraphs = PART.sub("", text).split("\n\n")
+    return [
+        (before.strip(), table)
+        for before, table in zip(["", *paragraphs], paragraphs, strict=False)
+        if table.lstrip().startswith("|")
+    ]
+
+
+def _anchor(heading: str) -> str:
+    """The anchor of a heading, as Markdown pages have it."""
+    return re.sub(r"[^\w\- ]", "", heading.lstrip("#").strip().lower()).replace(" ", "-")

@@ -1,0 +1,237 @@
+"""On the Evaluation of Common-Sense Reasoning (Trichelair et al., 2018): labels, switching, associativity, luck."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from runs.papers import TRICHELAIR_ASSOCIATIVE, TRICHELAIR_LUCK
+from runs.store import Store, chosen
+from runs.tables import (
+    Bench,
+    Counted,
+    Table,
+    fingerprint,
+    grid,
+    key,
+    models_in,
+    named,
+    number,
+    percent,
+    register,
+    row,
+    shown,
+)
+from winokit.drawing.protocols import CITATIONS
+from winokit.methods.metrics.consistency import consistency
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
+from winokit.problem import Dataset
+from winokit.stages.audit.published import published
+
+CONNECTIVES = 5
+
+
+def run_labels(bench: Bench) -> None:
+    """Count the released labels and how WSC273 is built; with --corpus, association counted in a corpus too."""
+    from winokit.data.checks.statistics import Structure
+
+    wsc = bench.wsc273()
+
+    def count() -> Counted:
+        built = Structure(wsc)
+        rows = [
+            row("WSC273", "statistics", "all", name, sum(problem.labels[name] for problem in wsc), len(wsc))
+            for name in ("associative", "switchable")
+        ]
+        rows.append(row("WSC273", "structure", "complete", "special_last", built.special_last, built.groups))
+        for name, n in built.connective.most_common(CONNECTIVES):
+            rows.append(row("WSC273", "structure", name or "a new sentence", "connective", n, len(wsc)))
+        return Counted(rows)
+
+    bench.counted("labels", {"data": fingerprint(wsc)}, count)
+    if bench.more.corpus:
+        bench.counted("corpus", {"data": fingerprint(wsc)}, lambda: _in_a_corpus(wsc, bench.more.corpus))
+
+
+def _in_a_corpus(wsc: Dataset, corpus: str) -> Counted:
+    """How well association counted in a corpus tells the labelled problems from the rest."""
+    from winokit.methods.hunting.association import auc, auc_interval, with_associations
+    from winokit.methods.hunting.search import open_corpus
+
+    _, found = with_associations(wsc, open_corpus(corpus))
+    ahead, labels = [one.difference for one in found], [bool(problem.labels["associative"]) for problem in wsc]
+    groups = [problem.group or problem.id for problem in wsc]
+    parts = {"all": range(len(wsc)), "both_have_words": [at for at, one in enumerate(found) if one.why is None]}
+    rows = []
+    for subset, where in parts.items():
+        some = [[values[at] for at in where] for values in (ahead, labels, groups)]
+        bounds = auc_interval(*some)
+        value = auc(*some[:2])
+        rows.append(row("WSC273", "association", subset, "auc", value, len(where), low=bounds.low, high=bounds.high))
+    return Counted(rows)
+
+
+def show_labels(store: Store) -> str:
+    """Shares of associative and switchable problems, of final special words, and of connectives."""
+    record = store["labels"]
+
+    def share(metric: str, of: str = "", rest: bool = False) -> str:
+        found = record.find(metric)
+        assert found is not None
+        n = found.n - found.value if rest else found.value
+        return f"{n:.0f} of {found.n}{of}, {percent(n / found.n)}"
+
+    begins = [f"{one.subset} {one.value:.0f}" for one in record.rows if one.metric == "connective"]
+    associative, others = TRICHELAIR_ASSOCIATIVE
+    lines = [
+        ("associative", associative, share("associative")),
+        ("not associative", others, share("associative", rest=True)),
+        ("switchable", "131, 47", share("switchable")),
+        ("the special word is the last word", "many", share("special_last", " groups")),
+        ("the blank's clause begins with", "often *because*", ", ".join(begins)),
+    ]
+    return grid(["of WSC273", "paper", "here"], lines)
+
+
+def show_corpus(store: Store) -> str:
+    """How well association counted in a corpus agrees with the labels."""
+    names = {"all": "all", "both_have_words": "both candidates have words of their own"}
+    lines = []
+    for found in store["corpus"].rows if "corpus" in store else ():
+        bounds = "" if found.low is None else f" [{number(found.low, 2)}, {number(found.high or 0, 2)}]"
+        lines.append((names[found.subset], found.n, f"{number(found.value, 2)}{bounds}"))
+    return grid(["associations counted in the corpus, against the labels", "problems", "AUC"], lines)
+
+
+STYLES = {"paper": "as released", "mended": "mended"}
+SWITCHING = (
+    "all 273",
+    "unswitched",
+    *(f"{what}, {how}" for how in STYLES.values() for what in ("switched", "consistency")),
+)
+
+
+def run_switching(bench: Bench) -> None:
+    """WSC273, its switchable half, and that half switched: as released, and mended."""
+    from winokit.methods.transforms.switch import switch
+
+    wsc = bench.wsc273()
+    half = wsc.filter(lambda problem: bool(problem.labels["switchable"]))
+    for model in bench.models:
+        bench.judged("all 273", wsc, model, protocols=("accuracy", "luck"))
+        before = bench.judged("unswitched", half, model, protocols=("accuracy",))
+        for style, how in STYLES.items():
+            name = f"switched, {how}"
+            after = bench.judged(
+                name, named(name, (switch(p, style=style) for p in half)), model, protocols=("accuracy",)
+            )
+            pairs = [chosen(before.predictions["unswitched"]), chosen(after.predictions[name])]
+            agree = row(name, "switching", "switchable", "consistency", consistency(*pairs), len(half), model=model)
+            if after.find("consistency") is None:
+                bench.store.put(replace(after, rows=(*after.rows, agree)))
+
+
+def _published(cells: dict[tuple[str, str, str], str]) -> dict[str, dict[str, Any]]:
+    """The paper's rows, by system and column, in per cent."""
+    told: dict[str, dict[str, Any]] = {}
+    for fact in published("wsc273"):
+        name = cells.get((fact.protocol, fact.subset, fact.metric))
+        if fact.source is CITATIONS["TRICHELAIR"] and name:
+            told.setdefault(fact.system.split(" (")[0], {})[name] = percent(fact.value)
+    return told
+
+
+def show_switching(store: Store) -> str:
+    """The paper's rows, then ours; abstentions count as coins."""
+    paper = _published(
+        {
+            ("accuracy", "all", "accuracy"): "all 273",
+            ("switching", "switchable", "accuracy"): "unswitched",
+            ("switching", "switchable", "switched_accuracy"): "switched, as released",
+            ("switching", "switchable", "consistency"): "consistency, as released",
+        }
+    )
+    lines = [(f"{who}, paper", *(cells.get(name) for name in SWITCHING)) for who, cells in paper.items()]
+    for model in models_in(store, among=("SmolLM2", "trigrams", "ensemble", "builtin", "hunter")):
+        cells = []
+        for name in SWITCHING:
+            what, _, how = name.partition(", ")
+            record = store[key(f"switched, {how}" if how else name, model)]
+            cells.append(percent(record.find("consistency" if what == "consistency" else "expected_accuracy")))
+        lines.append((shown(model), *cells))
+    return grid(["model", *SWITCHING], lines)
+
+
+ASSOCIATION = {"associative": True, "the rest": False}
+
+
+def run_association(bench: Bench) -> None:
+    """WSC273 by Trichelair et al.'s labels."""
+    wsc = bench.wsc273()
+    for model in bench.models:
+        for name, wanted in ASSOCIATION.items():
+            some = wsc.filter(lambda problem, wanted=wanted: problem.labels["associative"] is wanted)  # type: ignore[misc]
+            bench.judged(name, some, model, protocols=("accuracy",))
+
+
+def show_association(store: Store) -> str:
+    """The paper's rows, then ours; abstentions count as coins."""
+    paper = _published(
+        {
+            ("association", "associative", "accuracy"): "associative",
+            ("association", "non_associative", "accuracy"): "the rest",
+        }
+    )
+    lines = [(f"{who}, paper", *(cells.get(name) for name in ASSOCIATION)) for who, cells in paper.items()]
+    for model in models_in(store, among=("SmolLM2", "trigrams", "ensemble", "builtin", "hunter")):
+        records = [store[key(name, model)] for name in ASSOCIATION]
+        lines.append((shown(model), *(percent(one.find("expected_accuracy"), interval=True) for one in records)))
+    return grid(["model", "associative (37)", "the rest (236)"], lines)
+
+
+SIZES = {"WSC273": 273, "PDP": 60, "SuperGLUE-WSC val": 104, "DPR test": 564, "WinoGrande dev": 1267}
+SHARE, TRIES = 0.55, 10
+
+
+def run_luck(bench: Bench) -> None:
+    """How often a coin, or the best of ten coins, has more than 55 %; no model and no data are needed."""
+
+    def count() -> Counted:
+        rows = []
+        for name, n in SIZES.items():
+            once = p_chance(math.floor(SHARE * n) + 1, n)
+            rows.append(row(name, "luck", "all", "p_more_than_55", once, n))
+            rows.append(row(name, "luck", "all", "p_best_of_10", p_best_of(TRIES, once), n))
+        rows.append(row("any", "luck", "all", "n_to_beat_chance", n_to_beat_chance(SHARE), 0))
+        return Counted(rows)
+
+    bench.counted("luck", {"share": SHARE, "tries": TRIES}, count)
+
+
+def show_luck(store: Store) -> str:
+    """Both probabilities for each size, and how many problems it takes."""
+    rows = store["luck"].rows
+    lines = []
+    for once, best in zip(rows[:-1:2], rows[1:-1:2], strict=True):
+        paper = TRICHELAIR_LUCK.values() if once.dataset == "WSC273" else ("", "")
+        lines.append((once.dataset, f"{once.n:,}", number(once.value, 3), number(best.value, 3), *paper))
+    header = ["dataset", "problems", "one coin above 55 %", "best of ten", "paper, one", "paper, best of ten"]
+    needed = f"To tell 55 % from chance (5 % level, two-sided, 80 % power) takes {rows[-1].value:.0f} problems."
+    return grid(header, lines) + f"\n\n{needed}"
+
+
+LABELLED = "wsc, trichelair"
+register(
+    Table(
+        "trichelair",
+        "1",
+        "associative problems",
+        f"{LABELLED}; --corpus for the AUC; no model",
+        {"": show_labels, "corpus": show_corpus},
+        run_labels,
+    ),
+    Table("trichelair", "2", "switching", f"models; {LABELLED}", {"": show_switching}, run_switching),
+    Table("trichelair", "3", "associativity", f"models; {LABELLED}", {"": show_association}, run_association),
+    Table("trichelair", "B", "lucky draw", "nothing", {"": show_luck}, run_luck),
+)
