@@ -1,9 +1,11 @@
+import json
+
 import pytest
 
 from winokit.data.loading import load
-from winokit.errors import BadInput, MissingExtra, UnknownName
+from winokit.errors import BadInput, UnknownName
 from winokit.methods.formalizations.base import FORMALIZATIONS, STYLES, Formalization
-from winokit.methods.formalizations.cases import alone, cases, noun_phrases, spans, training_cases
+from winokit.methods.formalizations.cases import alone, cases, guesses, rivals_name, training_cases
 from winokit.problem import Dataset, Problem
 
 YES_NO = ("no", "yes")
@@ -33,15 +35,60 @@ def test_a_problem_with_candidates_is_its_own_case(twins):
     assert all(case.gold is None and set(case.right) == {None} for case in cases(hidden, Formalization.parse("p-sent")))
 
 
-def test_a_query_is_compared_with_its_siblings_and_labels_are_not_looked_at():
+def test_a_query_is_compared_with_the_other_phrases_of_its_text_and_labels_are_not_looked_at():
     found = cases(JUDGED, Formalization.parse("mc-mlm"))
-    assert [case.options for case in found[:2]] == [("Jim", "Kevin", "Bill"), ("Kevin", "Jim", "Bill")]
-    assert found[0].right == (False, None, None)
-    assert alone(found) == 1
+    assert [case.options for case in found[:3]] == [("Jim", "Kevin"), ("Kevin", "Jim"), ("Bill", "Jim", "Kevin")]
+    assert found[0].right == (False, None)
+    assert alone(found) == 0
     hidden = JUDGED.with_problems(problem.replace(answer=None) for problem in JUDGED)
     unknown = cases(hidden, Formalization.parse("mc-mlm"))
     assert [case.options for case in unknown] == [case.options for case in found]
     assert {label for case in unknown for label in case.right} == {None}
+
+
+def test_a_rival_shares_no_word_with_the_query():
+    judged = judgement("the old man", 1, before="The old man saw the heart of a man because ")
+    (case,) = cases([judged], Formalization.parse("mc-sent"))
+    assert case.options == ("the old man", "the heart", "the heart of a man")
+    judged = judgement("man", 1, before="The old man saw the heart of Ann because ")
+    (case,) = cases([judged], Formalization.parse("mc-sent"))
+    assert case.options == ("man", "the heart", "the heart of Ann", "Ann")
+
+
+def test_without_a_noun_phrase_beside_the_query_there_is_no_rival_and_no_answer():
+    (case,) = found = cases([judgement("Kevin", 0, before="Kevin left because ")], Formalization.parse("mc-sent"))
+    assert (case.options, alone(found)) == (("Kevin",), 1)
+    german = Problem("Jim rief Kevin, weil ", " krank war.", YES_NO, 0, "er", query="Kevin", language="de")
+    assert alone(cases([german], Formalization.parse("mc-sent"))) == 1
+
+
+def test_rivals_may_come_from_a_file_and_its_content_is_in_their_name(tmp_path):
+    path = tmp_path / "mined.jsonl"
+    texts = [problem.sentence for problem in JUDGED]
+    rows = [{"parser": "mine"}, *({"text": text, "phrases": ["a cup", "Jim"], "tokens": []} for text in texts)]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    formalization = Formalization.parse(f"mc-sent?rivals={path}")
+    assert formalization.spec == f"mc-sent?rivals={path}"
+    assert [case.options for case in cases(JUDGED, formalization)[:2]] == [("Jim", "a cup"), ("Kevin", "a cup", "Jim")]
+    assert rivals_name(formalization).startswith("mine ")
+    assert rivals_name(Formalization.parse("mc-sent")) == "phrases 1"
+    assert rivals_name(Formalization.parse("p-sent")) is None
+    with pytest.raises(BadInput, match="en_core_web_sm: cannot be read"):
+        cases(JUDGED, Formalization.parse("mc-sent?rivals=en_core_web_sm"))
+
+
+def test_a_comparer_guesses_among_its_options():
+    assert guesses(JUDGED[:3], "mc-sent") == pytest.approx([1 / 2, 1 / 2, 2 / 3])
+    assert guesses(JUDGED[:3], "p-sent") == [0.5, 0.5, 0.5]
+    assert guesses(JUDGED, None) is None
+
+
+@pytest.mark.parametrize(("split", "guessing"), [("train", 0.517), ("val", 0.590)])
+def test_every_question_of_superglue_wsc_has_a_rival(real_file, split, guessing):
+    data = load(real_file(f"superglue-wsc/{split}.jsonl"))
+    formalization = Formalization.parse("mc-sent")
+    assert alone(cases(data, formalization)) == 0
+    assert sum(guesses(data, "mc-sent")) / len(data) == pytest.approx(guessing, abs=5e-4)
 
 
 @pytest.mark.parametrize("name", ["p-sent", "p-span"])
@@ -58,18 +105,21 @@ def test_pointwise_formalizations_train_on_every_judgement(name):
 
 @pytest.mark.parametrize("name", ["mc-sent", "mc-sent-no-softmax", "mc-mlm"])
 def test_the_code_trains_on_judgements_whose_query_is_right(name):
-    (case,), notes = training_cases(JUDGED, Formalization.parse(name))
-    assert case.options == ("Kevin", "Jim", "Bill")
-    assert case.gold == 0
+    (case, other), notes = training_cases(JUDGED, Formalization.parse(name))
+    assert (case.options, other.options) == (("Kevin", "Jim"), ("the book", "Jim", "Bill"))
+    assert case.gold == other.gold == 0
     assert notes == [
-        f"1 of 6 judgements train {name}: those whose query is right, where there is a rival to compare with"
+        f"2 of 6 judgements train {name}: those whose query is right, where there is a rival to compare with"
     ]
 
 
 def test_the_paper_trains_on_one_judgement_a_pronoun_with_the_right_span_among_its_options():
-    (case,), _ = training_cases(JUDGED, Formalization.parse("mc-mlm?trains=groups"))
-    assert case.options == ("Jim", "Kevin", "Bill")
+    case, _ = training_cases(JUDGED, Formalization.parse("mc-mlm?trains=groups"))[0]
+    assert case.options == ("Jim", "Kevin")
     assert case.gold == 1
+    unmined = judgement("the noise", 1)
+    (case,) = training_cases(Dataset([JUDGED[0], unmined]), Formalization.parse("mc-mlm?trains=groups"))[0]
+    assert (case.options, case.gold) == (("Jim", "the noise", "Kevin"), 1)
 
 
 def test_the_paper_trains_no_pair_loss_on_one_judgement_a_pronoun_too():
@@ -82,45 +132,14 @@ def test_the_paper_trains_no_pair_loss_on_one_judgement_a_pronoun_too():
     assert notes == [f"{len(kept)} of 6 problems train: of yes/no judgements one for each pronoun"]
 
 
-def test_superglue_wsc_gives_as_many_cases_as_its_siblings_allow(real_file):
+def test_every_right_query_of_superglue_wsc_trains(real_file):
     data = load(real_file("superglue-wsc/train.jsonl"))
     count = {
         spec: len(training_cases(data, Formalization.parse(spec))[0])
         for spec in ("p-span", "mc-sent-no-pair-loss", "mc-mlm", "mc-mlm?trains=groups")
     }
-    # 554 judgements about 307 pronouns; 227 of these have a right one and another, and one of them is asked twice.
-    assert count == {"p-span": 554, "mc-sent-no-pair-loss": 554, "mc-mlm": 228, "mc-mlm?trains=groups": 227}
-
-
-class Token:
-    def __init__(self, i, text, pos):
-        self.i, self.text, self.pos_ = i, text, pos
-
-
-class Doc:
-    """What we ask of spaCy's: tokens with parts of speech, noun chunks, slices."""
-
-    def __init__(self, tagged, chunks):
-        self.tokens = [Token(i, *pair) for i, pair in enumerate(tagged)]
-        self.noun_chunks = [type("Span", (), {"start": start, "end": end}) for start, end in chunks]
-
-    def __iter__(self):
-        return iter(self.tokens)
-
-    def __getitem__(self, part):
-        found = Doc([(token.text, token.pos_) for token in self.tokens[part]], [])
-        found.text = " ".join(token.text for token in self.tokens[part])
-        return found
-
-
-def test_noun_phrases_are_chunks_and_runs_of_nouns_without_pronouns():
-    tagged = [("the", "DET"), ("school", "NOUN"), ("bus", "NOUN"), ("passed", "VERB"), ("Jim", "PROPN"), ("he", "PRON")]
-    assert spans(Doc(tagged, [(0, 3), (5, 6)])) == ["the school bus", "school bus", "Jim"]
-
-
-def test_noun_phrases_need_spacy_or_one_of_its_models():
-    with pytest.raises((MissingExtra, BadInput), match=r"winokit\[nlp\]|no such spaCy model"):
-        noun_phrases("no_such_model")
+    # 554 judgements about 307 pronouns; 258 of these have a right one, and one of them is asked twice.
+    assert count == {"p-span": 554, "mc-sent-no-pair-loss": 554, "mc-mlm": 259, "mc-mlm?trains=groups": 258}
 
 
 def test_a_style_sets_what_the_formalization_has_and_single_switches_override_it():

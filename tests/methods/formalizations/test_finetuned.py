@@ -78,7 +78,7 @@ def test_its_fingerprint_is_that_of_its_weights_and_its_formalization(trained, t
     one = load_model(f"hf:{trained['mc-sent']}").fingerprint
     save_network(load_network(bert, Formalization.parse("mc-sent"), seed=3), tmp_path, {})
     assert load_model(f"hf:{tmp_path}").fingerprint != one
-    assert one.endswith("mc-sent")
+    assert one.endswith("mc-sent phrases 1")
 
 
 def test_it_judges_whole_problems_only(trained):

@@ -55,7 +55,7 @@ COMPARING = {"ties": ("abstain", "strict", "loose"), "trains": ("right", "groups
 
 `ties`: an abstention; lost by the query, which for problems with candidates is the first (`strict`); or won by it.
 `trains`: of yes/no judgements those whose query is right, or one for each sentence and pronoun.
-`rivals`: what a judgement's query is compared with: `siblings`, or the name of a spaCy model (`cases.py`).
+`rivals`: what a judgement's query is compared with: `phrases`, those found in its text, or a file (`cases.py`).
 """
 
 
@@ -137,7 +137,7 @@ class Formalization:
 def defaults(definition: Definition) -> dict[str, str]:
     """The switches as they stand when nobody says otherwise."""
     lists = {key: [value for value in values if value not in NUMBER] for key, values in definition.switches.items()}
-    return {key: values[0] if values else "siblings" for key, values in lists.items()}
+    return {key: values[0] if values else "phrases" for key, values in lists.items()}
 
 
 def _checked(definition: Definition, key: str, value: str) -> str:

@@ -1,32 +1,31 @@
 """Problems as formalizations see them: options that compete for a blank, and which of them are known to be right.
 
 A problem with candidates is its own case. A yes/no judgement (SuperGLUE-WSC) asks about one span, the query; to be
-compared with something it needs rivals, which the dataset does not name. They come from its siblings, the judgements
-about the same pronoun of the same sentence, or from a spaCy model's noun phrases, as Liu et al. mined them. Labels of
-siblings are used in training only.
+compared with something it needs rivals, which the dataset does not name. Liu et al. mined them: the noun phrases of the
+text but for pronouns and whatever overlaps with the query. Ours are found by `text/phrases.py`, so that scores do not
+depend on what is installed, or come from a file (`rivals=FILE`, which `tools/mine_rivals.py` writes with a parser).
 
-Noun phrases are noun chunks and runs of nouns or of names, pronouns left out, and whatever overlaps with the query. We
-compare whole words ("he" does not exclude "the heart") and keep the order of the text, where Liu et al.'s code changes
-it from run to run.
+We compare whole words ("he" does not exclude "the heart") and keep the order of the text, where Liu et al.'s code
+changes it from run to run. A judgement without a rival is an abstention; their code answers "yes".
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from itertools import groupby
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
-from winokit.errors import BadInput, MissingExtra
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.transforms.views import siblings
 from winokit.problem import Dataset, Problem
 from winokit.text.language import language_of
+from winokit.text.parses import open_parses
+from winokit.text.phrases import VERSION, noun_phrases
 
 Rivals: TypeAlias = Callable[[Problem], tuple[str, ...]]
 """From a judgement to the spans its query is compared with."""
 YES = 1
-NOUNS = ("NOUN", "PROPN")
+PHRASES = "phrases"
+"""The rivals that need no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,10 @@ class Case:
         return self.right.index(True) if True in self.right else None
 
 
-def cases(dataset: Dataset, formalization: Formalization) -> list[Case]:
+def cases(dataset: Iterable[Problem], formalization: Formalization) -> list[Case]:
     """A case for each problem, for scoring: rivals only where the formalization compares."""
     compares = formalization.definition.compares
-    rivals = rivals_of(dataset, formalization) if compares else lambda problem: ()
+    rivals = rivals_of(formalization) if compares else lambda problem: ()
     return [_case(problem, rivals) for problem in dataset]
 
 
@@ -66,7 +65,7 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
         note = f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"
         notes = [note] if len(trained) < len(dataset) else []
         return [_case(problem, lambda one: ()) for problem in trained], notes
-    rivals = rivals_of(dataset, formalization)
+    rivals = rivals_of(formalization)
     choices = [_case(problem, rivals) for problem in dataset if problem.query is None]
     judged = [members for members in siblings(dataset) if members[0].query is not None]
     trains = formalization.switches["trains"]
@@ -84,19 +83,44 @@ def alone(found: Iterable[Case]) -> int:
     return sum(case.is_judgement and len(case.options) == 1 for case in found)
 
 
-def rivals_of(dataset: Dataset, formalization: Formalization) -> Rivals:
+def guesses(problems: Sequence[Problem], spec: str | None) -> list[float] | None:
+    """What guessing among the options that a formalization compares gets of each; None where nothing is a judgement.
+
+    >>> judged = Problem("Jim yelled at Kevin and Ann because ", " was upset.", ("no", "yes"), 1, "he", query="Jim")
+    >>> guesses([judged], "mc-sent"), guesses([judged], "p-sent")
+    ([0.25], [0.5])
+    """
+    if spec is None or all(problem.query is None for problem in problems):
+        return None
+    found = cases(problems, Formalization.parse(spec))
+    hits = [1 / max(len(case.options), 2) for case in found]
+    noes = (case.is_judgement and case.problem.answer != YES for case in found)
+    return [1 - hit if no else hit for hit, no in zip(hits, noes, strict=True)]
+
+
+def rivals_name(formalization: Formalization) -> str | None:
+    """Where rivals come from, with a version or a hash; None for a formalization that compares nothing."""
+    source = formalization.switches.get("rivals")
+    return source and (f"{PHRASES} {VERSION}" if source == PHRASES else open_parses(Path(source)).name)
+
+
+def rivals_of(formalization: Formalization) -> Rivals:
     """Where a formalization's rivals come from."""
     source = formalization.switches["rivals"]
-    if source != "siblings":
-        return noun_phrases(source)
-    asked = {
-        (problem.before, problem.pronoun, problem.after): [one.query or "" for one in members]
-        for members in siblings(dataset)
-        for problem in members[:1]
-    }
+    found = noun_phrases if source == PHRASES else open_parses(Path(source)).phrases
 
     def of(problem: Problem) -> tuple[str, ...]:
-        return without(problem.query or "", asked.get((problem.before, problem.pronoun, problem.after), ()))
+        query, language = problem.query or "", language_of(problem.language)
+        if source == PHRASES and language.name != "English":
+            return ()
+        # Neither may be a part of the other, word by word.
+        apart = (
+            span
+            for span in found(problem.sentence)
+            if not language.occurrences(span, language.core(query))
+            and not language.occurrences(query, language.core(span))
+        )
+        return without(query, apart)
 
     return of
 
@@ -131,45 +155,3 @@ def _judged(members: Sequence[Problem], rivals: Rivals, trains: str) -> list[Cas
     others = without(first.query or "", [right, *rivals(first)])
     options = (first.query or "", *others)
     return [Case(first, options, tuple(option.casefold() == right.casefold() for option in options))]
-
-
-def noun_phrases(name: str) -> Rivals:
-    """The noun phrases a spaCy model finds in a judgement's sentence, its query aside."""
-    try:
-        language = import_module("spacy").load(name)
-    except ImportError:
-        raise MissingExtra("rivals from noun phrases", "nlp") from None
-    except OSError:
-        raise BadInput(
-            f"rivals={name}: no such spaCy model is installed; `python -m spacy download en_core_web_sm` gets one, "
-            "and rivals=siblings needs none"
-        ) from None
-    found = cache(lambda text: spans(language(text)))
-
-    def of(problem: Problem) -> tuple[str, ...]:
-        query, language = problem.query or "", language_of(problem.language)
-        # Neither may be a part of the other, word by word.
-        apart = [
-            span
-            for span in found(problem.sentence)
-            if not (
-                language.occurrences(span, language.core(query)) or language.occurrences(query, language.core(span))
-            )
-        ]
-        return without(query, apart)
-
-    return of
-
-
-def spans(doc: Any) -> list[str]:
-    """Noun chunks and runs of nouns or names, in order of place, those made of pronouns alone left out."""
-    chunks = {(chunk.start, chunk.end) for chunk in doc.noun_chunks}
-    for kind, run in groupby(doc, key=lambda token: token.pos_):
-        if kind in NOUNS:
-            tokens = list(run)
-            chunks.add((tokens[0].i, tokens[-1].i + 1))
-    return [
-        doc[start:end].text
-        for start, end in sorted(chunks)
-        if not all(token.pos_ == "PRON" for token in doc[start:end])
-    ]

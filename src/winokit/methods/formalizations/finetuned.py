@@ -10,14 +10,14 @@ from typing import Any
 
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.formalizations.cases import Case, rivals_of, without
+from winokit.methods.formalizations.cases import Case, rivals_name, rivals_of
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, LetGo, Request, Scores
 from winokit.models.batching import free_memory
 from winokit.models.hf import HfSettings, fingerprint
 from winokit.models.registry import Spec
-from winokit.problem import Dataset, Problem
+from winokit.problem import Problem
 
 
 def load(spec: Spec) -> "FineTuned":
@@ -46,8 +46,8 @@ class FineTuned:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Weights, tokenizer, precision, formalization."""
-        return f"{fingerprint(self.settings)} {self.formalization}"
+        """Weights, tokenizer, precision, formalization, and where rivals come from."""
+        return f"{fingerprint(self.settings)} {self.formalization} {rivals_name(self.network.formalization)}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Scores of each problem's candidates, the longest texts first."""
@@ -76,9 +76,6 @@ def case_of(request: Request, formalization: Formalization) -> Case:
     )
     options = request.candidates
     if request.query is not None:
-        rivals: tuple[str, ...] = ()
-        if formalization.definition.compares:
-            named = formalization.switches["rivals"] == "siblings"
-            rivals = without(request.query, request.rivals) if named else rivals_of(Dataset([]), formalization)(problem)
-        options = (request.query, *rivals)
+        compares = formalization.definition.compares
+        options = (request.query, *(rivals_of(formalization)(problem) if compares else ()))
     return Case(problem, options, (None,) * len(options))

@@ -5,8 +5,8 @@ et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense,
 has no weights of its own: it asks the language-modelling head. The last step is done in float32 whatever the encoder's
 precision: options that differ by less than bfloat16 can tell would all be ties.
 
-A judgement's candidates are "no" and "yes". Comparing, its query must beat its rivals; one without rivals is compared
-with -100, and so answered "yes", as in Liu et al.'s code. Pointwise, an option is right if its number is above zero;
+A judgement's candidates are "no" and "yes". Comparing, its query must beat its rivals; without any there is no answer,
+where Liu et al.'s code compares with -100 and says "yes". Pointwise, an option is right if its number is above zero;
 that is all a P formalization says, and a problem with candidates has an answer only where exactly one is right
 (`judge=each`). Counting an undecided pair as half right, as `expected_accuracy` does, is then the accuracy over single
 judgements. Liu et al.'s code judges the first candidate only, and its accuracy on WinoGrande is that (`judge=first`).
@@ -26,7 +26,7 @@ from winokit.methods.formalizations.cases import Case
 from winokit.models.hf_masked import only_at
 
 JUDGING = {"judge": ("each", "first"), "ties": ("abstain", "strict", "loose")}
-NO_RIVAL = -100.0
+NO_RIVAL = "no rival to compare with"
 RIGHT = 0.0
 
 
@@ -123,7 +123,7 @@ def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[f
     if not case.is_judgement:
         return _settled(tuple(numbers), switches["ties"], query=0)
     query, *rivals = numbers
-    return _settled((max(rivals, default=NO_RIVAL), query), switches["ties"], query=1)
+    return _settled((max(rivals), query), switches["ties"], query=1) if rivals else NO_RIVAL
 
 
 def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:

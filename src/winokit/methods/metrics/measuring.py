@@ -49,13 +49,18 @@ class MetricColumns:
     """Labelled problems and what was predicted for them, as the columns that metrics take."""
 
     def __init__(
-        self, problems: Sequence[Problem], predictions: Sequence[int | None], clusters: Mapping[str, int]
+        self,
+        problems: Sequence[Problem],
+        predictions: Sequence[int | None],
+        clusters: Mapping[str, int],
+        guesses: Sequence[float] | FloatArray | None = None,
     ) -> None:
         self.problems, self.predictions, self._numbers = problems, predictions, clusters
         self.answers = [int(problem.answer or 0) for problem in problems]
         """The right candidate of each."""
         self.candidates = [len(problem.candidates) for problem in problems]
         """How many there are to choose from."""
+        self._guesses = None if guesses is None else np.array(guesses)
         self.groups = [problem.group for problem in problems]
         """The group of each; None for a problem alone."""
         self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
@@ -67,9 +72,24 @@ class MetricColumns:
         return correct(self.predictions, self.answers)
 
     @cached_property
+    def guesses(self) -> FloatArray:
+        """What guessing gets of each: among its candidates, or among the options that a comparer has."""
+        return guess_chance([0] * len(self.problems), self.candidates) if self._guesses is None else self._guesses
+
+    @cached_property
     def chances(self) -> FloatArray:
         """What guessing with the same abstentions gets of each."""
-        return guess_chance(self.predictions, self.candidates)
+        return np.where(self.silent, 0.0, self.guesses)
+
+    @cached_property
+    def silent(self) -> BoolArray:
+        """Whether each is an abstention."""
+        return np.array([choice is None for choice in self.predictions])
+
+    @property
+    def settled_chance(self) -> float:
+        """What guessing gets of all where abstentions are guessed too."""
+        return float(np.where(self.silent, 1 / np.array(self.candidates), self.guesses).mean())
 
     @cached_property
     def floor(self) -> float | None:
@@ -86,9 +106,9 @@ class MetricColumns:
 
     def take(self, rows: Sequence[int]) -> "MetricColumns":
         """Some of the rows."""
-        return MetricColumns(
-            [self.problems[row] for row in rows], [self.predictions[row] for row in rows], self._numbers
-        )
+        problems, predictions = [self.problems[row] for row in rows], [self.predictions[row] for row in rows]
+        guesses = None if self._guesses is None else self._guesses[list(rows)]
+        return MetricColumns(problems, predictions, self._numbers, guesses)
 
 
 @dataclass(frozen=True)
@@ -174,8 +194,7 @@ def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | Non
     assert columns.floor is not None
     floor, values = columns.floor, columns.correct.astype(np.float64)
     if settled is not None:
-        silent = np.array([choice is None for choice in columns.predictions])
-        floor, values = floor + float((silent / np.array(columns.candidates)).mean()), settled
+        floor, values = floor + float((columns.silent / np.array(columns.candidates)).mean()), settled
     return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
 
 

@@ -31,8 +31,6 @@ class Setting:
     substitution: str = "auto"
     twins: Sequence[Problem] = ()
     """The other members of the problem's group."""
-    siblings: Sequence[Problem] = ()
-    """Of a yes/no judgement, the others about the same pronoun of the same sentence."""
     shots: Sequence[Problem] = ()
     """Solved problems to put before it."""
     options: Mapping[str, str] = field(default_factory=dict)

@@ -1,7 +1,6 @@
 """Model + dataset + scoring -> a prediction for each problem."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -132,11 +131,7 @@ def score_variants(
 def _settings(
     dataset: Dataset, kind: str, plan: ScoringPlan, options: Mapping[str, str]
 ) -> Iterable[tuple[Problem, Setting]]:
-    """Each problem with its twins, the judgements beside it and its shots."""
-    judgements: dict[tuple[str, str | None, str], list[Problem]] = defaultdict(list)
-    for problem in dataset:
-        if problem.query is not None:
-            judgements[problem.before, problem.pronoun, problem.after].append(problem)
+    """Each problem with its twins and its shots."""
     prompt = read_prompt(plan.prompt)
     pool = dataset if plan.shots_from is None else plan.shots_from
     if not isinstance(pool, Dataset):
@@ -144,11 +139,8 @@ def _settings(
     shots = choose_shots(pool, dataset, plan.shots, plan.seed)
     for problem, own_shots in zip(dataset, shots, strict=True):
         twins: Sequence[Problem] = () if problem.group is None else dataset.groups[problem.group]
-        beside: Sequence[Problem] = (
-            () if problem.query is None else judgements[problem.before, problem.pronoun, problem.after]
-        )
-        twins, beside = ([other for other in some if other is not problem] for some in (twins, beside))
-        yield problem, Setting(kind, plan.substitution, twins, beside, own_shots, options, prompt)
+        others = [other for other in twins if other is not problem]
+        yield problem, Setting(kind, plan.substitution, others, own_shots, options, prompt)
 
 
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from winokit.errors import WinokitError
-from winokit.methods.formalizations.cases import alone, cases
+from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
-from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
+from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.groups import complete_groups, group_accuracy
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.measuring import MetricColumns, RowHead, against_floor, clusters_by_id
@@ -43,7 +43,9 @@ class Exam:
         if unread:
             self.notes.append(f"{dataset.card.name}: problems not answered: {len(unread):,} (the first: {unread[0]})")
         if lonely:
-            self.notes.append(f"{dataset.card.name}: judgements without a rival, answered yes: {lonely:,}")
+            self.notes.append(
+                f"{dataset.card.name}: judgements without a rival to compare with, not answered: {lonely:,}"
+            )
 
     def sit(self, network: Network, model: str = "") -> list[Prediction]:
         """A prediction for each problem."""
@@ -99,7 +101,7 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
     made = list(head.accuracy(("accuracy", subset, "accuracy"), columns))
     if silent := abstained(columns.predictions):
         settled = credit(columns.predictions, columns.answers, columns.candidates)
-        level = chance(columns.candidates)
+        level = columns.settled_chance
         for row in head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level):
             made.append(row if columns.floor is None else against_floor(row, columns, settled))
         made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
@@ -108,7 +110,8 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
 
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:
-    return MetricColumns(dataset, [prediction.prediction for prediction in predictions], clusters_by_id(dataset))
+    guessed = guesses(dataset, predictions[0].scoring) if predictions else None
+    return MetricColumns(dataset, [one.prediction for one in predictions], clusters_by_id(dataset), guessed)
 
 
 class Diverged(WinokitError):

@@ -24,7 +24,7 @@ import winokit
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, json_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.formalizations.cases import training_cases
+from winokit.methods.formalizations.cases import guesses, rivals_name, training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
@@ -116,6 +116,9 @@ def finetune(
     loaded = data.checked()
     data = loaded.in_arm()
     identity = model_identity(model) | data.identity() | settings.identity() | {"formalization": formalization.spec}
+    sets = [data.train, *([] if data.dev is None else [data.dev]), *data.tests]
+    if any(problem.query is not None for dataset in sets for problem in dataset):
+        identity["rivals"] = rivals_name(formalization)
     tests = [test.content_hash for test in data.tests]
     about = remembered(out) if out.is_dir() else None
     done = TrainOutcome.load(out)
@@ -212,7 +215,7 @@ def _trained(
         "train": state.losses,
         "dev": state.marks,
         "guessing_loss": guessing_loss(network, examples),
-        **_chances(data.dev),
+        **_chances(data.dev, network.formalization.spec),
         "steps": state.step,
         "kept_step": state.kept["step"] if state.kept is not None and settings.keep == "best" else state.step,
         "stopped_early": state.stopped,
@@ -224,11 +227,12 @@ def _trained(
     return notes + learner.stepper.notes, resumed
 
 
-def _chances(dev: Dataset | None) -> dict[str, float | None]:
-    """What guessing gives on the dev set."""
+def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]:
+    """What guessing among the options of a formalization gives on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
-    chances, groups = [1 / len(problem.candidates) for problem in dev], [problem.group for problem in dev]
+    chances = guesses(dev, formalization) or [1 / len(problem.candidates) for problem in dev]
+    groups = [problem.group for problem in dev]
     together = group_accuracy_chance(chances, groups) if complete_groups(groups) else None
     return {"chance": fmean(chances), "group_chance": together}
 

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from winokit.data.runs import LeftOut
+from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.base import SCORINGS, Scoring
@@ -83,7 +84,8 @@ class AuditSheet:
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         """Graded problems as columns."""
-        return MetricColumns([case.problem for case in graded], [case.choice for case in graded], self.clusters)
+        problems, choices = [case.problem for case in graded], [case.choice for case in graded]
+        return MetricColumns(problems, choices, self.clusters, guesses(problems, self.formalization))
 
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
+from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.accuracy import chance, credit, majority_class
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import TrainingData
@@ -38,6 +40,8 @@ class SearchFinding:
 
     formalization: str
     trials: tuple[Trial, ...]
+    chance: float
+    """What guessing among the options that the formalization compares gets on the dev set."""
     spread: Spread | None = None
     """Of the accuracies on the dev set of all trials that are done; None where none is."""
     luck: SearchLuck | None = None
@@ -203,15 +207,15 @@ def search_findings(
 
 def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
     """What the trials of a formalization come to."""
-    best = ranked(trials)
+    best, guess = ranked(trials), fmean(guesses(sets.dev, formalization) or [sets.chance])
     row = partial(_row, sets.dev.card.name, model, formalization)
     if not best:
-        return SearchFinding(formalization, tuple(trials), metrics=tuple(_counts(trials, row)))
+        return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_counts(trials, row)))
     scores = spread([trial.ended.accuracy or 0.0 for trial in best])
     lucky = sets.luck(sorted(best, key=lambda trial: trial.number), seed)
     top = best[:TOP]
     named = f"ensemble of {len(top)} of {len(best)} trials"
-    metrics = list(_rows(trials, best, scores, lucky, sets, row))
+    metrics = list(_rows(trials, best, scores, lucky, sets, guess, row))
     votes = {}
     for name, dataset in {DEV: sets.dev, **sets.tests}.items():
         single = sets.predictions(best[0], name)
@@ -220,7 +224,7 @@ def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model
             note = "chosen on this set" if name == DEV else None
             measured = rows(dataset, predictions, name)
             metrics += [replace(metric, model=model, protocol=protocol, note=note) for metric in measured]
-    return SearchFinding(formalization, tuple(trials), scores, lucky, tuple(top), tuple(metrics), votes)
+    return SearchFinding(formalization, tuple(trials), guess, scores, lucky, tuple(top), tuple(metrics), votes)
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
@@ -250,12 +254,18 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
 
 
 def _rows(
-    trials: Sequence[Trial], best: Sequence[Trial], scores: Spread, lucky: SearchLuck, sets: SearchSets, row: Any
+    trials: Sequence[Trial],
+    best: Sequence[Trial],
+    scores: Spread,
+    lucky: SearchLuck,
+    sets: SearchSets,
+    guess: float,
+    row: Any,
 ) -> Iterator[Metric]:
     """The rows of a spread and of luck."""
     yield from _counts(trials, row)
     for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
-        yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=sets.chance)
+        yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess)
     for name in ("std", "excess_kurtosis"):
         if (value := getattr(scores, name)) is not None:
             yield row("search", name, value, scores.n)
@@ -263,10 +273,10 @@ def _rows(
     if whole:
         yield row("search", "median_group_accuracy", float(np.median(whole)), len(whole))
     yield row("search", "majority_class", sets.majority, len(sets.dev))
-    yield from _lucky_rows(lucky, sets.chance, row)
+    yield from _lucky_rows(lucky, guess, row)
     accuracies = [trial.ended.accuracy or 0.0 for trial in best]
     for tries in tries_up_to(scores.n):
-        yield row("luck", f"best_of_{tries}_accuracy", best_of(accuracies, tries), scores.n, chance=sets.chance)
+        yield row("luck", f"best_of_{tries}_accuracy", best_of(accuracies, tries), scores.n, chance=guess)
 
 
 def tries_up_to(most: int) -> list[int]:

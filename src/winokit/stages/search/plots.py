@@ -44,7 +44,7 @@ Strips = Sequence[tuple[SearchFinding, Sequence[TrialDot]]]
 def axis(findings: SearchFindings) -> Forest:
     """An axis that holds every trial and every line that means something."""
     lines = [findings.chance, findings.majority, *([] if findings.human is None else [findings.human])]
-    values = [*lines, *(score for one in findings.found for score in one.scores)]
+    values = [*lines, *(score for one in findings.found for score in (one.chance, *one.scores))]
     low, high = math.floor(min(values) / STEP) * STEP, math.ceil(max(values) / STEP) * STEP
     return Forest((), max(0.0, low), min(1.0, max(high, low + 2 * STEP)))
 

@@ -30,7 +30,18 @@ def as_json(findings: "SearchFindings") -> dict[str, Any]:
 
 def lines(findings: "SearchFindings") -> Lines:
     """One line per formalization: how trials lie, the best of them; then what the numbers are to be held against."""
-    heads = ["formalization", "trials", "degenerate", "median", "quartiles", "best", "std", "kurtosis", "corrected"]
+    heads = [
+        "formalization",
+        "trials",
+        "degenerate",
+        "median",
+        "quartiles",
+        "best",
+        "std",
+        "kurtosis",
+        "corrected",
+        "guessing",
+    ]
     for test in findings.answered.values():
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
     yield table(heads, ([one.formalization, *_cells(one, findings)] for one in findings.found))
@@ -61,6 +72,7 @@ def _cells(one: "SearchFinding", findings: "SearchFindings") -> list[str]:
         "" if spread.std is None else f"{100 * spread.std:.1f}",
         "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.1f}",
         "" if luck.corrected is None else _percent(luck.corrected),
+        _percent(one.chance),
         *("" if row is None else share_and_interval(row) for row in scores),
     ]
 

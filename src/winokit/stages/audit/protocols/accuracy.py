@@ -6,7 +6,7 @@ The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.methods.metrics.accuracy import abstained, chance, credit, majority_class
+from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.measuring import against_floor
@@ -33,7 +33,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         return
     columns = sheet.columns(graded)
     settled = credit(columns.predictions, columns.answers, columns.candidates)
-    guessing = chance(columns.candidates)
+    guessing = columns.settled_chance
     for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, columns.clusters, guessing):
         yield row if columns.floor is None else against_floor(row, columns, settled)
     silent = abstained(columns.predictions)

@@ -1,0 +1,56 @@
+"""Texts parsed elsewhere: JSON lines of words, their grammar and noun phrases, as `tools/mine_rivals.py` writes them.
+
+The first line names the parser. Every other has a `text`, its `phrases` and its `tokens`: word, place, part of speech,
+tag, label and number of the word it hangs on, in the scheme of spaCy's English models.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput
+from winokit.files import read_text
+
+
+@dataclass(frozen=True)
+class ParseFile:
+    """A file of parses, by text."""
+
+    path: Path
+    name: str
+    """The parser, and a hash of what it made of the texts."""
+    rows: dict[str, Any]
+
+    def phrases(self, text: str) -> tuple[str, ...]:
+        """The noun phrases of a text of the file; BadInput for any other text."""
+        if text not in self.rows:
+            raise BadInput(f"{self.path}: no parse of {text[:40]!r}…; tools/mine_rivals.py writes one for each text")
+        return tuple(self.rows[text]["phrases"])
+
+
+@lru_cache(8)
+def open_parses(path: Path) -> ParseFile:
+    """Read a file of parses; BadInput names the line that is not as it should be."""
+    lines = read_text(path).splitlines()
+    rows: dict[str, Any] = {}
+    parser = ""
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            if number == 1:
+                parser = str(row["parser"])
+            else:
+                rows[row["text"]] = {
+                    "phrases": [*map(str, row["phrases"])],
+                    "tokens": [_token(*t) for t in row["tokens"]],
+                }
+        except (ValueError, KeyError, TypeError):
+            raise BadInput(f"{path}, line {number}: not a parse as tools/mine_rivals.py writes it") from None
+    return ParseFile(path, f"{parser} {sha256(''.join(lines).encode()).hexdigest()[:12]}", rows)
+
+
+def _token(word: str, place: int, part: str, tag: str, label: str, head: int) -> tuple[str, int, str, str, str, int]:
+    return str(word), int(place), str(part), str(tag), str(label), int(head)
