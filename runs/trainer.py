@@ -25,6 +25,7 @@ import winokit
 from runs.sets import Sets, rows_of, some_of
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import rivals_name
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network, load_network
 from winokit.methods.metrics.accuracy import credit
@@ -262,7 +263,7 @@ def record(job: Job, shop: Workshop, began: float) -> dict[str, Any]:
         "train": job.train,
         "after": job.after,
         "problems": None if job.train is None else len(shop.dataset(job.train)),
-        "settings": job.settings.identity() | {"rivals": formalization.switches.get("rivals")},
+        "settings": job.settings.identity() | {"rivals": rivals_name(formalization)},
         "chosen_on": job.chosen_on,
         "seconds": round(time.monotonic() - began, 1),
         "device": torch.cuda.get_device_name() if cuda else "CPU",
@@ -277,13 +278,13 @@ def weights_file(out: Path, name: str) -> Path:
 
 def headed(job: Job, shop: Workshop) -> dict[str, Any]:
     """Give a model a language-modelling head, learned from a corpus, and keep it as a model of its own."""
-    from runs.masked_words import guessed, headed, held_out, learn, pieces_of
+    from runs.language_head import guessed, headed, held_out, learn, pieces_of
+    from runs.trigrams import paragraphs
 
     began = time.monotonic()
     how = job.more
-    texts = [text for text in Path(how["corpus"]).read_text("utf-8").split("\n\n") if text.strip()]
     model, tokenizer = headed(shop.models[job.model] + (f"?device={shop.device}" if shop.device else ""))
-    train, held = held_out(pieces_of(tokenizer, texts))
+    train, held = held_out(pieces_of(tokenizer, paragraphs([Path(how["corpus"])])))
     before = guessed(model, tokenizer, held, how["batch_size"])
     learn(model, tokenizer, train, how["epochs"], how["batch_size"], how["learning_rate"])
     after = guessed(model, tokenizer, held, how["batch_size"])
