@@ -51,7 +51,9 @@ SEARCHES = {
     "dpr": (20, "5,10,20", "dpr-held-out", ("dpr-test",)),
     "winogrande-m": (6, "5,10", "winogrande-dev", ()),
 }
-PAIRS = tuple(f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("original", "no-cands", "part-sent"))
+PAIRS = tuple(
+    f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("original", "no-cands", "part-sent")
+)
 FORMS = tuple(f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("matched", "words"))
 HEAD = {"epochs": 2, "batch_size": 256, "learning_rate": 5e-5}
 GRACE = 120
@@ -295,13 +297,16 @@ class Queue:
         return job.needs is None or (self.out / "aflite" / "0.npz").exists()
 
     def run(self) -> int:
-        """Work until nothing is left or the minutes are over; how many jobs came to no end."""
+        """Work until nothing is left or the minutes are over, what failed once more; how many jobs came to no end."""
         context = multiprocessing.get_context("spawn")
         workers: list[Worker] = []
         left = [job for job in self.jobs if not self.done(job)]
         say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.given.workers} at a time")
-        over = self.began + 60 * self.given.minutes
+        over, again = self.began + 60 * self.given.minutes, True
         while True:
+            if again and self.failed and not left and all(worker.job is None for worker in workers):
+                again, left = False, [job for job in self.jobs if job.name in self.failed]  # once more
+                self.failed.clear()
             workers = [worker for worker in workers if self._alive(worker, left)]
             if time.monotonic() < over:
                 self._hand_out(workers, left, context)
@@ -403,7 +408,10 @@ def work(pipe: Connection, given: argparse.Namespace) -> None:
     kinds = {"train": trained, "head": headed, "aflite": filtered}
     shop = Workshop(prepared(given.sets, given.data), Path(given.out), given.models, given.device)
     while True:
-        job = pipe.recv()
+        try:
+            job = pipe.recv()
+        except EOFError:  # the queue is gone
+            return
         try:
             pipe.send((kinds[job.kind](job, shop), None))
         except Exception:
@@ -451,7 +459,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     prepared(given.sets, given.data)
     return 1 if queue.run() else 0
-
 
 
 if __name__ == "__main__":

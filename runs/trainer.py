@@ -8,6 +8,7 @@ job begins with.
 from __future__ import annotations
 
 import fcntl
+import gc
 import pickle
 import platform
 import time
@@ -64,6 +65,7 @@ class Workshop:
         if key not in self.kept:
             while len(self.kept) >= MOST_NETWORKS:
                 self.kept.popitem(last=False)
+                gc.collect()  # recordings and what they hold of the device
                 if torch.cuda.is_available():
                     torch.cuda.empty_cache()
             self.kept[key] = KeptNetwork(self.models[model], Formalization.parse(formalization), self.device)

@@ -13,12 +13,12 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: E402, F401
+from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
 
-from runs import authors, jobs, sets, trainer  # noqa: E402
-from winokit.methods.formalizations.base import Formalization  # noqa: E402
-from winokit.methods.formalizations.network import load_network  # noqa: E402
-from winokit.methods.training.settings import TrainSettings  # noqa: E402
+from runs import authors, jobs, sets, trainer
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
+from winokit.methods.training.settings import TrainSettings
 
 SETTINGS = TrainSettings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, checkpoint_every=0)
 
