@@ -1,4 +1,4 @@
-"""runs/jobs.py: what is trained, as a queue that goes on where it stopped; what is kept from job to job leaks nothing."""
+"""runs/jobs.py: a queue of training runs that goes on where it stopped; what is kept from job to job leaks nothing."""
 
 import argparse
 import json
