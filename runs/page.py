@@ -26,6 +26,7 @@ PAGE = ROOT / "docs" / "reproduction.md"
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
+INTERVAL = re.compile(r"\[[−\d.,]+, [−\d.,]+\]")
 STALE = "†"
 """Begins or marks what is from an earlier version and not stored; hand-made tables may follow it."""
 
@@ -103,15 +104,17 @@ def unsupported(page: str) -> list[str]:
                 if number.isdigit() and number in {one.split(".")[0] for one in allowed if one.endswith(".0")}:
                     continue
                 where = SKIPPED.sub(" ", block)
-                at = where.find(number)
+                at = where.find(number.lstrip("["))
                 around = " ".join(where[max(0, at - 40) : at + 40].split())
                 problems.append(f"{anchor or 'top'}: {number} in “…{around}…”")
     return problems
 
 
 def _numbers(text: str) -> list[str]:
-    """Decimals and per-cent numbers as written, without sign and commas."""
-    return [found.replace(",", "").strip() for found in NUMBER.findall(SKIPPED.sub(" ", text))]
+    """Decimals and per-cent numbers as written, without sign and commas; bounds of intervals keep a bracket."""
+    plain = SKIPPED.sub(" ", text)
+    bounds = [f"[{found}" for interval in INTERVAL.findall(plain) for found in NUMBER.findall(interval)]
+    return [found.replace(",", "").strip() for found in (*NUMBER.findall(INTERVAL.sub(" ", plain)), *bounds)]
 
 
 def _hand_made(text: str) -> list[tuple[str, str]]:

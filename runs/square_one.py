@@ -48,7 +48,6 @@ from winokit.problem import Card, Dataset, Problem
 BASELINES = {"no-cands": no_cands, "part-sent": part_sent}
 VARIANTS = ("original", *BASELINES)
 SETS = ("WSC", "WSC-na", "WinoGrande")
-COLUMNS = ("SmolLM2", "builtin")
 
 
 def in_pairs(bench: Bench) -> dict[str, Dataset]:
@@ -230,7 +229,7 @@ def run_zero_shot(bench: Bench) -> None:
 def show_zero_shot(store: Store) -> str:
     """The paper's six models, then ours."""
     lines = [
-        (f"{system}, paper", *(number(cell) for name in SETS for cell in ZERO_SHOT[name][system]))
+        (f"{system}, paper", *(number(cell, 2) for name in SETS for cell in ZERO_SHOT[name][system]))
         for system in ZERO_SHOT["WSC"]
     ]
     for model in models_in(store, among=("builtin", "SmolLM2")):

@@ -46,7 +46,7 @@ def run_labels(bench: Bench) -> None:
         ]
         rows.append(row("WSC273", "structure", "complete", "special_last", built.special_last, built.groups))
         for name, n in built.connective.most_common(CONNECTIVES):
-            rows.append(row("WSC273", "structure", name or "a new sentence", "connective", n, len(wsc)))
+            rows.append(row("WSC273", "structure", name or "none", "connective", n, len(wsc)))
         return Counted(rows)
 
     bench.counted("labels", {"data": fingerprint(wsc)}, count)
@@ -82,7 +82,11 @@ def show_labels(store: Store) -> str:
         n = found.n - found.value if rest else found.value
         return f"{n:.0f} of {found.n}{of}, {percent(n / found.n)}"
 
-    begins = [f"{one.subset} {one.value:.0f}" for one in record.rows if one.metric == "connective"]
+    begins = [
+        f"{'a new sentence' if one.subset == '.' else f'*{one.subset}*'} {one.value:.0f}"
+        for one in record.rows
+        if one.metric == "connective"
+    ]
     associative, others = TRICHELAIR_ASSOCIATIVE
     lines = [
         ("associative", associative, share("associative")),

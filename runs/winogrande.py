@@ -222,7 +222,7 @@ def show_divergence(store: Store) -> str:
     return "\n\n".join(told)
 
 
-TRAITS = ("a negation", "because", "instead", "better", "than", "and", "it", "although", "or")
+TRAITS = ("negated", "because", "instead", "better", "than", "and", "it", "although", "or")
 
 
 def run_removed(bench: Bench) -> None:
@@ -268,7 +268,9 @@ def show_removed(store: Store) -> str:
             sign = "" if odds.value < 0 else "+"
             bounds = f"[{number(odds.low or 0, 2)}, {number(odds.high or 0, 2)}]"
             shares = (percent(record.value(side, trait)) for side in ("removed", "kept"))
-            lines.append((trait, *shares, f"{sign}{number(odds.value, 2)} {bounds}"))
+            lines.append(
+                ("a negation" if trait == "negated" else trait, *shares, f"{sign}{number(odds.value, 2)} {bounds}")
+            )
     fates = {one.metric: number(one.value, 0) for one in record.rows if one.protocol == "twins"}
     twins = {fate: fates.get(fate, "none") for fate in ("removed", "parted", "kept")}
     sure = record.find("surely_different")
