@@ -279,7 +279,8 @@ def run_untrained(bench: Bench) -> None:
 def show_untrained(store: Store) -> str:
     """The first line of the paper's Tables 4 and 5, and ours."""
     lines: list[tuple[object, ...]] = [
-        (f"{name}, paper", SQUARE_ONE_PAIRS, *map(number, cells)) for name, cells in SQUARE_ONE_UNTRAINED.items()
+        (f"{name}, paper", SQUARE_ONE_PAIRS, *(number(cell, 2) for cell in cells))
+        for name, cells in SQUARE_ONE_UNTRAINED.items()
     ]
     for model in models_in(store, among=("builtin", "SmolLM2")):
         record = store[key("test", model)]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import winokit
+from winokit.errors import BadInput
 from winokit.files import read_object, write_whole
 from winokit.results import NAMING, Metric
 
@@ -69,6 +70,8 @@ class Store:
             self.records = {key: Record(key, rows=tuple(rows[key]), **run) for key, run in content["runs"].items()}
 
     def __getitem__(self, key: str) -> Record:
+        if key not in self.records:
+            raise BadInput(f"{self.path}: no result for {key!r} yet; run its table again to go on")
         return self.records[key]
 
     def __contains__(self, key: str) -> bool:
