@@ -93,6 +93,8 @@ class Choose:
     pronoun: str | None = None
     query: str | None = field(default=None, repr=False)
     """The span that a yes/no judgement asks about; the candidates are then "no" and "yes"."""
+    rivals: tuple[str, ...] = field(default=(), repr=False)
+    """Always empty: a place in the keys under which earlier versions kept answers."""
     labels: tuple[tuple[str, str | int], ...] = field(default=(), repr=False)
     """What says how the blank is to be filled or where the query stands; nothing that tells the answer."""
 

@@ -73,9 +73,7 @@ def hunt(
         Help("whole, heads, synonyms or without; repeatable. Default: the first three.", "NAME", shown=False),
     ] = DEFAULT_SETS,
     synonyms: Annotated[str | None, Help("A file of synonyms, one set a line; 'off' for none.", "FILE")] = None,
-    parser: Annotated[
-        str, Help("auto (spaCy where it is installed with an English model), rules or spacy.", "NAME")
-    ] = "auto",
+    parser: Annotated[str, Help("rules (our own grammar), or a file of parses.", "NAME")] = hunter.RULES,
     examples: Annotated[int, Help("How many sentences to show for either side.", least=0)] = 5,
 ) -> hunter.Hunt:
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""

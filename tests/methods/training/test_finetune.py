@@ -428,4 +428,4 @@ def test_settings_that_make_no_sense_are_refused(changes, said):
 def test_guessing_gets_a_share_of_whole_groups():
     ball = Problem("Emma threw Janie the ball because ", " was tired.", ("Emma", "Janie"), 0, "she", group="a")
     dev = Dataset([ball, ball.replace(after=" was open.", answer=1)])
-    assert _chances(dev) == {"chance": 0.5, "group_chance": 0.25}
+    assert _chances(dev, "mc-sent") == {"chance": 0.5, "group_chance": 0.25}

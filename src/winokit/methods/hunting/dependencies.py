@@ -1,4 +1,4 @@
-"""Who does what by a dependency parse: the slots of a verb and what fills them, clauses, and whose thing it is.
+"""Who does what by a dependency parse: the slots of a verb and what fills them, and clauses.
 
 Labels and tags are those of spaCy's English models (ClearNLP's dependencies, Penn tags). Passives are turned round, as
 everywhere in this package, and a verb without a subject of its own has the one it shares: of the verb it is joined to,
@@ -6,7 +6,7 @@ of the verb it completes, or the noun it belongs to.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from winokit.methods.hunting.reading import OBJECT, SUBJECT
 from winokit.text.grammar import AUXILIARIES
@@ -22,8 +22,9 @@ RECIPIENT = "to"
 """The slot of Eve in "gave Eve a book" and in "gave a book to Eve"."""
 
 
-class DependencyNode(Protocol):
-    """A token of a parse, as spaCy has them."""
+@dataclass(eq=False)
+class DependencyNode:
+    """A word of a parse: its number, place, spelling and grammar, what it hangs on and what hangs on it."""
 
     i: int
     idx: int
@@ -31,8 +32,19 @@ class DependencyNode(Protocol):
     pos_: str
     tag_: str
     dep_: str
-    head: "DependencyNode"
-    children: "Iterable[DependencyNode]"
+    head: "DependencyNode" = field(init=False, repr=False)
+    children: "list[DependencyNode]" = field(default_factory=list, repr=False)
+
+
+def nodes(tokens: Iterable[tuple[str, int, str, str, str, int]]) -> list[DependencyNode]:
+    """The words of a parse as a tree, from the rows of a file of parses."""
+    rows = list(tokens)
+    made = [DependencyNode(i, at, word, part, tag, label) for i, (word, at, part, tag, label, _) in enumerate(rows)]
+    for node, row in zip(made, rows, strict=True):
+        node.head = made[row[5]]
+        if node.head is not node:
+            node.head.children.append(node)
+    return made
 
 
 def said(node: DependencyNode) -> str:
@@ -111,12 +123,6 @@ def slots(verb: DependencyNode) -> dict[str, DependencyNode]:
         if inside is not None:
             fillers.setdefault(said(preposition), inside)
     return {slot: meant(node) for slot, node in fillers.items()}
-
-
-def owner(noun: DependencyNode) -> DependencyNode | None:
-    """Whose thing it is."""
-    possessor = _child(noun, ("poss",))
-    return None if possessor is None else meant(possessor)
 
 
 def meant(node: DependencyNode) -> DependencyNode:

@@ -4,8 +4,8 @@ After Emami et al., "A Knowledge Hunting Framework for Common Sense Reasoning" (
 https://arxiv.org/abs/1810.01375: the predicates of a problem's clauses are looked for together in other people's
 sentences, and whoever has the blank's part there, the agent or the patient, is chosen. Their evidence was never
 released and came from a web search engine; ours comes from an index of the user's own text. Reading, queries and roles
-are ours (`reading.py`, `queries.py`, `roles.py`, and `spacy_parse.py` where a model of English is installed); weights
-and decision are those of their code (`roles.py`).
+are ours (`reading.py`, `queries.py`, `roles.py`, and `parse.py` where a file of parses is given); weights and decision
+are those of their code (`roles.py`).
 
 The candidates' names are never looked for, so that a hunter that answers at all keeps its choice of *role* when the
 candidates change places.
@@ -13,23 +13,27 @@ candidates change places.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from winokit.errors import check_known
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
+from winokit.methods.hunting.parse import ParseReader
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
 from winokit.methods.hunting.search import Corpus, Hit, open_corpus
-from winokit.methods.hunting.spacy_parse import RULES, find_parser, name_of
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
 from winokit.results import Brief
 from winokit.text.english import ENGLISH
 from winokit.text.language import language_of
+from winokit.text.parses import open_parses
 from winokit.text.words import WORD
 
+RULES = "rules"
+"""The parser that needs no file: our own grammar."""
 LIMIT = 200
 """Sentences looked at for each query, best first."""
 GRAMMAR = 1
@@ -95,7 +99,7 @@ class Hunter:
         sets: Sequence[str] = DEFAULT_SETS,
         synonyms: Synonyms | None = None,
         limit: int = LIMIT,
-        parser: str = "auto",
+        parser: str = RULES,
     ) -> None:
         check_known("way of hunting", by, WAYS)
         for name in sets:
@@ -103,8 +107,9 @@ class Hunter:
         self.corpus, self.spec, self.by = corpus, spec, by
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
-        self.parser = find_parser(parser if by == "evidence" else RULES)
-        settings = (GRAMMAR, name_of(self.parser), by, self.sets, limit, sorted(map(str, self.synonyms.items())))
+        self.parser = ParseReader(open_parses(Path(parser))) if parser != RULES and by == "evidence" else None
+        self.reads_by = RULES if self.parser is None else self.parser.name
+        settings = (GRAMMAR, self.reads_by, by, self.sets, limit, sorted(map(str, self.synonyms.items())))
         self.fingerprint = f"hunter {corpus.fingerprint} {settings}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
@@ -118,8 +123,8 @@ class Hunter:
             yield index, self._scores(problem)
 
     def hunt(self, problem: Problem) -> Hunt:
-        """Look for evidence for a problem, and decide; without a parser by the rules of our own grammar."""
-        result = Hunt(problem, parser=name_of(self.parser))
+        """Look for evidence for a problem, and decide; without a file of parses by our own grammar."""
+        result = Hunt(problem, parser=self.reads_by)
         parse = read if self.parser is None else self.parser.read
         unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
         reading = unread or parse(problem)
@@ -136,8 +141,7 @@ class Hunter:
                     continue
                 seen.add(hit.text.casefold())
                 copied = "a copy of the problem" if is_copy(hit.text, problem) else None
-                fillers = None if self.parser is None else self.parser.fillers(hit.text)
-                evidence = copied or resolve(hit.text, reading, pair, fillers)
+                evidence = copied or resolve(hit.text, reading, pair)
                 if isinstance(evidence, str):
                     result.passed_over.append((hit, evidence))
                 else:
@@ -163,7 +167,7 @@ class Hunter:
 
 
 def load(spec: Spec) -> Hunter:
-    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=rules`."""
+    """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
     options = spec.only("sets", "synonyms", "by", "limit", "parser")
     corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
     return Hunter(
@@ -173,5 +177,5 @@ def load(spec: Spec) -> Hunter:
         sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,
         synonyms=load_synonyms(options.get("synonyms")),
         limit=spec.number("limit", LIMIT, least=1),
-        parser=options.get("parser", "auto"),
+        parser=options.get("parser", RULES),
     )

@@ -1,7 +1,7 @@
 """A problem taken apart: the clause of the blank, the clause of the candidates, and who does what in each.
 
 After Emami et al., "A Knowledge Hunting Framework for Common Sense Reasoning" (EMNLP 2018), who describe a problem by
-the predicates of its two clauses, two entities, and a pronoun. They parse, as `spacy_parse.py` does where it can;
+the predicates of its two clauses, two entities, and a pronoun. They parse, and so may you (`parse.py`);
 this is a small grammar of our own (docs/hunting.md has it on one page):
 
 1. Clauses are cut at punctuation and connectives. The clause of the blank is the *query clause*; the nearest clause

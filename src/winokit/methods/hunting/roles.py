@@ -15,7 +15,7 @@ more than one, else 1. The agent is chosen if its weights sum to more than the p
 patient; without any evidence, nobody.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winokit.methods.hunting.queries import QueryPair
@@ -39,8 +39,6 @@ class Filler:
     word: str
     kinds: frozenset[str]
     pronoun: bool = False
-    place: int | None = None
-    """Which word of its sentence it is, where a parser knows that one word has a part in several clauses."""
 
     def may_be(self, other: "Filler") -> bool:
         """Whether two fillers may be the same person or thing."""
@@ -67,10 +65,6 @@ def noun(token: grammar.WordToken) -> Filler:
     else:
         kinds = {"they"} if ENGLISH.is_plural(word) else {"it", "he", "she"}
     return Filler(word, frozenset(kinds))
-
-
-FindFiller = Callable[[grammar.WordToken, str], Filler | None]
-"""What fills a slot of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +110,8 @@ def decide(evidence: Sequence[Evidence]) -> HuntDecision:
     return HuntDecision(agent, patient)
 
 
-def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFiller | None = None) -> Evidence | str:
-    """A sentence as evidence for the agent or for the patient, or why it is for neither.
-
-    `parsed` says what fills a slot of a word, where a parser does; otherwise the grammar here does.
-    """
+def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | str:
+    """A sentence as evidence for the agent or for the patient, or why it is for neither."""
     tokens = grammar.tokenise(text)
     why = "the words stand too far apart"
     for context in pair.context.find(tokens):
@@ -130,7 +121,7 @@ def resolve(text: str, reading: ProblemReading, pair: QueryPair, parsed: FindFil
             if max(context[1] - query[2], query[1] - context[2]) > APART:
                 continue
             heads = context[0], query[0]
-            label = _unlike(tokens, *heads, reading) or _label(tokens, *heads, reading, parsed)
+            label = _unlike(tokens, *heads, reading) or _label(tokens, *heads, reading)
             if label in (AGENT, PATIENT):
                 spans = [(tokens[start].start, tokens[end - 1].end) for _, start, end in (context, query)]
                 said = pair.context.said, pair.query.said
@@ -158,27 +149,19 @@ def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     return False
 
 
-def _label(
-    tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading, parsed: FindFiller | None
-) -> str:
+def _label(tokens: Sequence[grammar.WordToken], context: int, query: int, reading: ProblemReading) -> str:
     """The role of the one in question, or why it is not clear."""
-
-    def filler(at: int, slot: str) -> Filler | None:
-        return _filler(tokens, at, slot) if parsed is None else parsed(tokens[at], slot)
-
-    agent, patient = filler(context, reading.agent_slot), filler(context, reading.patient_slot)
-    asked = filler(query, reading.blank_slot)
+    agent, patient = (_filler(tokens, context, slot) for slot in (reading.agent_slot, reading.patient_slot))
+    asked = _filler(tokens, query, reading.blank_slot)
     if agent is None or patient is None:
         return "one of the two roles is not filled"
     if asked is None:
-        may_share = parsed is None and reading.blank_slot == SUBJECT and context < query
+        may_share = reading.blank_slot == SUBJECT and context < query
         if not (may_share and _shares_its_subject(tokens, query)):
             return "nothing was found in the blank's place"
         shared = OBJECT if _is_passive(tokens, context) else SUBJECT
         roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
         return roles.get(shared, "neither has the subject's part")
-    if asked.place is not None and asked.place in (agent.place, patient.place):
-        return AGENT if asked.place == agent.place else PATIENT
     as_agent, as_patient = asked.may_be(agent), asked.may_be(patient)
     if as_agent == as_patient:
         return "both could be meant" if as_agent else "neither could be meant"

@@ -14,7 +14,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """The problem's parts as they are."""
     labels = tuple((name, problem.labels[name]) for name in READ_BY if name in problem.labels)
     labels += (("language", problem.language),) if problem.language != "en" else ()
-    return (Choose(problem.before, problem.after, problem.candidates, problem.pronoun, problem.query, labels),)
+    return (Choose(problem.before, problem.after, problem.candidates, problem.pronoun, problem.query, labels=labels),)
 
 
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:

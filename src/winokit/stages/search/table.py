@@ -30,18 +30,7 @@ def as_json(findings: "SearchFindings") -> dict[str, Any]:
 
 def lines(findings: "SearchFindings") -> Lines:
     """One line per formalization: how trials lie, the best of them; then what the numbers are to be held against."""
-    heads = [
-        "formalization",
-        "trials",
-        "degenerate",
-        "median",
-        "quartiles",
-        "best",
-        "std",
-        "kurtosis",
-        "corrected",
-        "guessing",
-    ]
+    heads = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
     for test in findings.answered.values():
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
     yield table(heads, ([one.formalization, *_cells(one, findings)] for one in findings.found))

@@ -1,17 +1,14 @@
-"""Problems and evidence read by a spaCy model in place of our own grammar; needs the `nlp` extra and an English model.
+"""Problems read by a parse from a file (`tools/mine_rivals.py` writes it) in place of our own grammar.
 
 Emami et al. (2018) parse too. A problem is parsed with one and the same name for every mention of every candidate,
 articles included: the parser never sees who is who, so that a problem and its switched variant have one parse, and the
-hunter stays consistent whatever the parser makes of a name. What cannot be read from the parse is left to the grammar.
+hunter stays consistent whatever the parser makes of a name. What cannot be read from the parse is left to the grammar,
+and so is evidence: nobody parses a whole corpus ahead.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import import_module
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from winokit.errors import BadInput, MissingExtra, check_known
 from winokit.methods.hunting import dependencies as deps
 from winokit.methods.hunting.dependencies import DependencyNode
 from winokit.methods.hunting.reading import (
@@ -23,21 +20,14 @@ from winokit.methods.hunting.reading import (
     as_predicate,
     read,
 )
-from winokit.methods.hunting.roles import Filler, FindFiller, noun, pronoun
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
 from winokit.text.english import ENGLISH
-from winokit.text.grammar import AUXILIARIES, CONTRASTS, FUNCTION, PRONOUNS, WordToken
+from winokit.text.grammar import AUXILIARIES, CONTRASTS
+from winokit.text.parses import ParseFile
 
-RULES = "rules"
-PARSERS = ("auto", RULES, "spacy")
 STAND_IN, STAND_INS = "Alex", "Romans"
 """What the parser sees for every candidate: a name, or where all candidates are plurals, a plural one."""
-PREFERRED = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_trf")
-LABELS = frozenset("nsubj nsubjpass dobj pobj agent".split())
-"""Labels a parser must know: other schemes of English have other ones for the same."""
-KEPT = 4096
-"""Parses kept: twins find the same sentences."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +71,11 @@ def mask(problem: Problem) -> Masked:
     return Masked(text + problem.text[at:], named, blank_at, shifts)
 
 
-class SpacyParser:
-    """Reads problems and sentences by the parse of a spaCy model."""
+class ParseReader:
+    """Reads problems by the parses of a file."""
 
-    def __init__(self, language: Callable[[str], Any], name: str) -> None:
-        self.name = name
-        self.parse: Callable[[str], list[DependencyNode]] = lru_cache(KEPT)(lambda text: list(language(text)))
+    def __init__(self, parses: ParseFile) -> None:
+        self.name, self.rows = parses.name, parses.rows
 
     def read(self, problem: Problem) -> ProblemReading | str:
         """A problem taken apart by its parse, else by our own grammar, or why it cannot be."""
@@ -98,7 +87,9 @@ class SpacyParser:
 
     def _read(self, problem: Problem) -> ProblemReading | str:
         masked = mask(problem)
-        nodes = self.parse(masked.text)
+        if masked.text not in self.rows:
+            return "the file has no parse of the problem"
+        nodes = deps.nodes(self.rows[masked.text]["tokens"])
         named = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
         blank = next((node for node in nodes if node.idx == masked.blank), None)
         if blank is None:
@@ -123,20 +114,6 @@ class SpacyParser:
         return ProblemReading(
             context, query, named[first], named[second], first_slot, second_slot, blank_slot, contrast
         )
-
-    def fillers(self, text: str) -> FindFiller:
-        """What fills a slot of a word of this sentence."""
-
-        def find(token: WordToken, slot: str) -> Filler | None:
-            node = next(n for n in self.parse(text) if n.idx <= token.start < n.idx + len(n.text))
-            if slot == POSSESSOR:
-                filler = deps.owner(node)
-            else:
-                verb = deps.carrier(node)
-                filler = None if verb is None else deps.slots(verb).get(slot)
-            return None if filler is None else as_filler(filler)
-
-        return find
 
 
 def _together(
@@ -205,54 +182,3 @@ def _is_contrast(nodes: Sequence[DependencyNode], first: DependencyNode, second:
     between = nodes[min(first.i, second.i) : max(first.i, second.i)]
     opening = [child for top in (deps.clause(first), deps.clause(second)) for child in top.children if child.i < top.i]
     return any(deps.said(node) in CONTRASTS for node in (*between, *opening))
-
-
-def as_filler(node: DependencyNode) -> Filler | None:
-    """What a node of the parse could be called by."""
-    word = deps.said(node)
-    if any(child.dep_ == "conj" for child in node.children):
-        return Filler(word, frozenset({"they", "we"}), place=node.i)
-    if word in PRONOUNS:
-        return replace(pronoun(word), place=node.i)
-    if word in FUNCTION:
-        inside = [n for of in node.children if deps.said(of) == "of" for n in of.children if n.dep_ == "pobj"]
-        return as_filler(inside[0]) if inside else None
-    names = [child for child in node.children if child.dep_ == "compound" and ENGLISH.gender_of(child.text)]
-    said_first = names[0] if names else node
-    token = WordToken(
-        deps.said(said_first), said_first.idx, said_first.idx + len(said_first.text), said_first.text[0].isupper()
-    )
-    return replace(noun(token), place=node.i)
-
-
-def name_of(parser: SpacyParser | None) -> str:
-    """What a parser is called where its work is shown or kept."""
-    return RULES if parser is None else parser.name
-
-
-def find_parser(asked: str) -> SpacyParser | None:
-    """The parser asked for; None is our own grammar, which `auto` takes where spaCy or an English model is missing."""
-    check_known("parser", asked, PARSERS)
-    if asked == RULES:
-        return None
-    try:
-        spacy = import_module("spacy")
-    except ImportError:
-        if asked == "auto":
-            return None
-        raise MissingExtra("parser=spacy", "nlp") from None
-    names = sorted(name for name in spacy.util.get_installed_models() if name.startswith("en_"))
-    for name in sorted(names, key=lambda name: PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)):
-        try:
-            language = spacy.load(name, exclude=["ner", "lemmatizer"])
-        except (OSError, ValueError, ImportError) as error:
-            why = str(error).splitlines()[0]
-            raise BadInput(f"parser={asked}: {name} cannot be loaded ({why}); parser=rules needs no model") from None
-        if language.has_pipe("parser") and set(language.get_pipe("parser").labels) >= LABELS:
-            return SpacyParser(language, f"spacy {name} {language.meta['version']}")
-    if asked == "auto":
-        return None
-    raise BadInput(
-        "parser=spacy: no spaCy model that parses English is installed; `python -m spacy download en_core_web_sm` gets "
-        "one, and parser=rules needs none"
-    )
