@@ -21,7 +21,9 @@ METRICS = {"accuracy": "single problems", "group_accuracy": "whole pairs"}
 
 def main(_: Sequence[str] | None = None) -> int:
     """Draw every figure that has results."""
-    winogrande, liu, square_one = (Store(RESULTS / f"trained-{name}.json") for name in ("winogrande", "liu", "square-one"))
+    winogrande, liu, square_one = (
+        Store(RESULTS / f"trained-{name}.json") for name in ("winogrande", "liu", "square-one")
+    )
     by_size = {
         winogrande["sets"].settings["train"][f"train:{size}"]: records
         for size, records in curve_records(winogrande).items()

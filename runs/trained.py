@@ -271,12 +271,9 @@ def _word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
             right, groups = {}, []
             for form, runs in arms.items():
                 data = sets.data[f"{name}:{form}"]
-                credited = [
-                    _credits([one], f"{name}:{form}", data, lambda one, f=form: last(one, f"{name}:{f}"))
-                    for one in runs
-                ]
-                whole = np.mean([np.minimum(one[0::2], one[1::2]) for one in credited], axis=0)
-                right[form] = np.floor(whole) if len(runs) == 1 else whole
+                at = {one.key: last(one, f"{name}:{form}") for one in runs}
+                each = [_credits([one], f"{name}:{form}", data, lambda one, at=at: at[one.key]) == 1 for one in runs]
+                right[form] = np.mean([one[0::2] & one[1::2] for one in each], axis=0)
                 groups = list(data.clusters)[0::2]
             ends = paired_interval(right["words"], right["matched"], groups)
             value = float((right["words"] - right["matched"]).mean())
@@ -307,13 +304,11 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
         answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
         step = {one.key: last(one, dev) for one in trials}
         spec = trials[0].settings["formalization"]
-        credits = np.array(
-            [credit(chosen(one.predictions[f"{dev}@{step[one.key]}"]), answers, sizes) for one in trials]
-        )
-        scores = credits.mean(axis=1)
+        earned = np.array([credit(chosen(one.predictions[f"{dev}@{step[one.key]}"]), answers, sizes) for one in trials])
+        scores = earned.mean(axis=1)
         found = spread(scores.tolist())
         floor = majority_class(answers) if all(p.query is not None for p in data) else chance(sizes)
-        lucky = luck(credits, list(data.clusters), floor)
+        lucky = luck(earned, list(data.clusters), floor)
         guess = fmean(guesses(data, spec) or [chance(sizes)])
         rows = [
             row(dev, "search", "dev", name, getattr(found, name), found.n, chance=guess)

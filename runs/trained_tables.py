@@ -294,14 +294,12 @@ def show_curve(store: Store) -> str:
     said = ""
     if len(set(sizes)) > 2:
         fit = fit_log(sizes, means)
-        slope = fit.slope_interval()
-        said = f"\n\nThe line through all runs: {number(fit.slope, 2)} ln x + {number(fit.intercept, 1)}, slope [{number(slope.low, 2)}, {number(slope.high, 2)}]."
-        if len(set(sizes)) == len(CURVE_SIZES):
-            mean = [
-                fmean(value for value, size in zip(means, sizes, strict=True) if size == each)
-                for each in sorted(set(sizes))
-            ]
-            said += f" Area under the curve, as the leaderboard has it: {number(leaderboard_auc(mean) if max(mean) <= 1 else leaderboard_auc([value / 100 for value in mean]), 3)}."
+        slope, line = fit.slope_interval(), f"{number(fit.slope, 2)} ln x + {number(fit.intercept)}"
+        said = f"\n\nThe line through all runs: {line}, slope [{number(slope.low, 2)}, {number(slope.high, 2)}]."
+    each = [fmean(value for value, size in zip(means, sizes, strict=True) if size == n) for n in sorted(set(sizes))]
+    if len(each) == len(CURVE_SIZES):
+        area = leaderboard_auc([value / 100 for value in each])
+        said += f" Area under the curve, as the leaderboard has it: {number(area, 3)}."
     return grid(["training problems", "paper", "runs", "single", "group"], lines) + said
 
 
@@ -413,12 +411,9 @@ def _span(values: Sequence[int]) -> str:
 
 def show_second(store: Store) -> str:
     """The second encoder."""
-    told = []
-    for on in ("superglue-wsc", "dpr"):
-        told.append(
-            f"{'SuperGLUE-WSC' if on == 'superglue-wsc' else 'DPR'}:\n\n{trials_table(store, on, 'minilm-head', ('mc-mlm', 'mc-sent'))}"
-        )
-    return "\n\n".join(told)
+    sets = {"SuperGLUE-WSC": "superglue-wsc", "DPR": "dpr"}
+    tables = {name: trials_table(store, on, "minilm-head", ("mc-mlm", "mc-sent")) for name, on in sets.items()}
+    return "\n\n".join(f"{name}:\n\n{table}" for name, table in tables.items())
 
 
 def show_published(store: Store) -> str:
@@ -429,13 +424,7 @@ def show_published(store: Store) -> str:
         ours = []
         for on in SEARCHED:
             key = f"search/{on}/mpnet-head/{name}"
-            found = store[key] if key in store else None
-            std, kurtosis = (None, None) if found is None else (found.find("std"), found.find("excess_kurtosis"))
-            ours.append(
-                NOT_RUN
-                if std is None or found is None
-                else f"{number(100 * std.value)}, {'–' if kurtosis is None else number(kurtosis.value)} ({found.settings['trials']})"
-            )
+            ours.append(_spread(store[key]) if key in store else NOT_RUN)
         lines.append((shown, paper[0], paper[1], ours[0], paper[2], ours[2], ours[1]))
     header = [
         "formalization",
@@ -447,6 +436,12 @@ def show_published(store: Store) -> str:
         "DPR, ours",
     ]
     return grid(header, lines)
+
+
+def _spread(record: Record) -> str:
+    std, kurtosis = (record.find(name) for name in ("std", "excess_kurtosis"))
+    shape = "–" if kurtosis is None else number(kurtosis.value)
+    return f"{percent(std) or '–'}, {shape} ({record.settings['trials']})"
 
 
 def show_heads(store: Store) -> str:
@@ -591,15 +586,14 @@ def show_times(store: Store) -> str:
     records = {}
     for name in STORES:
         records |= Store(store.path.with_name(f"{name}.json")).records
-    lines, total = [], 0.0
+    lines: list[Sequence[object]] = []
+    shown: list[Record] = []
     for table, prefix in TIMES.items():
         own = [one for key, one in records.items() if key.startswith(prefix)]
+        shown += own
         steps = sum(one.settings.get("steps") or 0 for one in own)
-        total += minutes(own)
         lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))
-    lines.append(
-        ("all", sum(len(line[1:2]) and line[1] if isinstance(line[1], int) else 0 for line in lines), "", number(total))
-    )
+    lines.append(("all", len(shown), "", number(minutes(shown))))
     return grid(["table", "runs", "training steps", "minutes, added up"], lines)
 
 
