@@ -28,7 +28,8 @@ def main(_: Sequence[str] | None = None) -> int:
         winogrande["sets"].settings["train"][f"train:{size}"]: records
         for size, records in curve_records(winogrande).items()
     }
-    written("curve-winogrande", lambda ax: draw_curve(ax, {"": by_size}, "winogrande-dev"))
+    if sum(map(bool, by_size.values())) > 1:
+        written("curve-winogrande", lambda ax: draw_curve(ax, {"": by_size}, "winogrande-dev"))
     curves: dict[str, dict[int, list[Record]]] = {}
     for key in square_one.records:
         if key.startswith("word-curve/"):
@@ -36,7 +37,8 @@ def main(_: Sequence[str] | None = None) -> int:
             curves.setdefault(loss, {})[int(size)] = seeds(square_one, f"word-curve/{loss}/{size}")
     if curves:
         written("curve-square-one", lambda ax: draw_curve(ax, curves, "words-test"))
-    written("search-superglue-wsc", lambda ax: draw_trials(ax, liu))
+    if any(key.startswith("search/superglue-wsc/mpnet-head") for key in liu.records):
+        written("search-superglue-wsc", lambda ax: draw_trials(ax, liu))
     return 0
 
 

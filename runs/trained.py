@@ -120,7 +120,8 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
         "guessed_before",
         "guessed_after",
     )
-    settings = {name: told[name] for name in names if told.get(name) is not None}
+    settings: dict[str, Any] = {name: told[name] for name in names if told.get(name) is not None}
+    settings["steps"] = told.get("steps")
     made_with = {**told["versions"], "machine": told["device"]}
     return Record(
         told["job"], {**told["settings"], **settings}, tuple(rows), predictions, {}, told["seconds"], made_with

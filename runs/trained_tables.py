@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
@@ -24,6 +24,7 @@ from runs.tables import Table, grid, number, percent, register
 from runs.trained import STORES, chosen_step, last, mean_sd, minutes, score, seeds
 from winokit.methods.metrics.curve import SIZES as CURVE_SIZES
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
+from winokit.results import Metric
 
 NOT_RUN = "not run"
 ARMS = {
@@ -184,8 +185,6 @@ FIGURE_ARMS = {"all": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite
 def show_figure(store: Store) -> str:
     """Figure 1 with fine-tuned features: means over seeds."""
     records = [one for one in seeds(store, "aflite") if one.find("probe_accuracy", "aflite") is not None]
-    if not records:
-        return f"Figure 1 with fine-tuned features: {NOT_RUN}."
     lines = []
     for arm, name in FIGURE_ARMS.items():
         kept = fmean(one.value("n_kept", arm) for one in records)
@@ -203,62 +202,34 @@ def show_figure(store: Store) -> str:
 
 
 AUTHORS = {
-    "auc": "AUC of the first phase's score",
-    "spearman": "rank correlation",
-    "pairs_auc": "AUC, pairs removed whole or kept whole",
-    "pairs_spearman": "rank correlation, pairs",
+    # what, how many decimals, times what
+    "auc": ("AUC of the first phase's score", 3, 1),
+    "spearman": ("rank correlation", 3, 1),
+    "pairs_auc": ("AUC, pairs removed whole against kept whole", 3, 1),
+    "pairs_spearman": ("rank correlation, pairs", 3, 1),
+    "removed": ("problems removed by a full run", 0, 1),
+    "of_ours": ("… of these the authors removed, %", 1, 100),
+    "base": ("of all problems they removed, %", 1, 100),
+    "pairs_of_ours": ("of pairs we remove whole they removed whole, %", 1, 100),
+    "pairs_base": ("of all pairs they removed whole, %", 1, 100),
+    "confidence_spearman": ("rank correlation of our score with RoBERTa's confidence", 3, 1),
 }
 
 
 def show_authors(store: Store) -> str:
     """Per seed: does our score tell what the authors removed, and how much of what we remove did they?"""
     records = seeds(store, "aflite")
-    if not records:
-        return f"AFLite against its authors: {NOT_RUN}."
     lines = []
-    for metric, name in AUTHORS.items():
-        ours = [one.value(metric, "ours") for one in records]
-        chance = [one.find(metric, "relabelled") for one in records]
-        known = [one for one in chance if one is not None]
-        low, high = min(one.low or 0 for one in known), max(one.high or 0 for one in known)
-        theirs = records[0].value(f"confidence_{metric}", "ours")
-        lines.append(
-            (name, *(number(value, 3) for value in ours), f"{number(low, 3)} to {number(high, 3)}", number(theirs, 3))
-        )
-    for metric, name in (
-        ("removed", "problems removed by a full run"),
-        ("of_ours", "of these the authors removed, %"),
-        ("base", "of all they removed, %"),
-        ("pairs_of_ours", "of our whole pairs they removed whole, %"),
-        ("pairs_base", "of all pairs, %"),
-    ):
-        digits = 0 if metric == "removed" else 1
-        times = 1 if metric == "removed" else 100
+    for metric, (name, digits, times) in AUTHORS.items():
         ours = [one.find(metric, "ours") for one in records]
-        known = [one.find(metric, "relabelled") for one in records]
-        low, high = ([getattr(one, end) * times for one in known if one is not None] for end in ("low", "high"))
-        span = (
-            f"{number(min(low), digits)} to {number(max(high), digits)}"
-            if low and metric not in ("base", "pairs_base")
-            else ""
-        )
-        lines.append((name, *("" if one is None else number(times * one.value, digits) for one in ours), span, ""))
-    spearman = [one.find("confidence_spearman", "ours") for one in records]
-    lines.append(
-        (
-            "rank correlation of our score with RoBERTa's confidence",
-            *("" if one is None else number(one.value, 3) for one in spearman),
-            "",
-            "",
-        )
-    )
-    header = [
-        "",
-        *(f"seed {one.settings['seed']}" for one in records),
-        "relabelled, lowest to highest",
-        "RoBERTa-large's confidence",
-    ]
-    return grid(header, lines)
+        others = [found for one in records if (found := one.find(metric, "relabelled")) and "base" not in metric]
+        low, high = ([times * (getattr(one, end) or 0.0) for one in others] for end in ("low", "high"))
+        span = f"{number(min(low), digits)} to {number(max(high), digits)}" if others else ""
+        mark = records[0].find(f"confidence_{metric}", "ours") if digits == 3 else None
+        cells = ["" if one is None else number(times * one.value, digits) for one in (*ours, mark)]
+        lines.append((name, *cells[:-1], span, cells[-1]))
+    header = ["", *(f"seed {one.settings['seed']}" for one in records), "relabelled, lowest to highest"]
+    return grid([*header, "RoBERTa-large's confidence"], lines)
 
 
 def show_taught(store: Store) -> str:
@@ -382,7 +353,7 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
     return grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
 
 
-def _of(record: Record, dataset: str, subset: str) -> object:
+def _of(record: Record, dataset: str, subset: str) -> Metric | None:
     own = [one for one in record.rows if one.dataset == dataset and one.subset == subset]
     return next((one for one in own if one.metric == "expected_accuracy"), None) or next(
         (one for one in own if one.metric == "accuracy"), None
@@ -474,8 +445,6 @@ def show_artifacts(
 ) -> str:
     """Twins as they are, without candidates, and in part."""
     records, lines = seeds(store, arm), []
-    if not records:
-        return f"Trained: {NOT_RUN}."
     for name, shown in SETS.items():
         for variant in VARIANTS:
             wrong = mean_sd(score(one, f"{name}:{variant}", None, "none_right") for one in records)
@@ -583,7 +552,7 @@ TIMES = {
 
 def show_times(store: Store) -> str:
     """Runs, steps and minutes per table."""
-    records = {}
+    records: dict[str, Record] = {}
     for name in STORES:
         records |= Store(store.path.with_name(f"{name}.json")).records
     lines: list[Sequence[object]] = []
@@ -599,11 +568,22 @@ def show_times(store: Store) -> str:
 
 NEEDS = "python -m runs jobs, then python -m runs trained; a GPU"
 WINOGRANDE, LIU, SQUARE_ONE = STORES
+SENTENCE = "Not run with this version."
 
 
-def trained(paper: str, number: str, title: str, file: str, **parts: object) -> Table:
-    """A table of trained models."""
-    return Table(paper, number, title, NEEDS, {name.strip("_"): write for name, write in parts.items()}, file=file)  # type: ignore[misc]
+def shown_if(prefix: str, write: Callable[[Store], str]) -> Callable[[Store], str]:
+    """What a part has if any of its jobs was run; a sentence if none was."""
+
+    def part(store: Store) -> str:
+        return write(store) if any(key.startswith(prefix) for key in store.records) else SENTENCE
+
+    return part
+
+
+def trained(paper: str, number: str, title: str, file: str, **parts: tuple[str, Callable[[Store], str]]) -> Table:
+    """A table of trained models; each part has the jobs that it cannot do without."""
+    made = {name.strip("_"): shown_if(*part) for name, part in parts.items()}
+    return Table(paper, number, title, NEEDS, made, file=file)
 
 
 register(
@@ -612,38 +592,54 @@ register(
         "figure-1-trained",
         "divergence, fine-tuned features",
         WINOGRANDE,
-        _=show_figure,
-        taught=show_taught,
+        _=("aflite/", show_figure),
+        taught=("taught/", show_taught),
     ),
-    trained("winogrande", "authors", "AFLite against its authors", WINOGRANDE, _=show_authors),
-    trained("winogrande", "4-trained", "dev, trained", WINOGRANDE, _=show_dev),
-    trained("winogrande", "5-trained", "transfer, trained", WINOGRANDE, _=show_transfer, chosen=show_chosen),
-    trained("winogrande", "6-trained", "gender, trained", WINOGRANDE, _=show_gender),
-    trained("winogrande", "time", "what the training took", WINOGRANDE, _=show_times),
-    trained("winogrande-aaai", "curve", "the learning curve", WINOGRANDE, _=show_curve),
-    trained("winogrande-aaai", "results", "results on other datasets", WINOGRANDE, _=show_results),
-    trained("liu", "heads", "language-modelling heads", LIU, _=show_heads),
+    trained("winogrande", "authors", "AFLite against its authors", WINOGRANDE, _=("aflite/", show_authors)),
+    trained("winogrande", "4-trained", "dev, trained", WINOGRANDE, _=("transfer/", show_dev)),
+    trained(
+        "winogrande",
+        "5-trained",
+        "transfer, trained",
+        WINOGRANDE,
+        _=("transfer/", show_transfer),
+        chosen=("transfer/", show_chosen),
+    ),
+    trained("winogrande", "6-trained", "gender, trained", WINOGRANDE, _=("transfer/", show_gender)),
+    trained("winogrande", "time", "what the training took", WINOGRANDE, _=("", show_times)),
+    trained("winogrande-aaai", "curve", "the learning curve", WINOGRANDE, _=("curve/", show_curve)),
+    trained("winogrande-aaai", "results", "results on other datasets", WINOGRANDE, _=("transfer/", show_results)),
+    trained("liu", "heads", "language-modelling heads", LIU, _=("head/", show_heads)),
     trained(
         "liu",
         "1",
         "distributions over runs",
         LIU,
-        superglue=partial(trials_table, on="superglue-wsc"),
-        answers=show_answers,
-        dpr=partial(trials_table, on="dpr"),
-        winogrande=partial(trials_table, on="winogrande-m"),
-        second=show_second,
+        superglue=("liu/superglue-wsc/mpnet-head", partial(trials_table, on="superglue-wsc")),
+        answers=("liu/superglue-wsc/mpnet-head", show_answers),
+        dpr=("liu/dpr/mpnet-head", partial(trials_table, on="dpr")),
+        winogrande=("liu/winogrande-m/", partial(trials_table, on="winogrande-m")),
+        second=("liu/superglue-wsc/minilm-head", show_second),
     ),
-    trained("liu", "2", "spread of the runs", LIU, _=show_published),
-    trained("square-one", "1-trained", "group scores and artifacts, trained", SQUARE_ONE, _=show_single),
-    trained("square-one", "6.1-trained", "special words, trained", SQUARE_ONE, _=show_forms, other=show_other_form),
+    trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),
+    trained(
+        "square-one", "1-trained", "group scores and artifacts, trained", SQUARE_ONE, _=("transfer/xl/", show_single)
+    ),
+    trained(
+        "square-one",
+        "6.1-trained",
+        "special words, trained",
+        SQUARE_ONE,
+        _=("words/", show_forms),
+        other=("words/", show_other_form),
+    ),
     trained(
         "square-one",
         "4-5",
         "learning curves",
         SQUARE_ONE,
-        sent=partial(show_word_curve, loss="mc-sent"),
-        mlm=partial(show_word_curve, loss="mc-mlm"),
+        sent=("word-curve/mc-sent", partial(show_word_curve, loss="mc-sent")),
+        mlm=("word-curve/mc-mlm", partial(show_word_curve, loss="mc-mlm")),
     ),
-    trained("square-one", "6", "artifacts with the MLM head", SQUARE_ONE, _=show_headed),
+    trained("square-one", "6", "artifacts with the MLM head", SQUARE_ONE, _=("square-one/", show_headed)),
 )
