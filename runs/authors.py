@@ -78,7 +78,7 @@ def filtered(job: Job, shop: Workshop) -> dict[str, Any]:
         "filtered": len(rest),
         "authors": compared(real.first_scores_, ~real.keep_, theirs, units)
         | {f"confidence_{key}": value for key, value in compared(confidence, None, theirs, units).items()}
-        | {"confidence_spearman": _rank(real.first_scores_, confidence)},
+        | {"score_with_confidence": _rank(real.first_scores_, confidence)},
         "relabelled": others,
         "figure": _figure(rest, real, y, features) if seed < FIGURES else [],
         "seconds": round(time.monotonic() - began, 1),

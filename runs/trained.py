@@ -96,6 +96,8 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
             rows += [_row(place, each) for each in mark["rows"] if _wanted(each)]
             if paired or name in ("winogrande-dev", "superglue-wsc-val"):
                 rows += _more_rows(place, sets.data[name], chosen(mark["predictions"]))
+    if "authors" in told:
+        told = {**told, "authors": _with_confidence(told, sets)}
     for part in ("authors", "encoder_dev"):
         if isinstance(told.get(part), Mapping):
             rows += [
@@ -126,6 +128,19 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
     return Record(
         told["job"], {**told["settings"], **settings}, tuple(rows), predictions, {}, told["seconds"], made_with
     )
+
+
+def _with_confidence(told: Mapping[str, Any], sets: Sets) -> dict[str, float]:
+    """Rank correlations with RoBERTa's confidence: ours, and that of what the authors removed.
+
+    Records that were made before the two had names of their own have the first under the name of the second.
+    """
+    from runs.authors import _rank
+
+    rows = sets.parts[told["settings"]["seed"]][0]
+    theirs = _rank(sets.confidence[rows], sets.removed[rows].astype(float))
+    ours = told["authors"].get("score_with_confidence", told["authors"].get("confidence_spearman"))
+    return {**told["authors"], "score_with_confidence": ours, "confidence_spearman": theirs}
 
 
 def _wanted(each: Sequence[Any]) -> bool:

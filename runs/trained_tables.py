@@ -194,7 +194,7 @@ def show_figure(store: Store) -> str:
             for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
         lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, probe))
-    said = f"Means over {len(records)} seeds."
+    said = "One seed." if len(records) == 1 else f"Means over {len(records)} seeds."
     return (
         grid(["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe"], lines)
         + f"\n\n{said}"
@@ -212,7 +212,7 @@ AUTHORS = {
     "base": ("of all problems they removed, %", 1, 100),
     "pairs_of_ours": ("of pairs we remove whole they removed whole, %", 1, 100),
     "pairs_base": ("of all pairs they removed whole, %", 1, 100),
-    "confidence_spearman": ("rank correlation of our score with RoBERTa's confidence", 3, 1),
+    "score_with_confidence": ("rank correlation of our score with RoBERTa's confidence", 3, 1),
 }
 
 
