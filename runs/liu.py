@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from runs.papers import AAAI_PEOPLE
 from runs.store import Store
 from runs.tables import Bench, Counted, Table, fingerprint, grid, number, percent, register, row
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import cases
 from winokit.methods.metrics.accuracy import majority_class
 from winokit.problem import Dataset
 
@@ -33,15 +33,12 @@ def run_lines(bench: Bench) -> None:
                 ]
             )
 
-        bench.counted(name, {"data": fingerprint(data)}, count)
+        bench.counted(name, {"data": fingerprint(data), "rivals": "noun phrases"}, count)
 
 
 def with_rivals(data: Dataset) -> int:
-    """Problems with two candidates, or judgements of a pronoun that another span is judged for too."""
-    spans = defaultdict(set)
-    for problem in data:
-        spans[problem.before, problem.after].add(problem.query)
-    return sum(problem.query is None or len(spans[problem.before, problem.after]) > 1 for problem in data)
+    """Problems with two candidates, or judgements with another noun phrase to compare the span with."""
+    return sum(len(case.options) > 1 for case in cases(data, Formalization.parse("mc-sent")))
 
 
 def show_lines(store: Store) -> str:

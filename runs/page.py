@@ -7,8 +7,7 @@ included, and every decimal or per-cent number in it must be found
 - in a generated table of a section that the same paragraph, or the same line of a table, links to, or
 - in `papers.STATED`: settings, and what a paper says that no table repeats.
 
-What is marked with † is from an earlier version and not stored. Section numbers ("section 6.1"), versions, inline code
-and blocks of commands are not looked at.
+Section numbers ("section 6.1"), versions, inline code and blocks of commands are not looked at.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
 INTERVAL = re.compile(r"\[[−\d.,]+, [−\d.,]+\]")
-STALE = "†"
-"""Begins or marks what is from an earlier version and not stored; hand-made tables may follow it."""
 
 
 def rewritten(page: str, results: Path = RESULTS) -> str:
@@ -60,17 +57,12 @@ class Section:
         return "\n".join(self.lines)
 
     def numbers(self) -> set[str]:
-        """Those in its generated tables; in hand-made ones too, where these are marked as stale."""
-        told = [found[3] for found in PART.finditer(self.text)]
-        told += [table for before, table in _hand_made(self.text) if before.startswith(STALE)]
-        return {one for table in told for one in _numbers(table)}
+        """Those in its generated tables."""
+        return {one for found in PART.finditer(self.text) for one in _numbers(found[3])}
 
     def blocks(self) -> Iterator[str]:
         """The paragraphs of its prose, and the lines of its hand-made tables, one by one."""
         prose = PART.sub("", self.text)
-        for before, table in _hand_made(prose):
-            if before.startswith(STALE):
-                prose = prose.replace(table, "")
         prose = re.sub(r"```.*?```", "", prose, flags=re.DOTALL)
         for paragraph in prose.split("\n\n"):
             yield from paragraph.splitlines() if paragraph.lstrip().startswith("|") else [paragraph]
@@ -97,7 +89,7 @@ def unsupported(page: str) -> list[str]:
     problems = []
     for anchor, section in parts.items():
         always = known[anchor] | set(STATED.get(anchor, "").split()) | set(STATED["everywhere"].split())
-        for block in (block for block in section.blocks() if STALE not in block):
+        for block in section.blocks():
             links = re.findall(r"\]\(#([\w-]+)\)", block)
             allowed = always.union(*(known.get(link, set()) for link in links))
             for number in sorted(set(_numbers(block)) - allowed):
@@ -115,16 +107,6 @@ def _numbers(text: str) -> list[str]:
     plain = SKIPPED.sub(" ", text)
     bounds = [f"[{found}" for interval in INTERVAL.findall(plain) for found in NUMBER.findall(interval)]
     return [found.replace(",", "").strip() for found in (*NUMBER.findall(INTERVAL.sub(" ", plain)), *bounds)]
-
-
-def _hand_made(text: str) -> list[tuple[str, str]]:
-    """Each table outside the marks, with the paragraph before it."""
-    paragraphs = PART.sub("", text).split("\n\n")
-    return [
-        (before.strip(), table)
-        for before, table in zip(["", *paragraphs], paragraphs, strict=False)
-        if table.lstrip().startswith("|")
-    ]
 
 
 def _anchor(heading: str) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "runs" / "results"
 LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_label.json")
-MODULES = ("winogrande", "winogrande_aaai", "trichelair", "liu", "square_one", "naturalness")
+MODULES = ("winogrande", "winogrande_aaai", "trichelair", "liu", "square_one", "naturalness", "trained_tables")
 SHOWN = ("a coin", "hunter", "ensemble", "trigrams", "SmolLM2", "builtin", "mpnet with a head")
 """The order of models in tables; others follow."""
 NAMES = {"random": "a coin", "builtin": "builtin"}

@@ -1,0 +1,467 @@
+"""Everything that is trained, as a queue of jobs: `python -m runs jobs --model mpnet=hf:DIR --data DIR --out DIR`.
+
+A job is one training run: what is trained on, a model, settings, a number of steps, a seed, and what is tested. It
+leaves one record, a small JSON file, the moment it ends. The same command goes on where it was stopped, and does what
+has no record yet; trials are added by asking for more of them. Jobs run in the order of the list, several at a time on
+one GPU, each in a process that keeps its networks.
+
+    records/NAME.json     settings, steps, seconds, rows of metrics, predictions as one character per problem
+    aflite/SEED.npz       scores of the first phase, and what is kept
+    failed/NAME.txt       why a job came to no end; the same command tries again
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from runs.sets import FILES, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
+from winokit.files import write_whole
+from winokit.methods.training.settings import TrainSettings
+from winokit.stages.search.space import SearchSpace
+
+STEPS = 3789
+"""Three epochs of train_xl in batches of 32: what every arm is given."""
+MARKS = (250, 500, 1000, 2000, STEPS)
+"""Steps at which every set is predicted, so that a number of steps can be chosen by the papers' rules."""
+MPNET, HEADED, SECOND = "mpnet", "mpnet-head", "minilm-head"
+OURS = TrainSettings("mc-sent", learning_rate=2e-5, epochs=10**6, steps=STEPS, batch_size=32, checkpoint_every=0)
+FORMALIZATIONS = {
+    "mc-mlm": "mc-mlm",
+    "mc-sent": "mc-sent",
+    "mc-sent-no-softmax": "mc-sent-no-softmax",
+    "mc-sent-no-pair-loss": "mc-sent-no-pair-loss",
+    "p-sent": "p-sent",
+    "p-span": "p-span",
+    "mc-mlm-fresh": "mc-mlm?head=fresh",
+}
+SEARCHES = {
+    # trials, epochs, what is chosen on, what is tested on
+    "superglue-wsc": (20, "10,20", "superglue-wsc-val", ()),
+    "dpr": (20, "5,10,20", "dpr-held-out", ("dpr-test",)),
+    "winogrande-m": (6, "5,10", "winogrande-dev", ()),
+}
+PAIRS = tuple(
+    f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("original", "no-cands", "part-sent")
+)
+FORMS = tuple(f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("matched", "words"))
+HEAD = {"epochs": 2, "batch_size": 256, "learning_rate": 5e-5}
+GRACE = 120
+"""Seconds that jobs under way are given once the minutes are over."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, and what it needs and leaves."""
+
+    name: str
+    rank: float
+    """Jobs of a lower rank come first; within one, a worker takes what its networks are ready for."""
+    model: str = MPNET
+    train: str | None = None
+    settings: TrainSettings = OURS
+    tests: tuple[str, ...] = ()
+    at_the_end: tuple[str, ...] = ()
+    """Tests that are not taken at every mark."""
+    marks: tuple[int, ...] = ()
+    """Steps at which tests are taken; none: once an epoch."""
+    chosen_on: str | None = None
+    """The set whose best step is kept."""
+    after: str | None = None
+    """The job whose weights it begins with."""
+    kind: str = "train"
+    saves: bool = False
+    makes: str = ""
+    needs: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def network(self) -> tuple[str, str]:
+        """What a worker keeps from job to job."""
+        return self.model, self.settings.formalization
+
+    def products(self, out: Path, models: Mapping[str, str]) -> list[Path]:
+        """Files that other jobs need of it."""
+        from runs.trainer import weights_file
+
+        files = [weights_file(out, self.name)] if self.saves else []
+        if self.kind == "aflite":
+            files.append(out / "aflite" / f"{self.settings.seed}.npz")
+        return [*files, *([Path(models[self.makes].removeprefix("hf:"))] if self.makes else [])]
+
+
+def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
+    """Every job, in order."""
+    trials = {name: search[0] for name, search in SEARCHES.items()} | dict(trials or {})
+    jobs = [
+        *_heads(corpus),
+        *_transfer(),
+        *_curve(),
+        *_search(trials),
+        *_aflite(),
+        *_local_context(),
+        *_pronouns(),
+        *_square_one(),
+        *_taught(),
+    ]
+    # One seed of everything comes before the second seed of anything that is not of the first four tables.
+    later = (replace(job, rank=job.rank + 100 * (50 <= job.rank < 90 and job.settings.seed > 0)) for job in jobs)
+    return sorted(later, key=lambda job: job.rank)
+
+
+def _heads(corpus: str) -> Iterator[Job]:
+    yield Job("head/mpnet", 0, MPNET, kind="head", makes=HEADED, more={**HEAD, "corpus": corpus})
+    yield Job("head/minilm", 30, "minilm", kind="head", makes=SECOND, more={**HEAD, "corpus": corpus})
+    tests = (*FILES, *PAIRS, *FORMS, "dev-local-context", "words-test")
+    settings = replace(OURS, formalization="mc-mlm")
+    yield Job("untrained/mpnet-head", 25, HEADED, None, settings, tests)
+
+
+def _transfer() -> Iterator[Job]:
+    """WinoGrande's Tables 4 to 6: arms of equal steps."""
+    for seed in range(3):
+        settings = replace(OURS, seed=seed)
+        for arm in ("dpr", "xl", "wsc", "debiased"):
+            more = (*PAIRS, *FORMS) if arm == "xl" else ()
+            yield Job(
+                f"transfer/{arm}/{seed}",
+                10,
+                MPNET,
+                f"train:{arm}",
+                settings,
+                (*FILES, *more),
+                more,
+                MARKS,
+                saves=arm == "dpr",
+            )
+        yield Job(
+            f"transfer/dpr>xl/{seed}",
+            11,
+            MPNET,
+            "train:xl",
+            settings,
+            tuple(FILES),
+            marks=MARKS,
+            after=f"transfer/dpr/{seed}",
+        )
+
+
+def _curve() -> Iterator[Job]:
+    """The AAAI learning curve, every size for as many steps; train_xl is an arm above."""
+    for seed in range(3):
+        for size in SIZES:
+            tests = ("winogrande-dev",)
+            yield Job(f"curve/{size}/{seed}", 20, MPNET, f"train:{size}", replace(OURS, seed=seed), tests, marks=MARKS)
+
+
+def _search(trials: Mapping[str, int]) -> Iterator[Job]:
+    """Liu et al.: the same draws for every formalization; the draw of a trial depends on the set and its number."""
+    for on, (_, epochs, dev, tests) in SEARCHES.items():
+        space = SearchSpace(epochs=epochs)
+        for number in range(trials[on]):
+            drawn = space.draw(0, number)
+            early = number < trials[on] // 2
+            for model in (HEADED, SECOND):
+                known = FORMALIZATIONS if model == HEADED else {name: name for name in ("mc-mlm", "mc-sent")}
+                if model == SECOND and on == "winogrande-m":
+                    continue
+                for name, formalization in known.items():
+                    settings = TrainSettings(formalization, **drawn, checkpoint_every=0)
+                    yield Job(
+                        f"liu/{on}/{model}/{name}/{number:02}",
+                        (31 if early else 291) + (model == SECOND) + (2 if on == "winogrande-m" else number // 5) / 10,
+                        model,
+                        f"train:liu-{on}",
+                        settings,
+                        (dev, *tests),
+                        chosen_on=dev,
+                    )
+
+
+def _aflite() -> Iterator[Job]:
+    """AFLite on features of a model that was fine-tuned on 6,000 problems, against what its authors removed."""
+    for seed in range(SEEDS):
+        settings = replace(OURS, steps=None, epochs=3, keep="best", seed=seed)
+        yield Job(f"aflite/{seed}", 15 if seed == 0 else 40, settings=settings, kind="aflite")
+
+
+def _local_context() -> Iterator[Job]:
+    """Two words before the blank and what follows, after DPR: what AFLite kept, and as many at random."""
+    for seed in range(3):
+        for kind in ("random", "kept"):
+            yield Job(
+                f"local-context/{kind}/{seed}",
+                50,
+                MPNET,
+                f"train:{kind}:25000:{seed}:local-context",
+                replace(OURS, steps=2344, seed=seed),
+                ("dev-local-context",),
+                marks=(2344,),
+                after=f"transfer/dpr/{seed}",
+                needs="aflite/0",
+            )
+
+
+def _pronouns() -> Iterator[Job]:
+    """The formalization that reads the pronoun, on Winogender; and WinoGrande as true or false."""
+    tests = ("winogender", "dpr-test", "superglue-wsc-val")
+    for seed in range(3):
+        for on in ("dpr", "superglue-wsc"):
+            settings = replace(OURS, formalization="p-span", steps=2000, seed=seed)
+            marks = (250, 500, 1000, 2000)
+            yield Job(f"p-span/{on}/{seed}", 60, MPNET, f"train:{on}", settings, tests, marks=marks)
+        settings = replace(OURS, formalization="p-sent", batch_size=64, seed=seed)
+        tested = ("winogrande-dev", "wsc273", "dpr-test")
+        yield Job(f"true-false/{seed}", 61, MPNET, "train:xl", settings, tested, marks=(STEPS,))
+
+
+def _square_one() -> Iterator[Job]:
+    """Square One: artifacts with the MLM head, either form of the same pairs, and curves on special words."""
+    for seed in range(3):
+        settings = replace(OURS, formalization="mc-mlm", seed=seed)
+        tests = ("winogrande-dev", "wsc273", *PAIRS, *FORMS)
+        yield Job(f"square-one/mc-mlm/{seed}", 70, HEADED, "train:xl", settings, tests, marks=(STEPS,))
+        for name, model in (("mc-sent", MPNET), ("mc-mlm", HEADED)):
+            settings = replace(OURS, formalization=name, seed=seed)
+            yield Job(f"words/{name}/{seed}", 71, model, "train:words", settings, FORMS, marks=(STEPS,))
+    for restart in range(RESTARTS):
+        for name, model in (("mc-sent", MPNET), ("mc-mlm", HEADED)):
+            settings = replace(OURS, formalization=name, steps=1500, seed=restart)
+            tests = ("words-test",)
+            yield Job(f"word-curve/{name}/0/{restart}", 75, model, None, settings, tests)
+            for size in WORD_SIZES:
+                train = f"train:words-{size}-{restart}"
+                yield Job(f"word-curve/{name}/{size}/{restart}", 75, model, train, settings, tests, marks=(1500,))
+
+
+def _taught() -> Iterator[Job]:
+    """Does what AFLite keeps teach less than as many problems at random?"""
+    for seed in range(3):
+        for kind in ("kept", "random"):
+            settings, train = replace(OURS, seed=seed), f"train:{kind}:0:{seed}"
+            tests = ("winogrande-dev",)
+            yield Job(f"taught/{kind}/{seed}", 80, MPNET, train, settings, tests, marks=MARKS, needs="aflite/0")
+
+
+@dataclass
+class Worker:
+    """A process, how to speak with it, and what it is doing."""
+
+    process: Any
+    pipe: Connection
+    job: Job | None = None
+    networks: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Queue:
+    """Hands jobs to workers in order, and writes their records down as they end."""
+
+    def __init__(self, jobs: Sequence[Job], given: argparse.Namespace) -> None:
+        self.jobs, self.given, self.out = list(jobs), given, Path(given.out)
+        self.failed: set[str] = set()
+        self.began = time.monotonic()
+
+    def place(self, job: Job) -> Path:
+        """The file of a job's record."""
+        return self.out / "records" / f"{job.name.replace('/', '__')}.json"
+
+    def done(self, job: Job) -> bool:
+        """Whether there is nothing left to do: a record, and what other jobs still need of it."""
+        if not self.place(job).exists():
+            return False
+        products = job.products(self.out, self.given.models)
+        if all(file.exists() for file in products):
+            return True
+        wanted = (one for one in self.jobs if not self.place(one).exists() and one.name not in self.failed)
+        return not any(job.name in (one.after, one.needs) or one.model == job.makes for one in wanted)
+
+    def ready(self, job: Job) -> bool:
+        """Whether everything it needs is there."""
+        from runs.trainer import weights_file
+
+        model = self.given.models.get(job.model)
+        if model is None or not Path(model.removeprefix("hf:")).exists():
+            return False
+        if job.kind == "head" and not Path(job.more["corpus"]).exists():
+            return False
+        if job.after is not None and not weights_file(self.out, job.after).exists():
+            return False
+        return job.needs is None or (self.out / "aflite" / "0.npz").exists()
+
+    def run(self) -> int:
+        """Work until nothing is left or the minutes are over, what failed once more; how many jobs came to no end."""
+        context = multiprocessing.get_context("spawn")
+        workers: list[Worker] = []
+        left = [job for job in self.jobs if not self.done(job)]
+        say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.given.workers} at a time")
+        over, again = self.began + 60 * self.given.minutes, True
+        while True:
+            if again and self.failed and not left and all(worker.job is None for worker in workers):
+                again, left = False, [job for job in self.jobs if job.name in self.failed]  # once more
+                self.failed.clear()
+            workers = [worker for worker in workers if self._alive(worker, left)]
+            if time.monotonic() < over:
+                self._hand_out(workers, left, context)
+            busy = [worker for worker in workers if worker.job is not None]
+            if not busy and (not left or time.monotonic() >= over or not any(map(self.ready, left))):
+                break
+            if time.monotonic() > over + GRACE:
+                say(f"stopped: {', '.join(worker.job.name for worker in busy if worker.job)}")
+                break
+            for pipe in wait([worker.pipe for worker in busy], timeout=1.0):
+                self._hear(next(worker for worker in workers if worker.pipe is pipe))
+        for worker in workers:
+            worker.process.terminate()
+        say(f"{sum(map(self.done, self.jobs))} of {len(self.jobs)} jobs done, {len(self.failed)} failed")
+        return len(self.failed)
+
+    def _hand_out(self, workers: list[Worker], left: list[Job], context: Any) -> None:
+        idle = [worker for worker in workers if worker.job is None]
+        while left:
+            ready = [job for job in left if self.ready(job)]
+            if not ready or not (idle or len(workers) < self.given.workers):
+                return
+            rank = ready[0].rank
+            if not idle:
+                idle.append(self._hired(context))
+                workers.append(idle[-1])
+            worker, job = next(
+                ((one, job) for job in ready if job.rank == rank for one in idle if job.network in one.networks),
+                (idle[0], ready[0]),
+            )
+            idle.remove(worker)
+            left.remove(job)
+            worker.job = job
+            if job.network in worker.networks:
+                worker.networks.remove(job.network)
+            worker.networks = [*worker.networks, job.network][-2:]
+            worker.pipe.send(job)
+
+    def _hired(self, context: Any) -> Worker:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(theirs, self.given), daemon=True)
+        process.start()
+        theirs.close()
+        return Worker(process, ours)
+
+    def _alive(self, worker: Worker, left: list[Job]) -> bool:
+        """Whether a worker lives; the job of one that died is not tried again until the next time."""
+        if worker.process.is_alive():
+            return True
+        if worker.job is not None and not worker.pipe.poll():
+            self.failed.add(worker.job.name)
+            say(f"{worker.job.name}: its process died (exit code {worker.process.exitcode})")
+            worker.job = None
+            return False
+        return worker.pipe.poll()
+
+    def _hear(self, worker: Worker) -> None:
+        job = worker.job
+        assert job is not None
+        try:
+            record, why = worker.pipe.recv()
+        except (EOFError, OSError):
+            return  # it died; `_alive` tells
+        worker.job = None
+        if why:
+            self.failed.add(job.name)
+            write_whole(self.out / "failed" / f"{job.name.replace('/', '__')}.txt", why.encode())
+            say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
+            return
+        record["workers"] = self.given.workers
+        write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
+        (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
+        say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {told(record)}")
+
+
+def told(record: Mapping[str, Any]) -> str:
+    """A record in one line."""
+    parts = [f"{record['seconds']:.0f} s"]
+    for name, marks in list(record.get("tests", {}).items())[:3]:
+        last = list(marks.values())[-1]
+        right = next((row[3] for row in last["rows"] if row[2] == "accuracy"), None)
+        parts.append(f"{name} {100 * (right or 0):.1f}")
+    parts += [f"{key} {record[key]:.3f}" for key in ("guessed_after",) if key in record]
+    parts += [f"AUC {record['authors']['auc']:.3f}"] if "authors" in record else []
+    return ", ".join([*parts, *record.get("stepper", [])])
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def work(pipe: Connection, given: argparse.Namespace) -> None:
+    """A worker's life: take a job, do it, hand back its record or why there is none."""
+    from runs.authors import filtered
+    from runs.trainer import Workshop, headed, trained
+
+    kinds = {"train": trained, "head": headed, "aflite": filtered}
+    shop = Workshop(prepared(given.sets, given.data), Path(given.out), given.models, given.device)
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:  # the queue is gone
+            return
+        try:
+            pipe.send((kinds[job.kind](job, shop), None))
+        except Exception:
+            shop.kept.clear()  # what a broken run leaves on the device is not to be built on
+            pipe.send((None, traceback.format_exc()))
+
+
+def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = None) -> list[Job]:
+    """Jobs whose names begin with one of these, all of them where there are none; with fewer steps, for a try."""
+    some = [job for job in jobs if not only or job.name.startswith(tuple(only))]
+    if steps is None:
+        return some
+    short = [(job, min(steps, job.settings.steps or steps)) for job in some]
+    return [replace(job, settings=replace(job.settings, steps=n), marks=job.marks and (n,)) for job, n in short]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the queue, or list it; 1 where a job came to no end."""
+    parser = argparse.ArgumentParser(
+        "python -m runs jobs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("WINOKIT_DATA", "data")), metavar="DIR")
+    parser.add_argument("--out", type=Path, default=Path("runs", "trained"), metavar="DIR")
+    parser.add_argument("--sets", type=Path, metavar="FILE", help="where prepared datasets are kept; default: in --out")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=SPEC", help="mpnet=hf:DIR, minilm=hf:DIR")
+    parser.add_argument("--corpus", default="", metavar="FILE", help="text that heads are learned from")
+    parser.add_argument("--workers", type=int, default=1, help="jobs at a time")
+    parser.add_argument("--minutes", type=float, default=10**6, help="start no job after so many")
+    parser.add_argument("--only", action="append", default=[], metavar="PREFIX", help="jobs of that name; repeatable")
+    parser.add_argument("--trials", action="append", default=[], metavar="SET=N", help="other numbers of trials")
+    parser.add_argument("--steps", type=int, metavar="N", help="at most so many each: a try, not a result")
+    parser.add_argument("--device", help="default: the best there is")
+    parser.add_argument("--list", action="store_true", help="what there is to do")
+    given = parser.parse_args(arguments)
+    given.sets = given.sets or given.out / "sets.pkl.xz"
+    given.models = {
+        HEADED: f"hf:{given.out / 'models' / HEADED}",
+        SECOND: f"hf:{given.out / 'models' / SECOND}",
+        **dict(text.split("=", 1) for text in given.model),
+    }
+    trials = {name: int(count) for name, count in (text.split("=", 1) for text in given.trials)}
+    queue = Queue(chosen_jobs(all_jobs(given.corpus, trials), given.only, given.steps), given)
+    if given.list:
+        say("\n".join(f"{job.rank:5} {'done' if queue.done(job) else '    '} {job.name}" for job in queue.jobs))
+        return 0
+    prepared(given.sets, given.data)
+    return 1 if queue.run() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

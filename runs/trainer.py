@@ -1,0 +1,307 @@
+"""What one job does on its device: train and examine, give an encoder a head, or run AFLite.
+
+Networks stay on the device from job to job: weights are put back where they lie, so that what the GPU was told for a
+shape (`methods.training.stepper`) serves the next job too. Nothing is saved but records, and the weights that another
+job begins with.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import pickle
+import platform
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+import winokit
+from runs.sets import Sets, rows_of, some_of
+from winokit.files import write_whole
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.cases import rivals_name
+from winokit.methods.formalizations.inputs import Encoded
+from winokit.methods.formalizations.network import Network, load_network
+from winokit.methods.metrics.accuracy import credit
+from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
+from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.training.data import make_variant
+from winokit.methods.training.exam import Exam, rows
+from winokit.methods.training.finetune import training_examples
+from winokit.methods.training.learner import Learner
+from winokit.methods.training.stepper import Stepper
+from winokit.problem import Dataset
+from winokit.results import Metric
+
+if TYPE_CHECKING:
+    from runs.jobs import Job
+
+MOST_NETWORKS = 2
+"""Networks that a worker keeps: each has some gigabytes, with its optimiser and its recordings."""
+Row = list[Any]
+
+
+@dataclass
+class Workshop:
+    """Where a worker works: its sets, its models, what it keeps between jobs."""
+
+    sets: Sets
+    out: Path
+    models: Mapping[str, str]
+    """By short name the SPEC of a model."""
+    device: str | None = None
+    kept: OrderedDict[tuple[str, str], KeptNetwork] = field(default_factory=OrderedDict)
+
+    def network(self, model: str, formalization: str) -> KeptNetwork:
+        """The network of a model under a formalization, kept or new."""
+        key = (model, formalization)
+        if key not in self.kept:
+            while len(self.kept) >= MOST_NETWORKS:
+                self.kept.popitem(last=False)
+                gc.collect()  # recordings and what they hold of the device
+                if torch.cuda.is_available():
+                    torch.cuda.empty_cache()
+            self.kept[key] = KeptNetwork(self.models[model], Formalization.parse(formalization), self.device)
+        self.kept.move_to_end(key)
+        return self.kept[key]
+
+    def dataset(self, name: str) -> Dataset:
+        """A set by its name; `kept` and `random` are made of what AFLite left."""
+        if name in self.sets.data:
+            return self.sets.data[name]
+        kind, count, seed, variant = (*name.removeprefix("train:").split(":"), "")[:4]
+        found = np.load(self.out / "aflite" / "0.npz")
+        keep = np.unpackbits(found["keep"])[: len(self.sets.parts[0][0])].astype(bool)
+        filtered = self.sets.parts[0][0]
+        apart = {problem.id for problem in self.sets.data["train:xl"]}
+        rest = rows_of(self.sets.data["train:whole"], filtered[keep] if kind == "kept" else filtered)
+        rest = rest.filter(lambda problem: problem.id in apart)
+        data = some_of(rest, min(int(count) or int(keep.sum()), int(keep.sum())), int(seed))
+        data = make_variant(data, variant) if variant else data
+        self.sets.data[name] = data
+        return data
+
+    def examples(self, name: str, bench: KeptNetwork, model: str) -> tuple[list[Encoded], list[str]]:
+        """A training set as the network reads it; read once, by whichever worker comes first."""
+        place = self.out / "encoded" / f"{name}-{model}-{bench.network.formalization.spec}.pkl".replace("/", "-")
+        with locked(place):
+            if not place.exists():
+                write_whole(place, pickle.dumps(training_examples(self.dataset(name), bench.network)))
+        examples, notes = pickle.loads(place.read_bytes())  # a file of our own making
+        return examples, notes
+
+
+class KeptNetwork:
+    """A network on its device, the weights it begins with, and its stepper."""
+
+    def __init__(self, spec: str, formalization: Formalization, device: str | None) -> None:
+        self.spec, self.device = spec, device
+        self.network = load_network(spec, formalization, device=device)
+        self.first = {name: weight.detach().clone() for name, weight in self.network.state_dict().items()}
+        self.steppers: dict[tuple[float, float], Stepper] = {}
+        self.exams: dict[str, Exam] = {}
+
+    def begin(self, seed: int, weights: Path | None = None) -> Network:
+        """Put the weights back, with a head drawn by the seed, or those that another job ended with."""
+        network, formalization = self.network, self.network.formalization
+        if weights is not None:
+            state = torch.load(weights, map_location=network.device, weights_only=True)
+        elif formalization.switches.get("head") == "fresh":
+            state = load_network(self.spec, formalization, seed=seed, device=self.device).state_dict()
+        else:
+            with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+                torch.manual_seed(seed)
+                head = formalization.definition.head(network.encoder.config, formalization.switches)
+            state = self.first | {f"head.{name}": weight for name, weight in head.state_dict().items()}
+        network.load_state_dict(state)
+        return network
+
+    def stepper(self, new: Stepper) -> Stepper:
+        """The stepper of earlier jobs with the same clipping and decay, as if it had never moved; else the new one."""
+        key = (new.settings.weight_decay, new.settings.clip)
+        old = self.steppers.setdefault(key, new)
+        if old is not new:
+            old.settings = new.settings
+            old.running.zero_()
+            with torch.no_grad():
+                for state in old.optimiser.state.values():
+                    for value in state.values():
+                        value.zero_()
+        return old
+
+    def exam(self, name: str, data: Dataset) -> Exam:
+        """A test set made ready, once."""
+        if name not in self.exams:
+            self.exams[name] = Exam(data, self.network, name)
+        return self.exams[name]
+
+
+class MarkedLearner(Learner):
+    """A learner that sits all its exams at the steps that are marked, or once an epoch, and keeps the sheets."""
+
+    def __init__(self, bench: KeptNetwork, examples: Sequence[Encoded], job: Job, exams: Mapping[str, Exam]) -> None:
+        every = np.gcd.reduce(job.marks) if job.marks else None
+        settings = replace(job.settings, evaluate_every=None if every is None else int(every), keep="last")
+        super().__init__(bench.network, examples, next(iter(exams.values()), None), settings)
+        self.stepper = bench.stepper(self.stepper)
+        self.job, self.exams = job, exams
+        self.sheets: dict[int, dict[str, list[Prediction]]] = {}
+
+    def _evaluate(self, exam: Exam) -> None:
+        step = self.state.step
+        if self.job.marks and step not in self.job.marks and step != len(self.steps):
+            return
+        over = step == len(self.steps)
+        self.sheets[step] = {
+            name: exam.sit(self.network, self.job.model)
+            for name, exam in self.exams.items()
+            if over or name not in self.job.at_the_end
+        }
+
+
+def trained(job: Job, shop: Workshop) -> dict[str, Any]:
+    """Train as a job says, examine, and hand back its record."""
+    began = time.monotonic()
+    bench = shop.network(job.model, job.settings.formalization)
+    weights = weights_file(shop.out, job.after) if job.after else None
+    network = bench.begin(job.settings.seed, weights)
+    exams = {name: bench.exam(name, shop.dataset(name)) for name in job.tests}
+    notes = [note for exam in exams.values() for note in exam.notes]
+    about: dict[str, Any] = {}
+    if job.train is None:
+        sheets = {0: {name: exam.sit(network, job.model) for name, exam in exams.items()}}
+    else:
+        examples, more = shop.examples(job.train, bench, job.model)
+        notes += more
+        sheets, about = _steps(job, bench, examples, exams)
+    if job.saves:
+        place = weights_file(shop.out, job.name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(network.state_dict(), place.with_suffix(".part"))
+        place.with_suffix(".part").replace(place)
+    marks = {step: sheets[step] for step in _shown(job, sheets, shop)}
+    tests = {name: _sheet(shop.dataset(name), name, marks, network) for name in job.tests}
+    return record(job, shop, began) | about | {"notes": sorted(set(notes)), "tests": tests}
+
+
+def _steps(
+    job: Job, bench: KeptNetwork, examples: Sequence[Encoded], exams: Mapping[str, Exam]
+) -> tuple[dict[int, dict[str, list[Prediction]]], dict[str, Any]]:
+    """Take every step; what was predicted where, and how the training went."""
+    network = bench.network
+    with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
+        torch.manual_seed(job.settings.seed)
+        learner = MarkedLearner(bench, examples, job, exams)
+        learner.learn(Path(), {})
+    state = learner.state
+    losses = [round(one["loss"], 4) for one in state.losses]
+    about = {
+        "examples": len(examples),
+        "steps": state.step,
+        "step_seconds": round(state.seconds, 1),
+        "losses": losses[:: max(1, len(losses) // 10)],
+        "stepper": learner.stepper.notes,
+    }
+    return learner.sheets, about
+
+
+def _shown(job: Job, sheets: Mapping[int, Mapping[str, list[Prediction]]], shop: Workshop) -> list[int]:
+    """The steps that are kept: all that were marked, or the best on what is chosen on, of equals the first."""
+    if job.chosen_on is None:
+        return sorted(sheets)
+    data = shop.dataset(job.chosen_on)
+    answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
+
+    def right(step: int) -> float:
+        choices = [one.prediction for one in sheets[step][job.chosen_on or ""]]
+        return float(np.mean(credit(choices, answers, sizes)))
+
+    return [max(sorted(sheets), key=right)]
+
+
+def _sheet(data: Dataset, name: str, marks: Mapping[int, Mapping[str, list[Prediction]]], network: Network) -> Any:
+    """By step what was predicted, one character per problem, and the rows it makes."""
+    told: dict[str, Any] = {}
+    for step, sheets in marks.items():
+        if name in sheets:
+            found = sheets[name]
+            made = list(rows(data, found, "all"))
+            if has_gender(data):
+                head = RowHead(name, "", "")
+                columns = MetricColumns(data, [one.prediction for one in found], clusters_by_id(data))
+                reads = network.formalization.definition.reads_pronoun
+                made += gender_rows(head, columns, None if reads else BLIND)
+            told[str(step)] = {"predictions": written(found), "rows": [short_row(row) for row in made]}
+    return told
+
+
+def written(predictions: Iterable[Prediction]) -> str:
+    """One character per problem: the candidate's index, or - for an abstention."""
+    return "".join("-" if one.prediction is None else str(one.prediction) for one in predictions)
+
+
+def short_row(row: Metric) -> Row:
+    """A row as a list: protocol, subset, metric, value, n, low, high, chance."""
+    numbers = (row.value, row.low, row.high, row.chance)
+    value, low, high, chance = (None if one is None else round(float(one), 5) for one in numbers)
+    return [row.protocol, row.subset, row.metric, value, row.n, low, high, chance]
+
+
+def record(job: Job, shop: Workshop, began: float) -> dict[str, Any]:
+    """What a job was, and where and how long it ran."""
+    cuda = torch.cuda.is_available() and shop.device != "cpu"
+    versions = {"winokit": winokit.__version__, "torch": torch.__version__, "python": platform.python_version()}
+    formalization = Formalization.parse(job.settings.formalization)
+    return {
+        "job": job.name,
+        "model": job.model,
+        "train": job.train,
+        "after": job.after,
+        "problems": None if job.train is None else len(shop.dataset(job.train)),
+        "settings": job.settings.identity() | {"rivals": rivals_name(formalization)},
+        "chosen_on": job.chosen_on,
+        "seconds": round(time.monotonic() - began, 1),
+        "device": torch.cuda.get_device_name() if cuda else "CPU",
+        "versions": versions,
+    }
+
+
+def weights_file(out: Path, name: str) -> Path:
+    """Where the weights of a job are kept for the jobs that begin with them."""
+    return out / "weights" / f"{name.replace('/', '-')}.pt"
+
+
+def headed(job: Job, shop: Workshop) -> dict[str, Any]:
+    """Give a model a language-modelling head, learned from a corpus, and keep it as a model of its own."""
+    from runs.language_head import guessed, headed, held_out, learn, pieces_of
+    from runs.trigrams import paragraphs
+
+    began = time.monotonic()
+    how = job.more
+    model, tokenizer = headed(shop.models[job.model] + (f"?device={shop.device}" if shop.device else ""))
+    train, held = held_out(pieces_of(tokenizer, paragraphs([Path(how["corpus"])])))
+    before = guessed(model, tokenizer, held, how["batch_size"])
+    learn(model, tokenizer, train, how["epochs"], how["batch_size"], how["learning_rate"])
+    after = guessed(model, tokenizer, held, how["batch_size"])
+    place = Path(shop.models[job.makes].removeprefix("hf:"))
+    model.save_pretrained(place.with_name(f"{place.name}.part"))
+    tokenizer.save_pretrained(place.with_name(f"{place.name}.part"))
+    place.with_name(f"{place.name}.part").rename(place)
+    told = {"pieces": len(train), "held_out": len(held), "guessed_before": before, "guessed_after": after}
+    return record(job, shop, began) | {"more": {**how, "corpus": Path(how["corpus"]).name}, **told}
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Alone with a file: another process that comes meanwhile waits; the lock of one that was killed is gone."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,161 @@
+"""runs/jobs.py: a queue of training runs that goes on where it stopped; what is kept from job to job leaks nothing."""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
+
+from runs import authors, jobs, sets, trainer
+from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.network import load_network
+from winokit.methods.training.settings import TrainSettings
+
+SETTINGS = TrainSettings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, checkpoint_every=0)
+
+
+@pytest.fixture
+def shop(bert, planted, unseen, tmp_path):  # noqa: F811
+    data = {"train:planted": planted, "unseen": unseen, "train:whole": planted, "train:xl": planted}
+    rows = np.arange(len(planted), dtype=np.int32)
+    parts = [(rows[:40], rows[40:56], rows[56:])]
+    removed, confidence = rows % 3 > 0, np.linspace(0.1, 1, len(rows), dtype=np.float32)
+    made = sets.Sets(data, parts=parts, removed=removed, confidence=confidence)
+    return trainer.Workshop(made, tmp_path, {"mpnet": bert}, "cpu")
+
+
+def job(name="one", **changes):
+    return jobs.Job(name, 1, "mpnet", "train:planted", SETTINGS, ("unseen",), **changes)
+
+
+def state(network):
+    return {name: weight.clone() for name, weight in network.state_dict().items()}
+
+
+def same(one, other):
+    return all((one[name] == other[name]).all() for name in one)
+
+
+@pytest.mark.parametrize("formalization", ["mc-sent", "p-span", "mc-mlm?head=fresh"])
+def test_weights_are_put_back_as_a_new_network_of_that_seed_would_have_them(shop, bert, formalization):  # noqa: F811
+    kept = shop.network("mpnet", formalization)
+    for seed in (3, 4):
+        expected = load_network(bert, Formalization.parse(formalization), seed=seed, device="cpu")
+        assert same(state(kept.begin(seed)), state(expected))
+
+
+def test_a_job_learns_the_same_after_another_as_alone(shop):
+    first = trainer.trained(job(), shop)
+    alone = state(shop.network("mpnet", "mc-sent").network)
+    trainer.trained(replace(job("other"), settings=replace(SETTINGS, seed=5, learning_rate=1e-3)), shop)
+    again = trainer.trained(job(), shop)
+    assert again["tests"] == first["tests"]
+    assert again["losses"] == first["losses"]
+    assert same(state(shop.network("mpnet", "mc-sent").network), alone)
+
+
+def test_the_step_that_is_kept_is_the_first_of_the_best_where_it_is_chosen(shop):
+    every = trainer.trained(job(), shop)["tests"]["unseen"]
+    chosen = trainer.trained(job(chosen_on="unseen"), shop)["tests"]["unseen"]
+    right = {step: next(row[3] for row in mark["rows"] if row[2] == "accuracy") for step, mark in every.items()}
+    best = next(step for step in sorted(right, key=int) if right[step] == max(right.values()))
+    assert chosen == {best: every[best]}
+
+
+def test_marked_steps_are_examined_and_some_sets_at_the_end_only(shop):
+    shop.sets.data["late"] = shop.sets.data["unseen"]
+    marked = replace(job(marks=(3, 7), at_the_end=("late",)), tests=("unseen", "late"))
+    tests = trainer.trained(replace(marked, settings=replace(SETTINGS, steps=7)), shop)["tests"]
+    assert list(tests["unseen"]) == ["3", "7"]
+    assert list(tests["late"]) == ["7"]
+
+
+def test_a_job_begins_with_the_weights_of_another(shop):
+    trainer.trained(job(saves=True), shop)
+    learned = state(shop.network("mpnet", "mc-sent").network)
+    trainer.trained(replace(job("two"), settings=replace(SETTINGS, seed=9)), shop)
+    record = trainer.trained(replace(job("three", after="one"), train=None), shop)
+    assert same(state(shop.network("mpnet", "mc-sent").network), learned)
+    assert record["after"] == "one"
+
+
+def test_aflite_is_compared_with_its_authors_and_what_it_keeps_can_be_trained_on(shop, monkeypatch):
+    monkeypatch.setattr(authors, "RELABELLED", 2)
+    aflite = replace(job("aflite/0", kind="aflite"), settings=replace(SETTINGS, keep="best"))
+    record = authors.filtered(aflite, shop)
+    assert len(record["relabelled"]) == 2
+    assert record["authors"]["base"] == pytest.approx(26 / 40, abs=0.03)
+    assert {row[1] for row in record["figure"]} == {"all", "random", "pmi", "aflite"}
+    kept = shop.dataset("train:kept:0:0")
+    assert len(kept) == len(shop.dataset("train:random:0:0")) == record["filtered"] - record["authors"]["removed"]
+    assert len(shop.dataset("train:kept:5:1")) == 5
+
+
+def test_what_the_authors_removed_is_told_by_problems_and_by_pairs():
+    scores = np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.3])
+    theirs, units = np.array([True, True, True, False, False, False]), np.array([0, 0, 2, 2, 4, 4])
+    found = authors.compared(scores, scores > 0.6, theirs, units)
+    assert (found["auc"], found["pairs_auc"], found["of_ours"], found["base"]) == (1, 1, 1, 0.5)
+    assert (found["removed"], found["pairs_removed"]) == (3, 1)
+
+
+def test_a_trial_has_the_same_draw_whatever_the_formalization_and_however_many_there_are():
+    few, many = (jobs.all_jobs("", {"dpr": count}) for count in (2, 5))
+    drawn = {one.name: replace(one.settings, formalization="mc-sent") for one in many if one.name.startswith("liu/dpr")}
+    assert all(drawn[name] == drawn[f"liu/dpr/mpnet-head/mc-sent/{name[-2:]}"] for name in drawn)
+    assert all(one.settings == next(each.settings for each in many if each.name == one.name) for one in few[:60])
+    assert len(drawn) == 5 * (7 + 2)
+
+
+def test_every_job_has_a_name_of_its_own_and_needs_only_what_others_leave():
+    every = jobs.all_jobs("")
+    names = [one.name for one in every]
+    assert len(set(names)) == len(names)
+    saved = {one.name for one in every if one.saves}
+    assert {one.after for one in every} - {None} <= saved
+    assert {one.needs for one in every} - {None} <= set(names)
+    assert all(one.marks[-1] == one.settings.steps for one in every if one.marks)
+
+
+def queue_of(tmp_path, *some):
+    (tmp_path / "bert").mkdir(exist_ok=True)
+    models = {"mpnet": f"hf:{tmp_path / 'bert'}", "mpnet-head": f"hf:{tmp_path / 'headed'}"}
+    return jobs.Queue(some, argparse.Namespace(out=tmp_path, models=models, workers=1, minutes=1))
+
+
+def test_what_has_a_record_is_not_done_again_unless_another_job_needs_what_is_gone(tmp_path):
+    first, second = job("a", saves=True), job("b", after="a")
+    queue = queue_of(tmp_path, first, second)
+    assert not queue.done(first)
+    (tmp_path / "records").mkdir()
+    queue.place(first).write_text(json.dumps({}))
+    assert not queue.done(first)  # its weights are gone, and b begins with them
+    assert not queue.ready(second)
+    trainer.weights_file(tmp_path, "a").parent.mkdir()
+    trainer.weights_file(tmp_path, "a").touch()
+    assert queue.done(first)
+    assert queue.ready(second)
+    trainer.weights_file(tmp_path, "a").unlink()
+    queue.place(second).write_text(json.dumps({}))
+    assert queue.done(first)
+
+
+def test_a_job_waits_for_the_model_that_another_makes(tmp_path):
+    head = job("head", kind="head", makes="mpnet-head", more={"corpus": str(tmp_path / "text")})
+    headed = replace(job("uses"), model="mpnet-head")
+    queue = queue_of(tmp_path, head, headed)
+    assert not queue.ready(headed)
+    assert not queue.ready(head)  # no corpus
+    (tmp_path / "text").touch()
+    assert queue.ready(head)
+    (tmp_path / "headed").mkdir()
+    assert queue.ready(headed)
