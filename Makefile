@@ -4,7 +4,7 @@ BIN := .venv/bin
 HARNESS := $(CURDIR)/.venv/harness/bin/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo demo-collect test test-all lint format docs bench dist clean
+.PHONY: demo demo-collect test test-all test-base lint format docs bench dist clean
 
 # See it work: statistics, checks and an audit of the built-in model on the bundled twins
 demo: .venv/.base
@@ -44,9 +44,18 @@ docs: .venv/.dev
 bench: .venv/.dev
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
-# A wheel in dist/
+# A wheel and an sdist in dist/, looked over, and the wheel tried in an environment of its own
 dist: .venv/.dev
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/try_wheel.py dist
+
+# The base install and the extras without torch, as somebody with another Python has them: make test-base PYTHON=python3.13
+test-base:
+	$(PYTHON) -m venv --clear .venv/base
+	.venv/base/bin/python -m pip --quiet install '.[collect,hunt,release]' --group test-base
+	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli
 
 # Remove what the recipes made
 clean:
