@@ -6,11 +6,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo demo-collect test test-all test-base lint format docs bench dist clean
 
-# See it work: statistics, checks and an audit of the built-in model on the bundled twins
+# See it work: an audit of the built-in model beside stored predictions of others, on the bundled twins
 demo: .venv/.base
-	$(BIN)/winokit stats open
-	$(BIN)/winokit check open
-	$(BIN)/winokit audit
+	$(BIN)/winokit audit open --model builtin --predictions examples
 
 # See people at work: a study filled with the bundled twins and example workers, served on this machine
 demo-collect: .venv/.collect
@@ -35,7 +33,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Write docs/cli.md anew from --help, and the table of docs/languages.md from the packs
+# Rebuild docs/cli.md from --help, and the table of docs/languages.md from the packs
 docs: .venv/.dev
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_languages.py

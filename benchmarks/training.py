@@ -28,7 +28,7 @@ from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.training.exam import Exam
+from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner, epoch_steps
 from winokit.methods.training.settings import TrainSettings
@@ -56,7 +56,7 @@ def ours(folder: Path, train: Dataset, dev: Dataset, settings: TrainSettings) ->
     learner.learn(folder, {})
     seconds = settled() - start
     taken = sum(len(batch) for _, step in learner.steps for batch in step)
-    predictions = Exam(dev, network, "original").sit(network)
+    predictions = Evaluation(dev, network, "original").predictions(network)
     right = sum(p.prediction == problem.answer for p, problem in zip(predictions, dev, strict=True))
     return seconds, taken, right / len(dev), padding(examples, epoch_steps(examples, settings, 0))
 

@@ -1,4 +1,4 @@
-"""DATA, as users write it: a bundled name, a path, `format:path`, `hub:org/name`, or a folder of any of these."""
+"""DATA, as users write it: a name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
+from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.formats.beside import FILE, remember
 from winokit.data.formats.columns import checked_columns
 from winokit.data.formats.files import has_columns
+from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import overlap, said
@@ -22,7 +24,7 @@ from winokit.progress import tell
 from winokit.settings import Help, Settings, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
-DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
+DATA_HELP = "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, "DATA")]
 View = Literal["binary", "choice", "judgements"]
@@ -94,7 +96,8 @@ def load(
     Parameters
     ----------
     data
-        `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several with + between.
+        `open`, `winogrande/xl`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several
+        with + between.
         A `Dataset` is taken as it is, with labels and view as asked for.
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
@@ -298,6 +301,8 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         if len(rest) > 7 or not 1 <= int(rest) <= MOST_GENERATED:
             raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
         return synthetic(int(rest))
+    if (known := named_parts(name)) is not None:
+        return _read_named(name, *known, lenient)
     prefix, colon, place = name.partition(":")
     if colon and prefix in FORMATS:
         return read(place, prefix, lenient=lenient)
@@ -305,4 +310,23 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         raise UnknownName("format", prefix, [*FORMATS, "hub"])
     if "/" in name or "." in name:
         raise BadInput(f"{name}: no such file")
-    raise UnknownName("dataset or file", name, BUNDLED)
+    raise UnknownName("dataset or file", name, CATALOGUE)
+
+
+def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient: bool) -> Dataset:
+    """Parts of a public dataset as one."""
+    loaded = [read(find_file(entry, part), entry.read_as, lenient=lenient) for part in parts]
+    dataset = loaded[0]
+    if len(loaded) > 1:
+        dataset = _joined(loaded)
+        dataset.card = replace(dataset.card, name=name)
+    if "/" not in name and len(entry.files) > len(parts):
+        dataset.notes = (*dataset.notes, f"{name} means {name}/{'+'.join(parts)}; parts: {', '.join(entry.files)}")
+    return dataset
+
+
+def check_part(data: str | Path | Dataset) -> None:
+    """Refuse a dataset by its name alone, whose default part is one to test on."""
+    known = named_parts(data) if isinstance(data, str) and "/" not in data and not _exists(data) else None
+    if known is not None and len(known[0].files) > 1:
+        raise BadInput(f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in known[0].files)}")

@@ -26,7 +26,7 @@ SEVERAL = (ABOVE, MIXED, AT, BELOW, UNKNOWN)
 """All that several may be together."""
 SAID = {
     ABOVE: "above {level}",
-    AT: "not told from {level}",
+    AT: "indistinguishable from {level}",
     BELOW: "below {level}",
     UNKNOWN: "with no interval to judge it by",
 }

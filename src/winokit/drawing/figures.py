@@ -166,16 +166,16 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
     ax.set_axisbelow(True)
-    against = "nought" if forest.low < 0 else "chance"
-    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: not told from it)")
+    against = "zero" if forest.low < 0 else "chance"
+    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: indistinguishable from it)")
     if len(names) > 1:
         for index, name in enumerate(names):
             ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
 
 
-def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], nought: float | None) -> None:
+def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:
     """Draw chance, intervals and values, each kind in one stroke."""
-    chances = [(y, m.row.chance if m.row.chance is not None else nought) for y, m in marks]
+    chances = [(y, m.row.chance if m.row.chance is not None else zero) for y, m in marks]
     known = [(y, 100 * chance) for y, chance in chances if chance is not None]
     ax.vlines(
         [chance for _, chance in known],

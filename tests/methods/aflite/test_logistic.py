@@ -104,7 +104,7 @@ def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
 
 
 def test_a_step_that_goes_too_far_is_shortened():
-    # |x|^1.5 is steep at nought: a full Newton step with too small a metric overshoots.
+    # |x|^1.5 is steep at zero: a full Newton step with too small a metric overshoots.
     def gradient(x):
         return 1.5 * np.sign(x) * np.sqrt(np.abs(x))
 

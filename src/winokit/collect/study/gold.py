@@ -123,7 +123,7 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
 
 
 def _gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
-    """A judgement for everybody; a problem of the study's own has a rank below nought."""
+    """A judgement for everybody; a problem of the study's own has a rank below zero."""
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 

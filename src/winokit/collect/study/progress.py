@@ -91,7 +91,7 @@ class StudySnapshot:
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs that the adversary answered, and did not solve; pairs with all votes, and those that validly fool it.
         self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
-        self.exam = study.adversary.exam
+        self.evaluation = study.adversary.evaluation
         self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
@@ -115,9 +115,11 @@ class StudySnapshot:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
-        rows = {name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")}
-        exam = {"exam": asdict(self.exam) if self.exam else None}
-        return {name: value for name, value in vars(self).items() if name != "at"} | rows | exam | {"done": self.done}
+        rows: dict[str, Any] = {
+            name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")
+        }
+        rows["evaluation"] = asdict(self.evaluation) if self.evaluation else None
+        return {name: value for name, value in vars(self).items() if name != "at"} | rows | {"done": self.done}
 
 
 def snapshot(study: Study) -> StudySnapshot:

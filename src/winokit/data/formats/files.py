@@ -154,8 +154,8 @@ def write(
     for problem in dataset:
         try:
             if problem.is_whole and not chosen.holds_whole:
-                holding = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
-                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {holding} do not")
+                without_blank = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
+                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {without_blank} do not")
             rows.append(chosen.render(problem, options))
             kept.append(problem)
         except (CannotWrite, Malformed) as error:

@@ -106,7 +106,7 @@ class FeatureRows(Protocol):
         return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> Any:
-        """An array of noughts."""
+        """An array of zeros."""
         return np.zeros((height, width), dtype=self.dtype)
 
     def to_numpy(self, array: Any) -> Any:

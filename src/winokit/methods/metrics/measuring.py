@@ -152,7 +152,7 @@ class RowHead:
         if is_first.any() and not is_first.all():
             found = gap(columns.correct, is_first, ~is_first, columns.clusters)
             interval, chances = found.interval(), columns.chances
-            # Nought, but for subsets with other numbers of candidates.
+            # Zero, but for subsets with other numbers of candidates.
             chance = float(chances[is_first].mean() - chances[~is_first].mean())
             about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
             yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)

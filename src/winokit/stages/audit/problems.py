@@ -18,6 +18,7 @@ from winokit.drawing.plots import Scorer
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
+from winokit.methods.transforms.substitute import substitute
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
 
@@ -38,6 +39,53 @@ class ProblemScript:
     variant: str
     file: str
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTwin:
+    """A text in words, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
+
+    words: tuple[tuple[str | None, bool], ...]
+    right: str
+    choices: tuple[tuple[str, str, bool], ...]
+    """By scorer, the candidate it chose, and whether that is right."""
+
+
+def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
+    """The first of the twins that most scorers fail; nothing where nobody fails any."""
+    chosen = {(row.model, row.scoring, row.id): row.prediction for row in run.predictions if row.variant == ORIGINAL}
+    most, found = 0, []
+    for twins in run.dataset.groups.values():
+        if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
+            continue
+        picks = {one.name: [chosen.get((one.model, one.scoring, p.id)) for p in twins] for one in known}
+        picks = {name: made for name, made in picks.items() if None not in made}
+        failing = sum(made != [p.answer for p in twins] for made in picks.values())
+        if failing > most:
+            most, found = (
+                failing,
+                [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)],
+            )
+    filled = [substitute(problem, problem.right or "") for problem, _ in found]
+    texts = [[*text.before.split(), None, *text.after.split()] for text in filled]
+    return [
+        FailedTwin(
+            tuple(_marked(texts[at], texts[1 - at])),
+            filled[at].candidate,
+            tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
+        )
+        for at, (problem, picks) in enumerate(found)
+    ]
+
+
+def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
+    """Words, each with whether it lies between what two texts have in common at their start and end."""
+    start = next(
+        (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))
+    )
+    backwards = zip(reversed(words[start:]), reversed(other[start:]), strict=False)
+    end = next((at for at, (a, b) in enumerate(backwards) if a != b), 0)
+    return ((word, start <= at < len(words) - end) for at, word in enumerate(words))
 
 
 def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:

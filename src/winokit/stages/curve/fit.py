@@ -116,7 +116,7 @@ class CurveSeries:
     measure: str
     levels: tuple[CurveLevel, ...]
     fit: LogFit | None = None
-    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above nought."""
+    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above zero."""
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
     reach: CurveReach | None = None
@@ -244,7 +244,7 @@ def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metri
 def _auc(
     scored: Sequence[ScoredPoint], levels: Sequence[CurveLevel], measure: str, row: Callable[..., Metric]
 ) -> Metric | None:
-    """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
+    """The area under the curve over all sizes above zero: a weighted sum of accuracies."""
     if len(levels) < FEWEST_SIZES:
         return None
     sizes, note = [level.size for level in levels], f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"

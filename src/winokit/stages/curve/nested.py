@@ -64,7 +64,7 @@ class NestedGrowth:
 
     @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
-        """The sizes that come as files, from small to large, after nought where the untrained model is wanted."""
+        """The sizes that come as files, from small to large, after zero where the untrained model is wanted."""
         lengths = [len(one) for one in files]
         if sorted(set(lengths)) != lengths:
             named = ", ".join(f"{one.card.name} {len(one):,}" for one in files)
@@ -102,7 +102,7 @@ class NestedGrowth:
 
 
 def usual_sizes(n: int) -> tuple[int, ...]:
-    """Nought, then 160 and four times as many again and again, then all.
+    """Zero, then 160 and four times as many again and again, then all.
 
     >>> usual_sizes(1322)
     (0, 160, 640, 1322)

@@ -1,6 +1,6 @@
 """The page of a learning curve: does more training data help, how sure is that, and where would it lead?
 
-The plot has sizes on a logarithmic axis, with a place of its own for nought. It is laid out once, in per cent of the
+The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out once, in per cent of the
 width from the left and of the height from the top; the page and the files draw the same places.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}
 LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
-"""Where the axis begins and ends, in per cent of the width, and where it begins if nought stands at its left."""
+"""Where the axis begins and ends, in per cent of the width, and where it begins if zero stands at its left."""
 APART = 13.0
 """Labels of sizes closer than this would run into each other."""
 Place = tuple[float, float]
@@ -247,4 +247,4 @@ def of_reach(one: CurveSeries, largest: float) -> str:
         return f"{reached}, give or take nobody knows how much."
     if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
         return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
-    return f"{reached}, but its slope may be nought: at {end_of(reach.low)} problems or at none."
+    return f"{reached}, but its slope may be zero: at {end_of(reach.low)} problems or at none."

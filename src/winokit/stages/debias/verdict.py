@@ -110,30 +110,30 @@ def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     if split.value:
         yield VerdictPoint(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
     if (state["after"], state["removed"]) == (BELOW, SOME):
-        text = "harder than chance for a linear classifier: problems went because chance got them right."
+        text = "harder than chance for a linear classifier: problems were removed because chance got them right."
         yield VerdictPoint(f"What is kept is {text}", BAD, {"after": BELOW, "removed": SOME})
     yield from _words(filtering)
 
 
 def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Whether more went than goes from relabelled problems."""
+    """Whether more was removed than with shuffled labels."""
     row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
     if row is None or by_chance is None:
         return
     says = {
         BEYOND: ("That is more than chance", GOOD),
         WITHIN: ("That is no more than chance", BAD),
-        UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
+        UNDECIDED: ("That is too few runs to tell it from chance", PLAIN),
     }
     outcome, tone = says[state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
-    went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
+    removed, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} removed", ""
     if filtering.settings["majority"]:
         each = [int((~arm.keep).sum()) for arm in filtering.seeds]
-        went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
+        removed, least = f"Each seed removes {min(each):,} to {max(each):,}", " for the least sure seed"
     yield VerdictPoint(
-        f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
-        f"{by_chance.high:,.0f} go. {outcome} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
+        f"{removed}; with shuffled labels {by_chance.low:,.0f} to {by_chance.high:,.0f} ({plural(row.n, 'run')}), "
+        f"p = {probability(row.value)}{least}. {outcome}.",
         tone,
         {"relabelled": state["relabelled"]},
     )
@@ -148,13 +148,18 @@ def _difference(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     )
     if before is None:
         return
-    where = {ABOVE: "above chance", AT: "not told from chance", BELOW: "below chance", UNKNOWN: "of unknown worth"}
+    where = {
+        ABOVE: "above chance",
+        AT: "indistinguishable from chance",
+        BELOW: "below chance",
+        UNKNOWN: "of unknown worth",
+    }
     gets = f"{percent(before.value)} {say_interval(before)}"
     text = f"Of all problems a linear classifier gets {gets}, {where[state['before']]}."
     if row is not None and drawn is not None:
         says = {
             BEYOND: "What is kept is harder than that",
-            WITHIN: "What is kept is not told from that",
+            WITHIN: "What is kept cannot be distinguished from that",
             UNDECIDED: "So few draws cannot tell what is kept from that",
         }
         ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))

@@ -218,7 +218,7 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
 def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
     """Why a score is not shown; None where it is."""
     if rules.lowest > 1:
-        return "not shown: no score on a test of so few problems can be told from guessing"
+        return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
         return (
             f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "

@@ -30,7 +30,7 @@ Splits = dict[str, Dataset]
 
 @dataclass(frozen=True)
 class Verification:
-    """Everything about a release that is not as it should be, and a little that is worth knowing."""
+    """Everything that is wrong with a release, and a little that is worth knowing."""
 
     folder: Path
     files: int
@@ -78,7 +78,8 @@ def lines(result: Verification) -> Iterator[Any]:
         yield styled(("!", "red") if finding.warns else ("·", "green"), f" {finding.dataset}: {finding.message}")
         yield from (dim(f"    {example}") for example in finding.examples)
     faults = sum(finding.warns for finding in result.findings)
-    yield f"{result.folder}: {result.files:,} files, {plural(faults, 'finding') if faults else 'as it should be'}"
+    files = plural(result.files, "file")
+    yield f"{result.folder}: {files}, {plural(faults, 'finding')}" if faults else f"{result.folder}: {files} verified"
 
 
 def as_json(result: Verification) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from winokit.data.loading import As, Data, Lenient, Reading, load_one
+from winokit.data.loading import As, Data, Lenient, Reading, check_part, load_one
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.methods.training import settings as training
@@ -76,6 +76,7 @@ def load_sets(
     """What is trained on, chosen on and tested on, loaded as the options name it; `seed` draws the holdout."""
     if dev is not None and holdout is not None:
         raise BadInput("--dev and --holdout: one dev set is enough, choose one of the two")
+    check_part(data)
     chosen_on = None if dev is None else load_one(dev, as_=as_, reading=reading, lenient=lenient)
     trained_on = load_one(data, as_=as_, reading=reading, lenient=lenient)
     if holdout is not None:

@@ -119,7 +119,7 @@ def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
     row = cells[0].row("accuracy", "female", "gender")
     feet = (
         "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
-        "accuracy where they do, in points; nought is best.",
+        "accuracy where they do, in points; 0 is best.",
         *([f"{row.note[0].upper()}{row.note[1:]}."] if row is not None and row.note else []),
     )
     columns = ("female", "male", "neutral", "ΔF", "ΔM")
