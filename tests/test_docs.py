@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import winokit
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -46,6 +48,21 @@ def test_python_in_the_documents_runs(page, capsys):
         runner.run(test, clear_globs=False)
         names = test.globs  # a page is read from its beginning
     assert runner.summarize().failed == 0
+
+
+def test_the_page_for_a_colleague_has_the_numbers_of_the_data(real_file):
+    page = (ROOT / "docs" / "what-is-a-score-worth.md").read_text("utf-8")
+    assert len(page.split()) < 1500
+    files = [real_file("predictions/roberta_winogrande_dev.csv"), real_file("lmeval/samples_winogrande_smollm2.jsonl")]
+    run = winokit.audit(real_file("winogrande/dev.jsonl"), predictions=files)
+    wanted = [("accuracy", "all", "accuracy"), ("groups", "grouped", "accuracy"), ("groups", "single", "accuracy")]
+    wanted += [("groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
+    for row in (run.find(*each, "roberta_winogrande_dev") for each in wanted):
+        assert f"{row.value:.1%}".replace("%", " %") in page, row
+        assert row.metric != "group_accuracy" or f"[{row.low * 100:.1f}, {row.high * 100:.1f}] of {row.n} pairs" in page
+    for metric in ("accuracy", "group_accuracy"):
+        row = next(row for row in run.metrics if row.metric == metric and row.model == "winogrande_smollm2")
+        assert f"{row.value:.1%}".replace("%", " %") in page, row
 
 
 def test_python_in_the_page_on_models_runs(capsys, monkeypatch):
