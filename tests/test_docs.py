@@ -35,7 +35,7 @@ def test_links_between_the_documents_lead_somewhere(page):
         assert ((ROOT / page).parent / link).exists(), link
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/notebook.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/notebook.md", "docs/debias-anything.md"])
 def test_python_in_the_documents_runs(page, capsys):
     text = (ROOT / page).read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
