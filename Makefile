@@ -4,7 +4,7 @@ BIN := .venv/bin
 HARNESS := $(CURDIR)/.venv/harness/bin/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo demo-collect test test-all test-base lint format docs bench dist clean
+.PHONY: demo demo-collect test test-all test-base lint format docs site examples bench dist clean
 
 # See it work: an audit of the built-in model beside stored predictions of others, on the bundled twins
 demo: .venv/.base
@@ -39,6 +39,14 @@ docs: .venv/.dev
 	$(BIN)/python docs/make_languages.py
 	$(BIN)/python -m runs page
 
+# The site, in site/: strict, so that a broken link fails; open site/index.html
+site: .venv/.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# Run the notebooks of examples/
+examples: .venv/.dev
+	$(BIN)/python -m pytest -n 0 -q tests/test_examples.py
+
 # Timings, as ratios of two things measured in one run
 bench: .venv/.dev
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
@@ -58,7 +66,7 @@ test-base:
 
 # Remove what the recipes made
 clean:
-	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -71,6 +79,10 @@ clean:
 
 .venv/.collect: .venv/.base
 	$(PIP) install --constraint constraints.txt --editable '.[collect]'
+	touch $@
+
+.venv/.site: .venv/.base
+	$(PIP) install --constraint constraints.txt --editable . --group site
 	touch $@
 
 .venv/.dev: .venv/.base

@@ -17,7 +17,15 @@ from contextlib import contextmanager
 
 
 class WinokitError(Exception):
-    """Anything winokit refuses to do, said in one line."""
+    """Anything winokit refuses to do, said in one line; catch it to catch every error of winokit's own.
+
+    >>> import winokit
+    >>> try:
+    ...     winokit.load("no-such-file.jsonl")
+    ... except WinokitError as error:
+    ...     print(error)
+    no-such-file.jsonl: no such file
+    """
 
 
 class BadInput(WinokitError, ValueError):

@@ -193,7 +193,11 @@ def _folded(candidate: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Where a dataset comes from and what may be done with it."""
+    """Where a dataset comes from and what may be done with it.
+
+    >>> Card("mine", licence="CC0-1.0").licence
+    'CC0-1.0'
+    """
 
     name: str
     title: str = ""
@@ -225,6 +229,12 @@ class Dataset(Sequence[Problem]):
 
     Exact repetitions get an occurrence number on the way in, so that ids are unique; a subset keeps them.
     `notes` are things the reader had to decide or skip, one sentence each.
+
+    >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
+    ...          for answer, end in enumerate([" was helped.", " helped."])]
+    >>> data = Dataset(twins, Card("mine"))
+    >>> data, data[0].right, list(data.groups)
+    (Dataset('mine', 2 problems, 1 groups), 'Ana', ['help'])
     """
 
     def __init__(self, problems: Iterable[Problem], card: Card | None = None, notes: Iterable[str] = ()) -> None:

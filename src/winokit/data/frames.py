@@ -38,6 +38,11 @@ def from_frame(
     lenient
         Skip malformed rows and note them, instead of raising.
 
+    Returns
+    -------
+    Dataset
+        One problem per row.
+
     Raises
     ------
     BadInput

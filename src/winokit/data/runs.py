@@ -38,7 +38,11 @@ class LeftOut:
 
 @dataclass(repr=False)
 class Run(Brief):
-    """The outcome of an audit."""
+    """The outcome of an audit: rows of metrics, predictions, and what was left out.
+
+    `find` picks a row, `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and
+    `load` write and read its folder.
+    """
 
     settings: dict[str, Any]
     """Versions, seeds, settings, hashes."""

@@ -164,6 +164,25 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     >>> longest = load_model(lambda before, after, candidates, pronoun: [len(name) for name in candidates])
     >>> longest.kind
     'any'
+
+    Parameters
+    ----------
+    spec
+        A SPEC, a function, a model, or a network of transformers.
+    tokenizer
+        The network's.
+
+    Returns
+    -------
+    Model
+        Anything that answers requests.
+
+    Raises
+    ------
+    UnknownName
+        No model goes by that prefix.
+    MissingExtra
+        It needs an extra; the message has the pip command.
     """
     if tokenizer is not None:
         from winokit.models.hf import of_objects

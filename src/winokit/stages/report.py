@@ -17,7 +17,13 @@ def report(
     *,
     model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", "NAME")] = (),
 ) -> Path:
-    """Rebuild the report of an audit or a training run."""
+    """Rebuild the report of an audit or a training run.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)
     if is_training(folder):
         refuse_unused(report, "only an audit has several models", model=model)

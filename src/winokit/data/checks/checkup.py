@@ -225,6 +225,21 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     They are what `overlap` finds, less what is so by design. Within one file the twins of a group, judgements about one
     text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
     none of it counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
+
+    Parameters
+    ----------
+    datasets
+        One or several; each is compared with itself and with the others.
+
+    Returns
+    -------
+    list of Match
+        Two places each, as (dataset, row), and what the problems are to each other.
+
+    Raises
+    ------
+    TypeError
+        A single `Dataset` was given: put it into a list.
     """
     duplicates = []
     for match in find_matches(datasets, within=True):

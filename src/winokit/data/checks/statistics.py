@@ -50,6 +50,21 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none.
 
     Of a choice between whole texts each counts as one.
+
+    Parameters
+    ----------
+    tokens
+        `ptb` or `whitespace`: how words are counted.
+
+    Returns
+    -------
+    Statistics
+        One row of the papers' Table 2.
+
+    Raises
+    ------
+    UnknownName
+        There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
     texts = [(text, language_of(problem.language)) for problem in dataset for text in problem.texts]

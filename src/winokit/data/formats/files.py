@@ -140,7 +140,26 @@ def write(
 ) -> WrittenFile:
     """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
 
-    A problem the format cannot express is an error, or skipped and counted when lenient.
+    Parameters
+    ----------
+    to
+        A format of `winokit datasets --formats`.
+    options
+        Ids of the source, label lists apart.
+    lenient
+        Skip and count problems that the format cannot express, instead of raising.
+
+    Returns
+    -------
+    WrittenFile
+        The files, how many problems they hold, and those that were skipped.
+
+    Raises
+    ------
+    CannotWrite
+        The format cannot be written, or cannot express a problem.
+    UnknownName
+        There is no such format.
     """
     path, chosen, options = Path(path), base.FORMATS[to], options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:

@@ -35,10 +35,10 @@ IN_FOLDERS = (*PROBLEM_READERS, winokit_rows.read)
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
     """Each folder replaced by the logs in it; of a task that a model did several times, the last log.
 
-    `examples` are the bundled predictions of a few models on `open`, unless there is a file of that name.
+    `examples` are the bundled predictions of a few models on `open`; a folder of that name goes by a longer path.
     """
     files: list[PredictionFile] = []
-    for path in (EXAMPLES if str(path) == EXAMPLES.name and not Path(path).exists() else Path(path) for path in paths):
+    for path in (EXAMPLES if str(path) == EXAMPLES.name else Path(path) for path in paths):
         files += _inside(path) if path.is_dir() else [PredictionFile(path)]
     return files
 

@@ -100,6 +100,11 @@ def grade(
     A score is shown to a step, and only where it beats the best shown under its name; labels and the outcome of single
     problems never are. Every grading is logged in full beside the hidden labels. A leaderboard entry (--out) must say
     its formalization, training data and number of trials.
+
+    Returns
+    -------
+    Grading or Leaderboard
+        What may be shown of the scores; with `board`, the ranks.
     """
     release, files = Path(release), [Path(path) for path in files]
     needed = {"formalization": formalization, "training_data": training_data, "trials": trials}

@@ -94,6 +94,11 @@ def search(
         With one, trials run in this process; several may share a GPU.
     threads
         The same number gives the same scores to the bit, whatever the workers.
+
+    Returns
+    -------
+    SearchFindings
+        Every trial, how the scores lie, and what the best owes to luck.
     """
     training.need_training("search", "optuna")
     from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization

@@ -44,6 +44,11 @@ def train(
     """Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.
 
     The same command goes on where it was interrupted.
+
+    Returns
+    -------
+    TrainOutcome
+        The folder, the rows on the test sets, and the curve.
     """
     training.need_training("train")
     from winokit.methods.training.finetune import finetune
