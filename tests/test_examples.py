@@ -51,7 +51,9 @@ def test_a_score_you_have(in_a_folder):
 
 def test_twins_are_built_checked_and_released(in_a_folder):
     names = run_cells(FOLDER / "build_check_release.ipynb")
-    assert [finding.message for finding in names["findings"] if finding.warns] == ["rule opposite_answers: broken 1 time"]
+    assert [finding.message for finding in names["findings"] if finding.warns] == [
+        "rule opposite_answers: broken 1 time"
+    ]
     assert not [finding for finding in names["verified"].findings if finding.warns]
     assert Path("bench/manifest.json").is_file()
 

@@ -289,7 +289,9 @@ def documented(
         kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
         rest.append(f"Returns\n-------\n{kind}\n    {first}")
     if not any(part.startswith("Raises\n") for part in rest):
-        rest.append("Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out.")
+        rest.append(
+            "Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out."
+        )
     return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
 
 
