@@ -286,8 +286,8 @@ def documented(
     own, *_ = (*get_args(returned), returned)
     if isinstance(own, type) and not any(part.startswith("Returns\n") for part in rest):
         first = (inspect.getdoc(own) or "").partition("\n")[0]
-        kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
-        rest.append(f"Returns\n-------\n{kind}\n    {first}")
+        written_kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
+        rest.append(f"Returns\n-------\n{written_kind}\n    {first}")
     if not any(part.startswith("Raises\n") for part in rest):
         rest.append(
             "Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out."
