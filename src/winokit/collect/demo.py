@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from sqlalchemy import Row
 
 from winokit.collect import need_extra
 from winokit.collect.study import invites, moderation, requesters, submissions, tasks, workers
@@ -89,7 +88,7 @@ class DemoCast:
             task = tasks.lease(self.study, worker.id, WRITE)
         except NotNow:
             return
-        assert isinstance(task, Row)
+        assert not isinstance(task, VoteTask)
         self.wait(self.random.uniform(90, 420))
         pairs = self.stock[task.topic["topic"], task.task_domain]
         try:
