@@ -92,7 +92,8 @@ def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
 
 def why_empty(store: Store, arm: str, test: str) -> str | None:
     """Why an arm is not tested on a set."""
-    return json.loads(store["sets"].texts["empty"]).get(arm, {}).get(test)
+    empty: dict[str, dict[str, str]] = json.loads(store["sets"].texts["empty"])
+    return empty.get(arm, {}).get(test)
 
 
 def difference(store: Store, arms: str, test: str, how: str) -> str:
@@ -433,7 +434,7 @@ def _spread(record: Record) -> str:
 
 def show_heads(store: Store) -> str:
     """What the heads learned."""
-    lines = []
+    lines: list[Sequence[object]] = []
     for name, shown in (("head/mpnet", "all-mpnet-base-v2"), ("head/minilm", "all-MiniLM-L6-v2")):
         if name not in store:
             lines.append((shown, NOT_RUN))
@@ -469,12 +470,12 @@ def show_artifacts(
                 wrong,
                 *(both(untrained, f"{name}:{variant}") if untrained else ()),
             ]
-            theirs = paper.get((name, variant), ("", ""))
+            theirs = paper[name, variant]
             lines.append(
                 (
                     shown if variant == "original" else "",
                     variant,
-                    *(number(one, 2) if one else "" for one in theirs),
+                    *(number(one, 2) for one in theirs),
                     *cells,
                 )
             )
