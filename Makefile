@@ -4,13 +4,11 @@ BIN := .venv/bin
 HARNESS := $(CURDIR)/.venv/harness/bin/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo demo-collect test test-all lint format docs bench dist clean
+.PHONY: demo demo-collect test test-all test-base lint format docs site examples bench dist clean
 
-# See it work: statistics, checks and an audit of the built-in model on the bundled twins
+# See it work: an audit of the built-in model beside stored predictions of others, on the bundled twins
 demo: .venv/.base
-	$(BIN)/winokit stats open
-	$(BIN)/winokit check open
-	$(BIN)/winokit audit
+	$(BIN)/winokit audit open --model builtin --predictions examples
 
 # See people at work: a study filled with the bundled twins and example workers, served on this machine
 demo-collect: .venv/.collect
@@ -35,23 +33,40 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Write docs/cli.md anew from --help, the table of docs/languages.md from the packs, and those of docs/reproduction.md from runs/results
+# Rebuild docs/cli.md from --help, the table of docs/languages.md from the packs, and those of docs/reproduction.md from runs/results
 docs: .venv/.dev
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_languages.py
 	$(BIN)/python -m runs page
 
+# The site, in site/: strict, so that a broken link fails; open site/index.html
+site: .venv/.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# Run the notebooks of examples/
+examples: .venv/.dev
+	$(BIN)/python -m pytest -n 0 -q tests/test_examples.py
+
 # Timings, as ratios of two things measured in one run
 bench: .venv/.dev
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
-# A wheel in dist/
+# A wheel and an sdist in dist/, looked over, and the wheel tried in an environment of its own
 dist: .venv/.dev
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/try_wheel.py dist
+
+# The base install and the extras without torch, as somebody with another Python has them: make test-base PYTHON=python3.13
+test-base:
+	$(PYTHON) -m venv --clear .venv/base
+	.venv/base/bin/python -m pip --quiet install '.[collect,hunt,release]' --group test-base
+	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli
 
 # Remove what the recipes made
 clean:
-	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -64,6 +79,10 @@ clean:
 
 .venv/.collect: .venv/.base
 	$(PIP) install --constraint constraints.txt --editable '.[collect]'
+	touch $@
+
+.venv/.site: .venv/.base
+	$(PIP) install --constraint constraints.txt --editable . --group site
 	touch $@
 
 .venv/.dev: .venv/.base

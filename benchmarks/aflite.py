@@ -1,6 +1,6 @@
 """AFLite: all classifiers at once against a scikit-learn loop, on planted bias; its memory, agreement and growth.
 
-python benchmarks/aflite.py [--rows 44000] [--backend numpy|torch:cuda|ray] [--only PART] [--figures FOLDER]
+python benchmarks/aflite.py [--rows 44000] [--backend numpy|torch:cuda|ray] [--only PART] [--quick] [--figures FOLDER]
 
 The loop is what one would write: for each classifier LogisticRegression(C=1, tol=1e-4, max_iter=1000) with lbfgs in
 float32, fitted and asked for the rest. It is timed on a few classifiers of the first, middle and last phase, both as
@@ -27,6 +27,8 @@ SETTINGS = {"ensemble_size": 64, "train_size": 15_000, "cutoff": 500, "threshold
 
 def main() -> None:
     args = arguments()
+    if args.quick:
+        args.rows, args.width, args.only = 4_000, 128, args.only or "speed"
     scale = args.rows / 44_000
     settings = SETTINGS | {"train_size": round(15_000 * scale), "cutoff": max(1, round(500 * scale))}
     parts = [args.only] if args.only else [part for part in PARTS if part != "workers"]
@@ -64,6 +66,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--quick", action="store_true", help="4,000 x 128, and the speed alone: seconds, to see it run")
     parser.add_argument("--no-loop", action="store_true", help="do not time scikit-learn")
     parser.add_argument("--figures", type=Path, help="folder for the plots")
     return parser.parse_args()
@@ -295,4 +298,7 @@ def workers(args) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

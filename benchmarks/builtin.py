@@ -1,6 +1,6 @@
 """The built-in model's graph as trained (logits everywhere) against the trimmed one (logits where they are read).
 
-python benchmarks/builtin.py
+python benchmarks/builtin.py [--quick]
 
 Both read the same 200 bundled sentences, one masked token each, in the same padded batches, one after the other in
 every round. The times are sums over rounds; loading is timed in fresh processes, also in turns.
@@ -64,7 +64,7 @@ def where_read(session, ids, mask, positions):
     return session.run(["logits"], {"input_ids": ids, "attention_mask": mask, "positions": positions})[0]
 
 
-def compare(old: Path, new: Path) -> None:
+def compare(old: Path, new: Path, rounds: int, count: int) -> None:
     """Run both graphs in turns and print the ratio of their times."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = usable_threads()
@@ -72,9 +72,9 @@ def compare(old: Path, new: Path) -> None:
         (run, onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
         for run, path in ((everywhere, old), (where_read, new))
     ]
-    work = list(batches(*masked_sentences(200)))
+    work = list(batches(*masked_sentences(count)))
     wall, cpu, apart = [0.0, 0.0], [0.0, 0.0], 0.0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for batch in work:
             found = []
             for arm, (run, session) in enumerate(arms):
@@ -84,22 +84,22 @@ def compare(old: Path, new: Path) -> None:
                 cpu[arm] += time.process_time() - busy
             apart = max(apart, float(np.abs(found[0] - found[1]).max()))
     for name, arm in (("logits everywhere", 0), ("where they are read", 1)):
-        print(f"{name:20} {wall[arm] / ROUNDS:6.2f} s wall {cpu[arm] / ROUNDS:6.2f} s CPU  200 sentences")
+        print(f"{name:20} {wall[arm] / rounds:6.2f} s wall {cpu[arm] / rounds:6.2f} s CPU  {count} sentences")
     print(
         f"ratio {wall[0] / wall[1]:.1f} (wall) {cpu[0] / cpu[1]:.1f} (CPU); largest difference of a logit {apart:.1e}"
     )
 
 
-def loading(old: Path, new: Path) -> None:
+def loading(old: Path, new: Path, tries: int) -> None:
     """Load both graphs in fresh processes, in turns."""
     seconds: dict[Path, list[float]] = {old: [], new: []}
-    for _ in range(5):
+    for _ in range(tries):
         for path in (old, new):
             command = [sys.executable, "-c", LOAD, str(path), str(FOLDER / "tokenizer.json")]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             seconds[path].append(float(done.stdout))
     for name, path in (("as trained", old), ("trimmed", new)):
-        print(f"loading, {name:11} {min(seconds[path]):6.2f} s, imports included, least of 5")
+        print(f"loading, {name:11} {min(seconds[path]):6.2f} s, imports included, least of {tries}")
 
 
 def main() -> None:
@@ -109,9 +109,13 @@ def main() -> None:
         print("builtin: skipped, the graph as trained is not there; set WINOKIT_MODELS to a folder with minilm-mlm/")
         return
     new = Path(str(FOLDER / "model_int8.onnx"))
-    compare(old, new)
-    loading(old, new)
+    quick = "--quick" in sys.argv
+    compare(old, new, 1 if quick else ROUNDS, 40 if quick else 200)
+    loading(old, new, 1 if quick else 5)
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

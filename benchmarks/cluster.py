@@ -10,7 +10,6 @@ keeping answers cost. Efficiency is (time of one worker) / (workers x time), fro
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -64,7 +63,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a quarter of the texts, and 1 and 2 workers only")
     quick = parser.parse_args().quick
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    print(f"{os.cpu_count()} cores, load before: {os.getloadavg()[0]:.1f}", flush=True)
     part = 4 if quick else 1
     jobs = {
         "waiting 4 ms": (Waiting(0.004), [Continuation("a", f"text {number}") for number in range(4096 // part)]),
@@ -84,10 +82,12 @@ def main() -> None:
             faster = alone[name] / took
             line = f"{len(requests):,} requests in {took:.1f} s, {faster:.2f} times as fast"
             print(f"{name:14} {workers} workers: {line}, efficiency {faster / workers:.0%}", flush=True)
-    print(f"load after: {os.getloadavg()[0]:.1f}")
     ray.shutdown()
     made.shutdown()
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

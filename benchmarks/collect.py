@@ -1,7 +1,7 @@
 """A crowd at work on one server: errors, lost or doubled submissions, places given twice, and how long it takes.
 
 python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 60] [--think 1 5] [--seed 0]
-                             [--steps 8] [--step-seconds 20] [--kill] [--prefill 50000] [--requesters 8]
+                             [--steps 8] [--step-seconds 20] [--kill] [--prefill 50000] [--requesters 8] [--quick]
 
 The server is `winokit collect serve` in a process of its own; the crowd is another process, on loopback. Everybody
 takes a task, reads it, thinks for a while, hands it in and gets the next; one in seven tasks is writing, with feedback
@@ -54,6 +54,8 @@ LOST = (OSError, asyncio.IncompleteReadError)
 WRITING, TWICE = 1 / 7, 1 / 50
 WORDS = "before yesterday someone quietly repaired everything".split()
 TOKEN = re.compile(r'name="csrf" value="(\w+)"')
+HEADERS = re.compile(r"\r\n(content-length|location|set-cookie): ([^\r]*)")
+"""What the crowd needs to know of an answer, in the small letters that uvicorn writes."""
 BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
 PASSWORD = "eight terriers near the gate"
 LOOKED_AT = (
@@ -149,11 +151,15 @@ class Tally:
     in_time: int = 0
     """How many of them were in before the time was over; the others had been begun by then."""
     pages: int = 0
+    computed: float = 0.0
+    """Seconds that the crowd itself has computed: it shares the cores with what is measured."""
     answered: set[str] = field(default_factory=set)
     """Tasks whose handing in was acknowledged."""
     by_page: defaultdict[str, list[float]] = field(default_factory=partial(defaultdict, list))
     """Milliseconds of every request."""
     retried: int = 0
+    server_ms: float = float("nan")
+    """Milliseconds of a core for each request, in the server."""
     errors: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -176,7 +182,11 @@ class Tally:
 class Answer:
     status: int
     location: str
-    text: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
 
 class Browser:
@@ -192,8 +202,8 @@ class Browser:
         reader, writer = await self.line()
         try:
             writer.write(self.written(method, place, fields))
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            told = [(name.lower(), value) for name, _, value in (line.partition(": ") for line in head[1:])]
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            told = HEADERS.findall(head)
             body = await reader.readexactly(int(dict(told).get("content-length", 0)))
         except LOST:
             writer.close()
@@ -203,7 +213,7 @@ class Browser:
             if name == "set-cookie":
                 cookie, _, content = value.partition(";")[0].partition("=")
                 self.cookies[cookie] = content
-        return Answer(int(head[0].split()[1]), dict(told).get("location", ""), body.decode())
+        return Answer(int(head.split(" ", 2)[1]), dict(told).get("location", ""), body)
 
     async def line(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A line that the server has not given up, as it does after five seconds without a word."""
@@ -352,9 +362,9 @@ async def crowd(port: int, paths: list[str], requesters: int, seed: int, line: C
     line.send("ready")
     while (asked := await asyncio.to_thread(line.recv)) is not None:
         seconds, think = asked
-        start = time.monotonic()
+        start, computed = time.monotonic(), time.process_time()
         tallies = await asyncio.gather(*(one.work(start + seconds, think) for one in people))
-        whole = Tally(seconds)
+        whole = Tally(seconds, computed=time.process_time() - computed)
         for one in tallies:
             whole.waited += one.waited
             whole.in_time += one.in_time
@@ -522,22 +532,30 @@ def main() -> None:
     parser.add_argument("--prefill", type=int, default=0, help="pairs in a study beside the empty one")
     parser.add_argument("--past-workers", type=int, default=1000, help="who have written and judged these")
     parser.add_argument("--requesters", type=int, default=8, help="who look at their pages, with --prefill")
+    parser.add_argument("--quick", action="store_true", help="20 people for 5 seconds, 500 pairs: does it run?")
     told = parser.parse_args()
-    if not told.prefill:
-        play(told)
-        return
-    told.steps = 0
-    by_size = [play(told, pairs).by_page for pairs in (0, told.prefill)]
-    print(
-        f"\n| page | empty: p50 | p95 | {told.prefill:,} pairs: p50 | p95 | ratio of p50 | requests |\n"
-        + "|---" * 7
-        + "|"
-    )
-    for page in sorted(by_size[1]):
-        empty, full = (np.percentile(pages[page] or [np.nan], [50, 95]) for pages in by_size)
+    if told.quick:
+        told.workers, told.seconds, told.steps, told.prefill, told.past_workers = 20, 5, 0, 500, 20
+    before = os.getloadavg()[0]
+    if told.prefill:
+        told.steps = 0
+        compare([play(told, pairs) for pairs in (0, told.prefill)], told.prefill)
+    else:
+        waited = play(told).waited
+        thought = 1000 * sum(told.think) / 2
+        print(f"ratio of waiting for an answer to thinking about one: {np.mean(waited or [np.nan]) / thought:.3f}")
+    print(f"load of the machine before {before:.1f}, after {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores")
+
+
+def compare(tallies: list[Tally], pairs: int) -> None:
+    """A line for each page, empty against full; and the same of the server's own computing."""
+    print(f"\n| page | empty: p50 | p95 | {pairs:,} pairs: p50 | p95 | ratio of p50 | requests |\n" + "|---" * 7 + "|")
+    for page in sorted(tallies[1].by_page):
+        empty, full = (np.percentile(tally.by_page[page] or [np.nan], [50, 95]) for tally in tallies)
         times = f"{empty[0]:.0f} | {empty[1]:.0f} | {full[0]:.0f} | **{full[1]:.0f}** | {full[0] / empty[0]:.1f}"
-        print(f"| `{page}` | {times} | {len(by_size[1][page])} |")
-    print(f"load of the machine in the last 5 minutes: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores")
+        print(f"| `{page}` | {times} | {len(tallies[1].by_page[page])} |")
+    empty, full = (tally.server_ms for tally in tallies)
+    print(f"ratio of CPU for each request, {pairs:,} pairs to none: {full / empty:.2f}")
 
 
 def play(told: argparse.Namespace, pairs: int = 0) -> Tally:
@@ -592,7 +610,9 @@ def work(told: argparse.Namespace, server: Server, line: Connection) -> tuple[Ta
         print(f"killed after {told.seconds / 2:g} s and started again; requests sent again: {whole.retried}")
     else:
         used = server.cpu_seconds() - computed
-        print(f"server: {1000 * used / whole.pages:.1f} ms of a core for each of {whole.pages:,} requests")
+        each, crowd_each = 1000 * used / whole.pages, 1000 * whole.computed / whole.pages
+        print(f"server: {each:.1f} ms of a core for each of {whole.pages:,} requests; crowd: {crowd_each:.1f} ms")
+        whole.server_ms = each
     answered, errors, best = whole.answered, whole.errors, whole.rate if whole.is_fast else 0.0
     for step in range(1, told.steps + 1):
         shorter = tuple(seconds / (1 + step / 2) for seconds in told.think)

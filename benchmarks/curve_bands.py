@@ -1,6 +1,6 @@
 """How often the intervals of a learning curve hold the truth: what all restarts on all possible test sets would give.
 
-python benchmarks/curve_bands.py [--curves 400]
+python benchmarks/curve_bands.py [--curves 400] [--quick]
 
 A restart is better or worse as a whole and at each size by itself; a pair of test problems is easier or harder, and
 gains more or less from more training data. True means, slope, area and the size at which the goal is reached come from
@@ -97,7 +97,9 @@ def covered(world: World, curves: int = 400) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", type=int, default=400)
-    curves = parser.parse_args().curves
+    parser.add_argument("--quick", action="store_true", help="5 curves a row, to see it run")
+    args = parser.parse_args()
+    curves = 5 if args.quick else args.curves
     print("restarts  pairs  restart  mean   area   line   slope  reach")
     for restarts in (2, 3, 5):
         for pairs in (50, 150, 600):
@@ -107,4 +109,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

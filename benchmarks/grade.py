@@ -1,6 +1,6 @@
 """Grading a submission of 1,767 problems by five sizes, process start included, against a plain Python loop.
 
-python benchmarks/grade.py [--problems 1767] [--runs 7]
+python benchmarks/grade.py [--problems 1767] [--runs 7] [--quick]
 
 The loop is what one would write with the standard library alone: read both files line by line, count what is right for
 each size, and take the area under the curve. It has no groups, no intervals, no luck and no checks. Both are started as
@@ -40,7 +40,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=1_767)
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="200 problems, two runs")
     args = parser.parse_args()
+    if args.quick:
+        args.problems, args.runs = 200, 2
     with tempfile.TemporaryDirectory() as place:
         release, labels, submission = made(Path(place), args.problems)
         commands = {
@@ -84,4 +87,7 @@ def made(place: Path, n: int) -> tuple[Path, Path, Path]:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

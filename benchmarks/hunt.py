@@ -1,6 +1,6 @@
 """Indexing and asking: speed against plain FTS5 inserts, size, and latency, on synthetic sentences.
 
-python benchmarks/hunt.py [--sentences 100000 --sentences 1000000] [--tries 3]
+python benchmarks/hunt.py [--sentences 100000 --sentences 1000000] [--tries 3] [--quick]
 
 The sentences are random words, drawn as words are drawn in a language (Zipf), the commonest of them those of the
 bundled twins, so that hunting for these finds something. The baseline inserts sentences that are split already into an
@@ -121,10 +121,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sentences", type=int, action="append", help="default: 100,000 and 1,000,000")
     parser.add_argument("--tries", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="10,000 sentences, once")
     options = parser.parse_args()
-    for count in options.sentences or (100_000, 1_000_000):
-        measure(count, options.tries)
+    for count in (10_000,) if options.quick else options.sentences or (100_000, 1_000_000):
+        measure(count, 1 if options.quick else options.tries)
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

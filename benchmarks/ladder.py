@@ -115,7 +115,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--pairs", type=int, nargs="+", default=[16, 32, 192, 884])
+    parser.add_argument("--quick", action="store_true", help="5 runs on 16 pairs")
     options = parser.parse_args()
+    if options.quick:
+        options.runs, options.pairs = 5, [16]
     heading = "".join(f"{name:>16}" for name in ("one name", "new names", "exact scores"))
     print(f"{'pairs':>6} {'budget':>6} {'step':>6} {'lowest':>7}  {'attacker':12}{heading}")
     for pairs in options.pairs:
@@ -137,4 +140,7 @@ def _cell(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) 
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,6 +1,6 @@
 """How well candidates are found in each of XWinograd's languages, by English rules and by the language's own.
 
-python benchmarks/languages.py [FILE] [--misses]
+python benchmarks/languages.py [FILE] [--misses] [--quick]
 
 FILE is XWinograd's dataset.tsv. Each text is searched for its own two candidates and for two of another problem that
 it does not name. Candidates are sought as they would stand in a dictionary, not as they were cut out of the text: with
@@ -174,7 +174,7 @@ def german() -> list[Problem]:
 
 def main() -> None:
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    named = [Path(argument) for argument in sys.argv[1:] if argument != "--misses"]
+    named = [Path(argument) for argument in sys.argv[1:] if argument not in ("--misses", "--quick")]
     path = named[0] if named else folder / "xwinograd" / "dataset.tsv"
     if not path.exists():
         print(f"languages: skipped, {path.name} is not there; set WINOKIT_DATA or name the file")
@@ -186,6 +186,7 @@ def main() -> None:
     everything = everything.with_problems([*everything, *german()])
     for code in everything.languages:
         problems = [problem for problem in everything if problem.language == code]
+        problems = problems[: 20 if "--quick" in sys.argv else None]
         before, now = finding(problems, english), finding(problems, language_of(code))
         filled = 2 * len(problems)
         joins = [1 - len(bad_joins(problems, plainly=plainly)) / filled for plainly in (True, False)]
@@ -196,4 +197,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -83,7 +83,13 @@ def main() -> int:
     parser.add_argument("--model")
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--texts", type=int, default=800)
+    parser.add_argument("--quick", action="store_true", help="2 layers, 40 texts")
     given = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("large: skipped, it needs a GPU")
+        return 0
+    if given.quick:
+        given.layers, given.texts = 2, 40
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WINOKIT_CACHE"] = f"{folder}/answers.sqlite"
         spec = given.model or make(Path(folder), given.layers)
@@ -113,4 +119,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    from quiet import watched
+
+    with watched():
+        raise SystemExit(main())

@@ -1,6 +1,6 @@
 """How often the leak checks cry wolf on answers drawn by chance, and how often they find a leak that was planted.
 
-python benchmarks/leaks.py [draws]
+python benchmarks/leaks.py [draws | --quick]
 """
 
 import sys
@@ -80,7 +80,7 @@ def _planted(shape: str, leak: str, units: int, rng: np.random.Generator) -> Dat
 
 
 def main() -> None:
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    draws = 2 if "--quick" in sys.argv else int(sys.argv[1]) if len(sys.argv) > 1 else 40
     print(f"false alarms of {draws} draws, wanted at most 1 %:")
     for shape in SHAPES:
         sizes = "  ".join(
@@ -94,4 +94,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,6 +1,6 @@
 """Loading WinoGrande's train_xl and finding its twins without ids, as ratios to a plain json parse of the same file.
 
-python benchmarks/loading.py [train_xl.jsonl]
+python benchmarks/loading.py [train_xl.jsonl] [--quick]
 """
 
 import json
@@ -25,7 +25,8 @@ def best(action, tries=5):
 
 def main() -> None:
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "winogrande" / "train_xl.jsonl"
+    named, quick = [name for name in sys.argv[1:] if name != "--quick"], "--quick" in sys.argv
+    path = Path(named[0]) if named else folder / "winogrande" / f"{'dev' if quick else 'train_xl'}.jsonl"
     if not path.exists():
         print(f"loading: skipped, {path.name} is not there; set WINOKIT_DATA or name the file")
         return
@@ -38,4 +39,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -3,7 +3,7 @@
 Twins with features that say nothing, or that give a share of the answers away; everything else is what
 `winokit debias aflite` does, with fewer classifiers.
 
-    python benchmarks/relabelled.py --trials 400
+    python benchmarks/relabelled.py --trials 400 [--quick]
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def words_of_debias(trials: int, pairs: int = 150, share: float = 0.0, seeds: in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--trials", type=int, default=100)
-    trials = parser.parse_args().trials
+    parser.add_argument("--quick", action="store_true", help="2 trials")
+    args = parser.parse_args()
+    trials = 2 if args.quick else args.trials
     print(
         f"{trials} trials, 300 problems in twins; level 0.05 by rank, 0.025 by Student's interval of 5 runs as before"
     )
@@ -98,4 +100,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

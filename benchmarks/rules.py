@@ -89,8 +89,11 @@ def anchors():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sense", action="store_true", help="also what the built-in model has to read")
+    parser.add_argument("--quick", action="store_true", help="20 pairs of each")
     arguments = parser.parse_args()
     data = datasets()
+    if arguments.quick:
+        data = {name: pairs[:20] for name, pairs in data.items()}
     table(data, arguments.sense)
     if arguments.sense:
         surprisals(data)
@@ -98,4 +101,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

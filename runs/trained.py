@@ -307,7 +307,7 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
     from winokit.methods.formalizations.cases import guesses
     from winokit.methods.metrics.accuracy import chance, credit, majority_class
     from winokit.methods.scoring.scorer import Prediction
-    from winokit.methods.training.exam import rows as exam_rows
+    from winokit.methods.training.evaluation import rows as evaluation_rows
     from winokit.stages.search.findings import voted
     from winokit.stages.search.luck import luck, spread
 
@@ -348,7 +348,7 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
                 for t in best[:TOP]
             ]
             for subset, sheet in (("chosen", ballots[0]), ("ensemble", voted(tested, ballots, ""))):
-                for each in exam_rows(tested, sheet, subset):
+                for each in evaluation_rows(tested, sheet, subset):
                     if each.metric in KEPT_ROWS:
                         rows.append(
                             row(name, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)

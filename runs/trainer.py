@@ -33,7 +33,7 @@ from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import make_variant
-from winokit.methods.training.exam import Exam, rows
+from winokit.methods.training.evaluation import Evaluation, rows
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
 from winokit.methods.training.stepper import Stepper
@@ -106,7 +106,7 @@ class KeptNetwork:
         self.network = load_network(spec, formalization, device=device)
         self.first = {name: weight.detach().clone() for name, weight in self.network.state_dict().items()}
         self.steppers: dict[tuple[float, float], Stepper] = {}
-        self.exams: dict[str, Exam] = {}
+        self.evaluations: dict[str, Evaluation] = {}
 
     def begin(self, seed: int, weights: Path | None = None) -> Network:
         """Put the weights back, with a head drawn by the seed, or those that another job ended with."""
@@ -136,32 +136,34 @@ class KeptNetwork:
                         value.zero_()
         return old
 
-    def exam(self, name: str, data: Dataset) -> Exam:
+    def evaluation(self, name: str, data: Dataset) -> Evaluation:
         """A test set made ready, once."""
-        if name not in self.exams:
-            self.exams[name] = Exam(data, self.network, name)
-        return self.exams[name]
+        if name not in self.evaluations:
+            self.evaluations[name] = Evaluation(data, self.network, name)
+        return self.evaluations[name]
 
 
 class MarkedLearner(Learner):
-    """A learner that sits all its exams at the steps that are marked, or once an epoch, and keeps the sheets."""
+    """A learner that makes all its evaluations at the steps that are marked, or once an epoch, and keeps the sheets."""
 
-    def __init__(self, bench: KeptNetwork, examples: Sequence[Encoded], job: Job, exams: Mapping[str, Exam]) -> None:
+    def __init__(
+        self, bench: KeptNetwork, examples: Sequence[Encoded], job: Job, evaluations: Mapping[str, Evaluation]
+    ) -> None:
         every = np.gcd.reduce(job.marks) if job.marks else None
         settings = replace(job.settings, evaluate_every=None if every is None else int(every), keep="last")
-        super().__init__(bench.network, examples, next(iter(exams.values()), None), settings)
+        super().__init__(bench.network, examples, next(iter(evaluations.values()), None), settings)
         self.stepper = bench.stepper(self.stepper)
-        self.job, self.exams = job, exams
+        self.job, self.evaluations = job, evaluations
         self.sheets: dict[int, dict[str, list[Prediction]]] = {}
 
-    def _evaluate(self, exam: Exam) -> None:
+    def _evaluate(self, evaluation: Evaluation) -> None:
         step = self.state.step
         if self.job.marks and step not in self.job.marks and step != len(self.steps):
             return
         over = step == len(self.steps)
         self.sheets[step] = {
-            name: exam.sit(self.network, self.job.model)
-            for name, exam in self.exams.items()
+            name: evaluation.predictions(self.network, self.job.model)
+            for name, evaluation in self.evaluations.items()
             if over or name not in self.job.at_the_end
         }
 
@@ -172,15 +174,15 @@ def trained(job: Job, shop: Workshop) -> dict[str, Any]:
     bench = shop.network(job.model, job.settings.formalization)
     weights = weights_file(shop.out, job.after) if job.after else None
     network = bench.begin(job.settings.seed, weights)
-    exams = {name: bench.exam(name, shop.dataset(name)) for name in job.tests}
-    notes = [note for exam in exams.values() for note in exam.notes]
+    evaluations = {name: bench.evaluation(name, shop.dataset(name)) for name in job.tests}
+    notes = [note for evaluation in evaluations.values() for note in evaluation.notes]
     about: dict[str, Any] = {}
     if job.train is None:
-        sheets = {0: {name: exam.sit(network, job.model) for name, exam in exams.items()}}
+        sheets = {0: {name: evaluation.predictions(network, job.model) for name, evaluation in evaluations.items()}}
     else:
         examples, more = shop.examples(job.train, bench, job.model)
         notes += more
-        sheets, about = _steps(job, bench, examples, exams)
+        sheets, about = _steps(job, bench, examples, evaluations)
     if job.saves:
         place = weights_file(shop.out, job.name)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -192,13 +194,13 @@ def trained(job: Job, shop: Workshop) -> dict[str, Any]:
 
 
 def _steps(
-    job: Job, bench: KeptNetwork, examples: Sequence[Encoded], exams: Mapping[str, Exam]
+    job: Job, bench: KeptNetwork, examples: Sequence[Encoded], evaluations: Mapping[str, Evaluation]
 ) -> tuple[dict[int, dict[str, list[Prediction]]], dict[str, Any]]:
     """Take every step; what was predicted where, and how the training went."""
     network = bench.network
     with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
         torch.manual_seed(job.settings.seed)
-        learner = MarkedLearner(bench, examples, job, exams)
+        learner = MarkedLearner(bench, examples, job, evaluations)
         learner.learn(Path(), {})
     state = learner.state
     losses = [round(one["loss"], 4) for one in state.losses]

@@ -47,8 +47,8 @@ winokit grade example coin.jsonl --name "a coin" --formalization guessing --trai
 winokit grade example --board graded --out board.html --owner
 
 # 6. What the score is worth.
-winokit audit example/winogrande/dev.jsonl --model builtin --model random --out audit
+winokit audit example/winogrande/dev.jsonl --model builtin --model random --out audit --all
 winokit report audit
 
 # 7. The same model on a hundred pairs of the bundled twins: which of these findings were luck?
-winokit audit open --limit 200 --protocol accuracy --protocol groups --protocol dependence --protocol position --out more
+winokit audit open --limit 200 --protocol accuracy --protocol groups --protocol dependence --protocol position --out more --all

@@ -1,12 +1,17 @@
 """What the documents say is what the program does."""
 
+import doctest
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+import winokit
+
 ROOT = Path(__file__).parents[1]
+RAISES_NOTHING = {"find_groups", "find_leaks"}
 
 
 def maker(name):
@@ -33,16 +38,73 @@ def test_links_between_the_documents_lead_somewhere(page):
         assert ((ROOT / page).parent / link).exists(), link
 
 
-def test_python_in_the_readme_runs(capsys):
-    text = (ROOT / "README.md").read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
-    import doctest
+@pytest.mark.parametrize("page", ["README.md", "docs/notebook.md", "docs/debias-anything.md"])
+def test_python_in_the_documents_runs(page, capsys):
+    run_blocks(page, re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL))
 
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+
+def api_blocks():
+    """The examples of the reference, those that train apart."""
+    blocks = re.findall(r"```python\n(>>> .*?)```", (ROOT / "docs/api.md").read_text("utf-8"), re.DOTALL)
+    training = [block for block in blocks if re.search(r"winokit\.(train|search)\(", block)]
+    return [block for block in blocks if block not in training], training
+
+
+def test_python_in_the_reference_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/api.md", api_blocks()[0])
+
+
+@pytest.mark.slow
+def test_training_in_the_reference_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/api.md", [">>> data = winokit.load('open')\n", *api_blocks()[1]])
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs/api.md").read_text("utf-8")
+    listed = re.findall(r"^::: ([\w.]+)\.(\w+)$", page, re.MULTILINE)
+    assert sorted(name for _, name in listed) == sorted(winokit.__all__)
+    assert [home for home, name in listed if getattr(winokit, name).__module__ != home] == []
+
+
+@pytest.mark.parametrize("name", winokit.__all__)
+def test_a_public_name_is_documented(name):
+    """Calls say what they take, return and raise; what shows no example in the reference has one of its own."""
+    known = getattr(winokit, name)
+    text, page = inspect.getdoc(known), (ROOT / "docs/api.md").read_text("utf-8")
+    if inspect.isfunction(known):
+        assert "Returns\n" in text
+        assert "Raises\n" in text or name in RAISES_NOTHING
+        assert "Parameters\n" in text or len(inspect.signature(known).parameters) < 4
+    assert ">>> " in text or f"winokit.{name}(" in page or name == "Run"
+
+
+def run_blocks(page, blocks):
+    assert blocks
+    runner, names = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), {"winokit": winokit}
     for number, block in enumerate(blocks):
-        runner.run(doctest.DocTestParser().get_doctest(block, {}, f"README {number}", "README.md", 0))
+        test = doctest.DocTestParser().get_doctest(block, names, f"{page} {number}", page, 0)
+        runner.run(test, clear_globs=False)
+        names = test.globs  # a page is read from its beginning
     assert runner.summarize().failed == 0
+
+
+def test_the_page_for_a_colleague_has_the_numbers_of_the_data(real_file):
+    page = (ROOT / "docs" / "what-is-a-score-worth.md").read_text("utf-8")
+    assert len(page.split()) < 1500
+    files = [real_file("predictions/roberta_winogrande_dev.csv"), real_file("lmeval/samples_winogrande_smollm2.jsonl")]
+    run = winokit.audit(real_file("winogrande/dev.jsonl"), predictions=files)
+    wanted = [("accuracy", "all", "accuracy"), ("groups", "grouped", "accuracy"), ("groups", "single", "accuracy")]
+    wanted += [("groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
+    for row in (run.find(*each, "roberta_winogrande_dev") for each in wanted):
+        assert f"{row.value:.1%}".replace("%", " %") in page, row
+        assert row.metric != "group_accuracy" or f"[{row.low * 100:.1f}, {row.high * 100:.1f}] of {row.n} pairs" in page
+    for metric in ("accuracy", "group_accuracy"):
+        row = next(row for row in run.metrics if row.metric == metric and row.model == "winogrande_smollm2")
+        assert f"{row.value:.1%}".replace("%", " %") in page, row
 
 
 def test_python_in_the_page_on_models_runs(capsys, monkeypatch):

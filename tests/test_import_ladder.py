@@ -12,6 +12,7 @@ import winokit
 ROOT = Path(winokit.__file__).parent
 ROOMS = [
     {"errors", "testing"},
+    {"notebook"},
     {"registry", "problem", "files", "results", "progress", "settings"},
     {"text", "models"},
     {"methods"},

@@ -37,7 +37,7 @@ def test_one_file_of_predictions_is_named_as_several_are(tmp_path):
         ({"limit": True}, "limit: a whole number or None expected, found True"),
         ({"limit": -1}, "limit: 1 or more expected, found -1"),
         ({"seed": None}, "seed: a whole number expected, found None"),
-        ({"model": 3}, "model: a text or a Model expected, found 3"),
+        ({"model": 3}, "model: a text or a Model or a function expected, found 3"),
         ({"cache": False}, "cache: a text or a path or a Cache or None expected, found False"),
         ({"out": 3}, "out: a text or a path or None expected, found 3"),
         ({"scoring": ["full"]}, "scoring: a text or None expected, found ['full']"),

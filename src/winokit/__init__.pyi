@@ -3,8 +3,8 @@ from winokit.data.checks.groups import find_groups as find_groups
 from winokit.data.checks.leaks import find_leaks as find_leaks
 from winokit.data.checks.statistics import statistics as statistics
 from winokit.data.formats import write as write
+from winokit.data.frames import from_frame as from_frame
 from winokit.data.loading import load as load
-from winokit.data.runs import Run as Run
 from winokit.data.synthetic import synthetic as synthetic
 from winokit.errors import WinokitError as WinokitError
 from winokit.methods.aflite.aflite import AFLite as AFLite
@@ -12,6 +12,7 @@ from winokit.models.registry import load_model as load_model
 from winokit.problem import Card as Card
 from winokit.problem import Dataset as Dataset
 from winokit.problem import Problem as Problem
+from winokit.stages.audit.run import Run as Run
 from winokit.stages.audit.run import audit as audit
 from winokit.stages.check import check as check
 from winokit.stages.compare.run import compare as compare

@@ -11,12 +11,21 @@ The library raises these; only the command line catches them, prints one line an
 """
 
 import difflib
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 
 class WinokitError(Exception):
-    """Anything winokit refuses to do, said in one line."""
+    """Anything winokit refuses to do, said in one line; catch it to catch every error of winokit's own.
+
+    >>> import winokit
+    >>> try:
+    ...     winokit.load("no-such-file.jsonl")
+    ... except WinokitError as error:
+    ...     print(error)
+    no-such-file.jsonl: no such file
+    """
 
 
 class BadInput(WinokitError, ValueError):
@@ -111,3 +120,18 @@ def needing(need: str, extra: str) -> Iterator[None]:
         yield
     except ImportError:
         raise MissingExtra(need, extra) from None
+
+
+def deprecated(old: str, instead: str, *, until: str) -> None:
+    """Warn whoever calls the caller that a name goes away: it works until that version, and no longer in it.
+
+    A name of the contract is kept for one minor version after the warning first appears.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     deprecated("p_bootstrap", "p_groups", until="0.3")
+    >>> str(caught[0].message)
+    'p_bootstrap is deprecated and goes away in winokit 0.3: use p_groups'
+    """
+    message = f"{old} is deprecated and goes away in winokit {until}: use {instead}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)

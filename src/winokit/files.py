@@ -5,7 +5,7 @@ import io
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.resources import files
@@ -14,6 +14,8 @@ from typing import Any
 
 from winokit.errors import BadInput, refusing
 
+SCHEMA = 1
+"""Of the files that stages write. Another number means that one of them is to be read in another way."""
 _FOR_OTHERS = ContextVar("for_others", default=0o077)
 """What the owner's group and others may do with what is written, as far as the umask lets them."""
 
@@ -65,9 +67,20 @@ def our_toml(place: str) -> dict[str, Any]:
     return tomllib.loads((files("winokit") / place).read_text("utf-8"))
 
 
+def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON lines."""
+    line = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder per row
+    return "".join([f"{line(row)}\n" for row in rows])
+
+
 def json_bytes(value: Any, **how: Any) -> bytes:
     """A value as the JSON of our files: indented, in UTF-8; `how` is for `json.dumps`."""
     return (json.dumps(value, indent=1, ensure_ascii=False, **how) + "\n").encode()
+
+
+def result_bytes(content: Mapping[str, Any], **how: Any) -> bytes:
+    """The content of a JSON file of ours, which says its schema first: readers of another version can tell."""
+    return json_bytes({"schema": SCHEMA, **content}, **how)
 
 
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:

@@ -14,12 +14,16 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar, overload
 
+import winokit
 from winokit.errors import Malformed
+from winokit.notebook import escape, marked, table_html, to_frame
 
 BLANK = "_"
 NO_TEXT = "no text around the blank; whole texts to choose from are given as `texts`"
 NO_BLANK = "whole texts to choose from, without a blank"
 """Why there is nothing to be done with a problem where a blank is needed."""
+SHOWN = 4
+"""Groups of a dataset that a notebook shows."""
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -78,6 +82,14 @@ class Problem:
         if stray and not (self.before.strip() or self.after.strip()):
             raise Malformed(NO_TEXT, field="text")
 
+    def _repr_html_(self) -> str:
+        return table_html(("text", "candidates"), [(escape(self.text), self._candidates_html())])
+
+    def _candidates_html(self) -> str:
+        """The candidates, the right one in bold."""
+        named = [escape(candidate) for candidate in self.candidates]
+        return " / ".join(f"<b>{name}</b>" if at == self.answer else name for at, name in enumerate(named))
+
     @property
     def is_whole(self) -> bool:
         """Whether the candidates are whole texts, with nothing before or after them."""
@@ -130,12 +142,15 @@ class Problem:
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with some fields changed."""
-        if not changes.keys() <= _ASIDE:
-            return dataclasses.replace(self, **changes)
-        # What was checked stays as it is, and so does the id: no need to do either again, 200,000 times an audit.
+        if not changes.keys() <= _FIELDS:
+            return dataclasses.replace(self, **changes)  # which refuses
+        # By hand, since an audit of 40,000 problems makes 200,000 copies.
         copy = object.__new__(Problem)
-        for name in self.__slots__:
-            object.__setattr__(copy, name, changes[name] if name in changes else getattr(self, name))
+        for name, slot in _SLOTS:
+            slot.__set__(copy, changes[name] if name in changes else slot.__get__(self))
+        if not changes.keys() <= _ASIDE:
+            object.__setattr__(copy, "_id", None)
+            copy.__post_init__()
         return copy
 
     def with_labels(self, **labels: Any) -> Problem:
@@ -166,6 +181,8 @@ class Problem:
 
 # Fields that neither the id nor what makes a problem well-formed depends on.
 _ASIDE = frozenset(("group", "domain", "labels", "provenance", "language"))
+_SLOTS = [(name, getattr(Problem, name)) for name in Problem.__slots__]
+_FIELDS = frozenset(name for name, _ in _SLOTS) - {"_id"}
 
 
 @lru_cache(1 << 16)
@@ -176,7 +193,11 @@ def _folded(candidate: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Where a dataset comes from and what may be done with it."""
+    """Where a dataset comes from and what may be done with it.
+
+    >>> Card("mine", licence="CC0-1.0").licence
+    'CC0-1.0'
+    """
 
     name: str
     title: str = ""
@@ -208,6 +229,12 @@ class Dataset(Sequence[Problem]):
 
     Exact repetitions get an occurrence number on the way in, so that ids are unique; a subset keeps them.
     `notes` are things the reader had to decide or skip, one sentence each.
+
+    >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
+    ...          for answer, end in enumerate([" was helped.", " helped."])]
+    >>> data = Dataset(twins, Card("mine"))
+    >>> data, data[0].right, list(data.groups)
+    (Dataset('mine', 2 problems, 1 groups), 'Ana', ['help'])
     """
 
     def __init__(self, problems: Iterable[Problem], card: Card | None = None, notes: Iterable[str] = ()) -> None:
@@ -240,6 +267,43 @@ class Dataset(Sequence[Problem]):
 
     def __repr__(self) -> str:
         return f"Dataset({self.card.name!r}, {len(self)} problems, {len(self.groups)} groups)"
+
+    def _repr_html_(self) -> str:
+        """The first groups, the words in which twins differ marked; and how many problems there are."""
+        some = [members for _, members in zip(range(SHOWN), self.groups.values(), strict=False)]
+        texts = [list(zip(group, marked([problem.text for problem in group]), strict=True)) for group in some]
+        if not some:
+            texts = [[(problem, escape(problem.text)) for problem in self.problems[: 2 * SHOWN]]]
+        rows = [(text, problem._candidates_html()) for group in texts for problem, text in group]
+        title = f"<b>{escape(self.card.name)}</b>: {len(self):,} problems, {len(self.groups):,} groups"
+        return f"<p>{title}</p>" + table_html(("text", "candidates"), rows)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A data frame of pandas or polars, a row per problem; `from_frame` reads it back, but for the labels.
+
+        Its columns are `id`, `text` with its blank, `option1`, `option2` …, `answer` (the right candidate itself),
+        `pronoun`, `group`, `domain`, `language`, and one for each label.
+        """
+
+        def row(problem: Problem) -> dict[str, Any]:
+            kind = "text" if problem.is_whole else "option"
+            return {
+                "id": problem.id,
+                **({} if problem.is_whole else {"text": problem.text}),
+                **{f"{kind}{number}": candidate for number, candidate in enumerate(problem.candidates, 1)},
+                "answer": problem.right,
+                **{name: getattr(problem, name) for name in ("pronoun", "group", "domain", "language")},
+                **{
+                    name: value for name, value in problem.labels.items() if isinstance(value, str | int | float | bool)
+                },
+            }
+
+        return to_frame(map(row, self.problems), library)
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
+        """The problems of a data frame; `winokit.from_frame` says what `how` may be."""
+        return winokit.from_frame(frame, columns, **how)
 
     @cached_property
     def content_hash(self) -> str:
@@ -329,13 +393,14 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Give exact repetitions the next free occurrence number; others are returned untouched."""
+    some = tuple(problems)
+    keys = [(p.before, p.after, p.pronoun, p.query, *sorted(p.candidates)) for p in some]
+    if len(set(keys)) == len(keys):
+        return some
     kept: list[Problem] = []
     seen: set[tuple[object, ...]] = set()
     last: Counter[tuple[object, ...]] = Counter()
-    for problem in problems:
-        candidates = problem.candidates
-        pair = candidates if len(candidates) == 2 and candidates[0] <= candidates[1] else tuple(sorted(candidates))
-        key = (problem.before, problem.after, problem.pronoun, problem.query, pair)
+    for problem, key in zip(some, keys, strict=True):
         number = problem.occurrence
         if (key, number) in seen:
             number = last[key] + 1

@@ -8,7 +8,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
+
+from winokit.notebook import result_html
 
 ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
 """Where a row's interval lies against what guessing gives."""
@@ -31,6 +33,12 @@ class Brief:
     >>> Basket("Simon", [3, 5, 4])
     Basket(owner='Simon', plums=<3>)
     """
+
+    shown_by: ClassVar[str] = ""
+    """The module whose `lines` a notebook shows; by default that of the class, or `table` beside it."""
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
     def __repr__(self) -> str:
         shown = {each.name: _brief(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from winokit.errors import BadInput, UnknownName
+from winokit.notebook import in_notebook, progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERAL = (tuple, list, Sequence, Iterable)
@@ -243,6 +244,8 @@ def verb(function: F) -> F:
         for name, value in bound.arguments.items():
             bound.arguments[name] = fitted(value, hints.get(name, Any))
             check(name, bound.arguments[name], hints.get(name, Any))
+        if "progress" in plain.parameters and bound.arguments.get("progress") is None and in_notebook():
+            bound.arguments["progress"] = progress_line(function.__name__)
         return function(*bound.args, **bound.kwargs)
 
     vars(called)["full"] = plain.replace(parameters=parameters)
@@ -250,7 +253,7 @@ def verb(function: F) -> F:
     kinds |= {field: kind for whole in wholes.values() for field, kind in get_type_hints(whole).items()}
     shown = [one.replace(annotation=kinds.get(one.name, one.annotation)) for one in parameters]
     called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
-    called.__doc__ = documented(function.__doc__ or "", parameters, wholes)
+    called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
     return cast(F, called)
 
 
@@ -259,8 +262,10 @@ def signature_of(call: Callable[..., Any]) -> inspect.Signature:
     return cast(inspect.Signature, getattr(call, "full", None) or inspect.signature(call))
 
 
-def documented(text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type]) -> str:
-    """A docstring in which every parameter is described: by its help, and by what was written there besides."""
+def documented(
+    text: str, parameters: Iterable[inspect.Parameter], wholes: Mapping[str, type], returned: Any = None
+) -> str:
+    """A docstring with every parameter, by its help and what was written besides, and what is returned and raised."""
     head, *sections = re.split(r"\n\n(?=\w+\n---+\n)", inspect.cleandoc(text))
     written = next((part for part in sections if part.startswith("Parameters\n")), "")
     besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", written, re.MULTILINE))
@@ -278,6 +283,15 @@ def documented(text: str, parameters: Iterable[inspect.Parameter], wholes: Mappi
         for name, (default, words, more) in described.items()
     ]
     rest = [part for part in sections if part is not written]
+    own, *_ = (*get_args(returned), returned)
+    if isinstance(own, type) and not any(part.startswith("Returns\n") for part in rest):
+        first = (inspect.getdoc(own) or "").partition("\n")[0]
+        kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
+        rest.append(f"Returns\n-------\n{kind}\n    {first}")
+    if not any(part.startswith("Raises\n") for part in rest):
+        rest.append(
+            "Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out."
+        )
     return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
 
 

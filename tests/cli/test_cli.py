@@ -1,12 +1,14 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from typer.testing import CliRunner
 
-from winokit.cli.main import app, main
+from winokit.cli.main import VERBS, app, main
+from winokit.cli.options import complete_data
 
 runner = CliRunner()
 
@@ -83,7 +85,7 @@ def test_check_compares_files_with_each_other(twins, tmp_path):
     write(twins[1:2], tmp_path / "dev.jsonl")
     result = run("check", tmp_path / "train.jsonl", tmp_path / "dev.jsonl", "--only", "duplicates")
     assert result.exit_code == 1
-    assert "1 pair of problems are nearly the same, with the other answer" in result.output
+    assert "1 pair of nearly identical problems with opposite answers" in result.output
 
 
 def test_convert_writes_what_can_be_read_again(tmp_path):
@@ -114,7 +116,7 @@ def test_datasets_lists_licences_and_formats():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: open.\n"),
+        (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: copa, dpr"),
         (["stats", "nowhere/data.jsonl"], "winokit: nowhere/data.jsonl: no such file\n"),
         (["stats", "xml:data"], "No format named 'xml'"),
         (["stats", "open", "--tokens", "letters"], "No way to count tokens named 'letters'"),
@@ -212,3 +214,65 @@ def test_convert_says_when_the_name_of_the_file_promises_another_format(tmp_path
     assert "holds jsonl" in run("convert", "open", tmp_path / "open.csv").stderr
     assert "holds jsonl" not in run("convert", "open", tmp_path / "open.jsonl").stderr
     assert "holds" not in run("convert", "open", tmp_path / "open.csv", "--to", "csv").stderr
+
+
+def test_the_verbs_stand_in_groups_each_on_one_line_with_a_first_command():
+    shown = run("--help").output
+    headings = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Options:", "Data:", "Evaluate:", "Debias and release:", "Train:", "Collect:"]
+    listed = shown.partition("Data:")[2]
+    assert all(f"\n  {name}" in listed for name in VERBS)
+    assert len([line for line in listed.splitlines() if line.startswith("   ")]) == 0, "a line is broken"
+    assert "..." not in listed
+    assert shown.rstrip().splitlines()[-1].strip().startswith("Start with: winokit audit")
+
+
+@pytest.mark.parametrize("family", [["collect"], ["hunt"], ["debias"]])
+def test_lists_of_commands_are_not_cut_off(family):
+    assert "..." not in run(*family, "--help").output.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("verb", [["audit"], ["train"], ["release"], ["debias", "aflite"]])
+def test_long_verbs_show_the_usual_options_first_and_lose_none(verb):
+    usual, _, advanced = run(*verb, "--help").output.partition("\nAdvanced:\n")
+    first, rest = (re.findall(r"^  (?:-h, )?(--[a-z-]+)", part, re.MULTILINE) for part in (usual, advanced))
+    assert len(first) <= 14
+    assert {"--json", "--help"} <= {*first}
+    assert len(rest) > 10
+    assert not {*first} & {*rest}
+    assert {"--lenient", "--language"} <= {*rest}
+
+
+def test_every_usual_option_exists():
+    for name, verb in VERBS.items():
+        commands = [[name, each] for each in ("aflite", "pmi", "random")] if verb.names else [[name]]
+        shown = "".join(run(*command, "--help").output for command in commands) if verb.usual else ""
+        assert all(f" --{option}" in shown for option in verb.usual.split()), name
+
+
+def complete(*words):
+    """What bash is offered for the last word."""
+    typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    environment = {**os.environ, "_WINOKIT_COMPLETE": "complete_bash", **typed}
+    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'winokit'; from winokit.cli.main import main; main()"]
+    return subprocess.run(
+        program, capture_output=True, text=True, check=False, timeout=60, env=environment
+    ).stdout.split()
+
+
+def test_verbs_datasets_and_their_parts_are_completed():
+    assert complete("winokit", "au") == ["audit"]
+    assert complete("winokit", "stats", "wsc") == ["wsc", "wsc273"]
+    assert "winogrande/xl" in complete("winokit", "train", "winogrande/")
+
+
+def test_files_are_completed_beside_names(tmp_path, monkeypatch):
+    (tmp_path / "opened").mkdir()
+    (tmp_path / "open.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    assert complete_data("op") == ["open", "open.csv", "opened/"]
+    assert complete_data(f"{tmp_path}/open.") == [f"{tmp_path}/open.csv"]
+
+
+def test_a_verb_that_was_mistyped_is_guessed():
+    assert "Did you mean 'audit'?" in run("audti").output

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import winokit
 from winokit.cli.main import app
+from winokit.data.predictions.logs import EXAMPLES
 from winokit.errors import WinokitError
 
 runner = CliRunner()
@@ -98,11 +100,11 @@ def test_audit_says_how_many_problems_have_no_prediction_and_which_protocol_foun
 
 
 def test_the_luck_of_two_scorings_of_one_model_is_told_apart(here):
-    result = run("audit", "--model", "random", "--scoring", "own", "--scoring", "partial", "--limit", 40)
+    result = run("audit", "--model", "random", "--scoring", "own", "--scoring", "partial", "--limit", 40, "--all")
     rows = json.loads((here / "runs/open/results.json").read_text())["metrics"]
-    first, second = (f"{row['value']:.3f}" for row in rows if row["metric"] == "p_chance")
+    first, second = (f"{100 * row['value']:.0f}" for row in rows if row["metric"] == "p_chance")
     assert first != second
-    assert [first, second] == result.stdout.split("guessing does as well")[1].split()[:2]
+    assert [first, second] == result.stdout.split("a coin scores this high")[1].replace("%", "").split()[:2]
 
 
 @pytest.mark.parametrize(
@@ -130,3 +132,47 @@ def test_a_run_with_damaged_results_is_refused(results, here):
     run("audit", "--model", "random", "--limit", 4, "--protocol", "accuracy", "--out", "one")
     (here / "one/results.json").write_text(results)
     assert "not a run that can be read" in refused("report", "one")
+
+
+def test_the_terminal_says_the_verdict_then_six_rows_then_the_path(here):
+    result = run("audit", "--limit", 40)
+    shown = result.stdout.replace("\u00a0", " ").splitlines()
+    assert shown[0].startswith("builtin on open")
+    assert "of 40 problems right, as a coin might get (50.0 %)." in shown[0]
+    table = shown[shown.index("") + 2 : -3]
+    starts = [
+        "Accuracy",
+        "Pairs right",
+        "Same option for both twins",
+        "Follows a switch",
+        "Artifacts (",
+        "A coin scores",
+    ]
+    assert all(line.startswith(start) for line, start in zip(table, starts, strict=True))
+    assert shown[-2:] == ["Every row: --all", "Full report: runs/open/report/index.html"]
+    every = run("audit", "--limit", 40, "--all").stdout
+    assert len(every.splitlines()) > len(shown) + 15
+    assert "--all" not in every
+
+
+def test_bundled_predictions_are_audited_beside_a_model_in_one_table(here):
+    result = run("audit", "open", "--model", "random", "--predictions", "examples")
+    models = sorted(path.name.removesuffix(".jsonl.gz") for path in EXAMPLES.glob("*.jsonl.gz"))
+    shown = result.stdout.replace("\u00a0", " ").splitlines()
+    rows = {line.split("  ")[0]: line for line in shown[shown.index("") :]}
+    assert {"random", "a coin", *models} <= set(rows)
+    assert rows["a coin"].split()[2:] == ["50.0", "%", "25.0", "%", "50.0", "%", "50.0", "%"]
+    assert [line.partition(" on open: ")[0] for line in shown[: shown.index("")]] == ["random", *models]
+
+
+def test_each_bundled_file_of_predictions_has_a_card_with_its_own_numbers():
+    files = sorted(EXAMPLES.glob("*.jsonl.gz"))
+    assert files
+    for path in files:
+        card = json.loads(path.with_name(path.name.replace(".jsonl.gz", ".card.json")).read_text("utf-8"))
+        assert {"model", "licence", "source", "made_by"} <= set(card)
+        run_of = winokit.audit("open", predictions=[path], protocol=["accuracy", "groups"])
+        assert round(run_of.find("accuracy", "all", "accuracy").value, 4) == card["accuracy"]
+        assert round(run_of.find("groups", "complete", "group_accuracy").value, 4) == card["group_accuracy"]
+        assert card["dataset"] == f"open {run_of.dataset.content_hash}", "open has changed: make the predictions again"
+        assert path.stat().st_size < 25_000

@@ -23,7 +23,7 @@ def run(*arguments: object):
 def test_a_release_as_it_should_be_returns_0(release):
     found = run(release)
     assert found.exit_code == 0
-    assert "17 files, as it should be" in found.output
+    assert "17 files verified" in found.output
 
 
 def test_a_changed_file_returns_1_and_is_named(release):

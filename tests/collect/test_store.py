@@ -1,7 +1,7 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import bindparam, func, select, text
 
 pytest.importorskip("alembic", reason="needs the collect extra")
 
@@ -11,17 +11,27 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.collect.study.schema import Base, Payment, Task, Worker
+from winokit.collect.study import workers
+from winokit.collect.study.prepared import Prepared
+from winokit.collect.study.schema import WORKERS, Base, Payment, Task, Worker
 from winokit.collect.study.store import MIGRATIONS, Store, without_password
 from winokit.collect.study.study import Study
 from winokit.errors import BadInput
 
 
-def test_the_migrations_make_the_tables_of_the_models(database):
-    store = Store(database)
+def differences(store):
+    """Where a database has other tables than the models."""
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Base.metadata) == []
+        return compare_metadata(context, Base.metadata)
+
+
+def test_a_new_database_has_the_tables_of_the_models_and_the_last_revision(database):
+    store = Store(database)
+    assert differences(store) == []
+    with store.read() as session:
+        last = ScriptDirectory.from_config(_config()).get_current_head()
+        assert session.scalar(text("SELECT version_num FROM alembic_version")) == last
     store.close()
 
 
@@ -91,8 +101,10 @@ def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_i
         line = "(1, 'bonus', 40, '', '2026-03-01 12:00:00', '2026-03-02 12:00:00', 'old-1')"
         columns = "worker_id, reason, cents, note, at, settled_at, settlement"
         session.execute(text(f"INSERT INTO payments ({columns}) VALUES {line}"))
+    assert differences(store)
     store.close()
     again = Store(database)
+    assert differences(again) == [], "the migrations make the tables of the models"
     with again.read() as session:
         assert session.execute(select(Worker.code, Worker.session_version)).all() == [("w-old", 1)]
         paid = session.scalars(select(Payment)).one()
@@ -122,6 +134,39 @@ def test_a_server_that_closed_its_connections_is_connected_to_anew(postgresql):
         assert session.scalar(text("SELECT pg_backend_pid()")) != number
     store.close()
     other.close()
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_connection_that_breaks_under_a_prepared_statement_is_replaced(postgresql, kind):
+    store, other, number = Store(postgresql()), Store(postgresql()), Prepared(select(func.pg_backend_pid()))
+
+    def break_it():
+        with getattr(store, kind)() as session:
+            broken.append(number.scalar(session))
+            with other.read() as killer:
+                killer.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": broken[0]})
+            number.scalar(session)
+
+    broken = []
+    with pytest.raises(Exception, match=r"terminating connection|connection is lost"):
+        break_it()
+    for again in (store.read(), store.write()):
+        with again as session:
+            assert number.scalar(session) not in (None, *broken)
+    store.close()
+    other.close()
+
+
+def test_a_prepared_statement_says_what_sqlalchemy_says_of_every_type(study):
+    worker = workers.join(study, "links")
+    row = select(WORKERS).where(WORKERS.c.id == bindparam("me"))
+    with study.store.write() as session:
+        session.get_one(Worker, worker.id).qualified_for = {"write": True}
+        assert tuple(Prepared(row).one(session, me=worker.id)) == tuple(session.execute(row, {"me": worker.id}).one())
+        assert Prepared(row).one(session, me=worker.id).qualified_for == {"write": True}, "what was changed comes first"
+        assert Prepared(row).one(session, me=-1) is None
+        with pytest.raises(Exception, match=r"\bme\b"):  # each driver has its own word for it
+            Prepared(row).one(session)
 
 
 @pytest.mark.parametrize(

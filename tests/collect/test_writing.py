@@ -270,9 +270,9 @@ def test_a_model_says_how_sure_it_is(make_study, crew, tmp_path, monkeypatch):
 def test_what_a_model_knows_is_found_out_once(make_study, monkeypatch):
     study = make_study(adversary={"model": "random"})
     study.adversary.prepare(study)
-    exam = study.adversary.exam
-    assert exam.pairs == 214
-    assert 20 < exam.solved < 90
+    evaluation = study.adversary.evaluation
+    assert evaluation.pairs == 214
+    assert 20 < evaluation.solved < 90
     monkeypatch.setattr(type(study.adversary), "_sit", lambda self: pytest.fail("asked again"))
     study.adversary.prepare(study)
-    assert study.adversary.exam == exam
+    assert study.adversary.evaluation == evaluation

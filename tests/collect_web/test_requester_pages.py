@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from winokit.collect.study import invites, ledger, listings, quality, requesters, workers
+from winokit.collect.study import invites, ledger, listings, moderation, quality, requesters, workers
 
 PAGES = [
     "", "/live", "/problems", "/problems/1", "/submissions", "/workers", "/invites", "/pay", "/export", "/export.zip",
@@ -40,6 +40,22 @@ def test_workers_and_balances_come_page_by_page(study, requester):
         assert f">{codes[-1]}<" in second.partition("The ledger")[0]
         assert requester.get(f"{path}?page=99").text.count("Page 2 of 2") == 1
     assert "2.55" in requester.get("/requester/pay?page=2").text.partition("<table")[0]
+
+
+def test_workers_who_have_done_much_are_counted_once_in_half_a_minute_but_for_their_state(
+    busy, requester, monkeypatch, clock
+):
+    author = code(busy)
+    assert "Counted as of" not in requester.get("/requester/workers").text
+    monkeypatch.setattr(quality, "LARGE", 1)
+    assert "Counted as of" in requester.get("/requester/workers").text
+    ledger.bonus(busy, author, 123, "", "requester:ada")
+    moderation.block(busy, author, "a test", "requester:ada")
+    page = requester.get("/requester/workers").text
+    assert "blocked" in page
+    assert "1.63" not in page
+    clock.pass_minutes(0.5)
+    assert "1.63" in requester.get("/requester/workers").text
 
 
 def test_strangers_and_workers_are_asked_to_log_in(stranger, worker):

@@ -109,3 +109,12 @@ def test_singles_are_one_text_each_and_none_twice():
         ([1, 2], {0: [(0, 2), (1, 3)], 1: [(1, 3)], 2: [(1, 4)]}),
         ([1], {3: [(0, 3)]}),
     ]
+
+
+def test_a_large_batch_takes_no_text_much_shorter_than_its_longest():
+    lengths = [*range(20, 140)] * 10
+    batches = packed(lengths, 16384, 0.9)
+    padded = sum(len(batch) * lengths[batch[0]] for batch in batches)
+    assert padded < 1.07 * sum(lengths)
+    assert sum(len(batch) * lengths[batch[0]] for batch in packed(lengths, 16384)) > 1.07 * sum(lengths)
+    assert all(len(batch) * lengths[batch[0]] >= 1024 for batch in batches[:-1])

@@ -40,8 +40,8 @@ def fits(text, place):
     told = text.replace("\u00a0", " ").casefold()
     above = re.search(r"(?<!not )\babove (guessing|the commonest)", told) and "no arm is above" not in told
     return {
-        ABOVE: bool(above) and "below" not in told and "not told" not in told,
-        AT: not above and ("not told from" in told or "no arm is above" in told or "no test set" in told),
+        ABOVE: bool(above) and "below" not in told and "indistinguishable" not in told,
+        AT: not above and ("indistinguishable from" in told or "no arm is above" in told or "no test set" in told),
         BELOW: "below" in told and not above,
         UNKNOWN: not above and "below" not in told,
     }[place]
@@ -109,7 +109,7 @@ def test_a_yes_or_no_set_is_held_against_the_commonest_answer():
     lazy = row(ABOVE, "one", floor=0.65)
     assert standing(lazy) == AT
     found = train_page.verdict_of_training([lazy], [], CURVE, 0)
-    assert "not told from the commonest answer (65.0)" in found.points[0].text
+    assert "indistinguishable from the commonest answer (65.0)" in found.points[0].text
 
 
 SLOPES = {ABOVE: (4.0, 0.01, 4), AT: (1.0, 1.0, 4), BELOW: (-4.0, 0.01, 4), UNKNOWN: (1.0, float("inf"), 0)}

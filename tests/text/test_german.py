@@ -178,6 +178,23 @@ def test_adjectives_of_the_text_and_articles_bend_to_the_gender_that_comes():
     assert made.text == "Die schöne Bank fiel zum Ufer und auf einen alten Hut, als _ brach."
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "first"),
+    [
+        ("zum Bus", "zur Bahn", "der Bus"),
+        ("im Bus", "in der Bahn", "der Bus"),
+        ("am Bus", "an der Bahn", "der Bus"),
+        ("beim Bus", "bei der Bahn", "der Bus"),
+        ("vom Bus", "von der Bahn", "der Bus"),
+        ("ins Auto", "in die Bahn", "das Auto"),
+        ("ans Auto", "an die Bahn", "das Auto"),
+    ],
+)
+def test_articles_melt_into_prepositions_and_out_of_them(one, other, first):
+    made = switch(german(f"Nele kam {one} und {other}, als _ fuhr.", first, "die Bahn"))
+    assert made.text == f"Nele kam {other} und {one}, als _ fuhr."
+
+
 def test_what_is_switched_there_and_back_is_the_same(data):
     for each in data:
         made = switch(each)

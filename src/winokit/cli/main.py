@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import winokit
 from winokit.errors import WinokitError
+from winokit.files import our_toml
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -30,23 +32,25 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 """How every command looks: plain text, our own errors."""
+FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offline)"
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A call of the library (`module:function` below `winokit.stages`), what the bar says meanwhile, and what it does.
+    """A verb of `verbs.toml`, which says what each field is.
 
-    The module `shown`, by default the call's own, or the `table` beside a `run`, has `lines(result)`, what a person
-    reads, `as_json(result)`, `code(result)` where the exit code is not always 0, `questions(given)` where a person is
-    asked for what is missing, and `live(doing)` where there is more to watch than a bar.
+    The module that shows a result has `lines(result)`, what a person reads, `as_json(result)`, `code(result)` where the
+    exit code is not always 0, `questions(given)` where a person is asked for what is missing, and `live(doing)` where
+    there is more to watch than a bar.
     """
 
-    call: str
-    doing: str
     about: str
+    call: str = ""
+    doing: str = ""
     shown: str = ""
     names: str = ""
-    """The registry (`module:name`) for each of whose names there is a command; `call` then gives the call of a name."""
+    commands: str = ""
+    usual: str = ""
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
@@ -63,131 +67,72 @@ class Verb:
             code=getattr(shown, "code", lambda result: 0),
             questions=getattr(shown, "questions", lambda given: {}),
             bar=getattr(shown, "live", progress_bar),
+            every="every" in signature(shown.lines).parameters,
         )
-        greedy = [] if of else greedy_options(call)
+        greedy, usual = [] if of else greedy_options(call), {f"--{option}" for option in self.usual.split()}
 
-        class Spreading(TyperCommand):
+        class VerbCommand(TyperCommand):
             def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
                 return super().parse_args(ctx, spread(args, greedy))
 
-        app.command(name, cls=Spreading)(derived)
+            def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+                sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Advanced": []}
+                for one in self.get_params(ctx):
+                    first = not usual or bool({*usual, "--help"} & {*one.opts})
+                    where = "Arguments" if one.param_type_name == "argument" else "Options" if first else "Advanced"
+                    sections[where] += filter(None, [one.get_help_record(ctx)])
+                for title, rows in sections.items():
+                    if rows:
+                        with formatter.section(title):
+                            formatter.write_dl(rows)
+
+        app.command(name, cls=VerbCommand)(derived)
         return typer.main.get_command(app)
 
 
-VERBS: dict[str, Verb] = {
-    "audit": Verb(
-        "audit.run:audit", "auditing", "Audit a score with every protocol the data allows, and leave a report to open."
-    ),
-    "compare": Verb(
-        "compare.run:compare", "comparing", "Compare runs: paired tests, corrected for their number, and a page."
-    ),
-    "gate": Verb(
-        "gate:gate",
-        "comparing",
-        "Fail where a new model has lost more than is allowed: a paired test over groups for each metric.",
-    ),
-    "suite": Verb(
-        "suite.run:suite",
-        "suite",
-        "Run models x datasets x scorings x shots, and leave one page: which can be told apart.",
-    ),
-    "report": Verb("report:report", "writing", "Write the report of an audit or a training run anew."),
-    "stats": Verb("stats:stats", "counting", "Count problems, groups, words and vocabulary."),
-    "check": Verb("check:check", "checking", "Find leaks, broken twins, duplicates and broken rules."),
-    "convert": Verb("convert:convert", "converting", "Write a dataset in another format."),
-    "tasks": Verb(
-        "tasks.run:tasks",
-        "writing tasks",
-        "Write every variant of an audit as tasks of lm-evaluation-harness or Inspect.",
-        shown="tasks.run",
-    ),
-    "variants": Verb(
-        "variants:variants", "writing variants", "Write the variants of an audit as files, ours or as papers have them."
-    ),
-    "datasets": Verb("datasets:datasets", "looking", "List known datasets, their licences and where to get them."),
-    "score": Verb("score:score", "scoring", "Score every problem with a model and write predictions.jsonl."),
-    "embed": Verb("embed:embed", "embedding", "Embed every problem and write one row each to a .npy file."),
-    "train": Verb(
-        "train.run:train",
-        "training",
-        "Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.",
-        shown="train.run",
-    ),
-    "search": Verb(
-        "search.run:search",
-        "trials",
-        "Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.",
-    ),
-    "curve": Verb(
-        "curve.run:curve",
-        "learning curve",
-        "Train on more and more, several times over, and fit the line: single and group accuracy with intervals.",
-    ),
-    "transfer": Verb(
-        "transfer.run:transfer",
-        "transfer",
-        "Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.",
-    ),
-    "release": Verb(
-        "evolve.run:release",
-        "making the release",
-        "Make a benchmark of filtered twins that others can use.",
-        shown="release.run",
-    ),
-    "verify": Verb(
-        "release.verify:verify",
-        "verifying",
-        "Verify a release: its files by their hashes, and what must hold of any release.",
-    ),
-    "grade": Verb(
-        "grade.run:grade",
-        "grading",
-        "Grade predictions against the hidden test of a release, or make its leaderboard.",
-        shown="grade.run",
-    ),
-    "debias": Verb(
-        "debias.run:debias_by",
-        "debiasing",
-        "Filter a dataset: AFLite, or its baselines, and a page on what that changed.",
-        names="winokit.methods.aflite.methods:METHODS",
-    ),
+GROUPS = {
+    group: {name: Verb(**facts) for name, facts in verbs.items()} for group, verbs in our_toml("cli/verbs.toml").items()
 }
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 """Each verb and what it does: listing them imports nothing."""
-FAMILIES = {
-    "hunt": ("winokit.cli.hunt:app", "Hunt for knowledge in a corpus of text."),
-    "collect": ("winokit.cli.collect:app", "Collect twins and judgements from people."),
-}
-"""Verbs that are several calls: the place of their commands, and what they do."""
+
+
+class FullLines(TyperGroup):
+    """Commands whose help is listed without being cut off."""
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """List the commands with the first sentence of each."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in found if each is not None])
 
 
 class Verbs(TyperGroup):
-    """The verbs of the tables, each imported when it is asked for."""
+    """The verbs of the table, each imported when it is asked for."""
 
-    def list_commands(self, ctx: Context) -> list[str]:
-        """Every verb, in the order of a benchmark's life."""
-        return [*VERBS, *FAMILIES]
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # for "Did you mean"; each is made when asked for
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The verb of a name."""
-        if cmd_name in FAMILIES:
-            app = typer.Typer(**PLAIN, no_args_is_help=True, help=FAMILIES[cmd_name][1], name=cmd_name)
-            app.add_typer(_found(FAMILIES[cmd_name][0]))  # its commands become ours, in our style
-            return typer.main.get_command(app)
         verb = VERBS.get(cmd_name)
         if verb is None:
             return None
+        if verb.commands:
+            app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=verb.about, name=cmd_name)
+            app.add_typer(_found(verb.commands))  # its commands become ours, in our style
+            return typer.main.get_command(app)
         return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            verbs, families = VERBS.items(), FAMILIES.items()
-            formatter.write_dl(
-                [(name, verb.about) for name, verb in verbs] + [(name, text) for name, (_, text) in families]
-            )
+        """List the verbs by groups, without importing them."""
+        for group, verbs in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(8), verb.about) for name, verb in verbs.items()])
 
 
-class MethodCommands(TyperGroup):
+class MethodCommands(FullLines):
     """A verb with a command for each name of a registry, those of other packages too."""
 
     def __init__(self, verb: Verb, name: str) -> None:
@@ -209,7 +154,7 @@ def _found(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-app = typer.Typer(name="winokit", cls=Verbs, no_args_is_help=True, **PLAIN)
+app = typer.Typer(name="winokit", cls=Verbs, no_args_is_help=True, epilog=FIRST, **{**PLAIN, "add_completion": True})
 
 
 def _version(wanted: bool) -> None:

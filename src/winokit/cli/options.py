@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from glob import escape
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -27,13 +28,14 @@ Questions = Mapping[str, tuple[str, type]]
 
 def command(
     verb: Callable[..., Any],
-    lines: Callable[[Any], Lines],
+    lines: Callable[..., Lines],
     as_json: Callable[[Any], Any] | None,
     *,
     doing: str,
     code: Callable[[Any], int] = lambda result: 0,
     questions: Callable[[Mapping[str, Any]], Questions] = lambda given: {},
     bar: Callable[[str], AbstractContextManager[Any]] = progress_bar,
+    every: bool = False,
 ) -> Callable[..., None]:
     """A function that Typer takes for a command: it calls the verb, shows the result, and exits with its code.
 
@@ -53,15 +55,20 @@ def command(
         From the values given to what a person who sits there is asked for besides, by parameter.
     bar
         From what the bar says to what is told how far the job is.
+    every
+        Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
     parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
-    flag = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-    if as_json is not None:
-        parameters.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
+    flags = {"json": "Machine-readable output."} if as_json is not None else {}
+    if every:
+        flags = {"all": "Show every row of the result.", **flags}
+    for name, words in flags.items():
+        flag = Annotated[bool, typer.Option(f"--{name}", help=words)]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=flag))
 
     def run(**given: Any) -> None:
-        machine = given.pop("json", False)
+        machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
         for parameter in signature.parameters.values():
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
@@ -75,7 +82,7 @@ def command(
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
-        show(as_json(result) if machine and as_json else lines(result), machine)
+        show(as_json(result) if machine and as_json else lines(result, **how), machine)
         if code(result):
             raise typer.Exit(code(result))
 
@@ -107,6 +114,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     choices = choices_of(parameter.annotation)
     if choices:  # a wrong one is told by the library, with what was probably meant
         keywords["metavar"] = said.metavar or "|".join(choices)
+    if said.metavar == "DATA":
+        keywords["autocompletion"] = complete_data
     if said.least is not None:
         keywords["min"] = said.least
     if said.most is not None:
@@ -121,6 +130,16 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     else:
         info = typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """What DATA may go on as: names of datasets and their parts, files and folders."""
+    from winokit.data.download import dataset_names
+
+    folder, _, start = incomplete.rpartition("/")
+    inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))
+    paths = [f"{path}{'/' * path.is_dir()}" for path in inside]
+    return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
 
 
 def greedy_options(verb: Callable[..., Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """What is known about the public Winograd-style datasets, and which of them some problems are.
 
-`CATALOGUE` has where to get each, under which licence, and how people do on it: facts with their sources, from
-`assets/catalogue.toml`; no data.
+`CATALOGUE` has where to get each, under which licence, and how people do on it, and the hashes of its files: facts
+with their sources, from `assets/catalogue.toml`; no data.
 
 Which set problems are of is told from their content, never from the name of their file. `assets/known.npz` has, for
 every file of the catalogue, 40-bit hashes of its problems: no text can be read from them. Of files with more than 2,000
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from winokit.files import our_toml
 from winokit.problem import Card, Dataset, Problem
@@ -48,17 +48,24 @@ class CatalogueEntry:
     problems: str
     formats: tuple[str, ...]
     bundled: bool = False
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By part, the file below a folder of datasets, and its SHA-256."""
+    home: str = ""
+    """The folder, or `archive#folder`, from which its files are downloaded."""
+    default: tuple[str, ...] = ()
+    """The parts that the name alone means."""
+    read_as: str | None = None
+    """The format, where the content does not tell."""
+
+    @classmethod
+    def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
+        """The entry of a table of the catalogue: its own fields, and those of the card."""
+        own: dict[str, Any] = {each.name: facts.pop(each.name) for each in fields(cls) if each.name in facts}
+        own |= {key: tuple(value) for key, value in own.items() if isinstance(value, list)}
+        return cls(card=Card(name, **facts), **own)
 
 
-CATALOGUE = {
-    name: CatalogueEntry(
-        problems=facts.pop("problems"),
-        formats=tuple(facts.pop("formats")),
-        bundled=facts.pop("bundled", False),
-        card=Card(name, **facts),
-    )
-    for name, facts in our_toml("assets/catalogue.toml").items()
-}
+CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("assets/catalogue.toml").items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""DATA, as users write it: a bundled name, a path, `format:path`, `hub:org/name`, or a folder of any of these."""
+"""DATA, as users write it: a name of the catalogue, a path, `format:path`, `hub:org/name`, or a folder of files."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
+from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.formats.beside import FILE, remember
 from winokit.data.formats.columns import checked_columns
 from winokit.data.formats.files import has_columns
+from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import overlap, said
@@ -19,10 +21,10 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help, Settings, verb
+from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
-DATA_HELP = "A bundled name (open), a file, FORMAT:file, hub:org/name, or a folder."
+DATA_HELP = "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder."
 Data = Annotated[str | Path | Dataset, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, "DATA")]
 View = Literal["binary", "choice", "judgements"]
@@ -72,7 +74,31 @@ class Reading(Settings):
 
 Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
-"""Parameters that verbs have in common, with their help."""
+
+
+@dataclass(frozen=True)
+class Loading(Reading):
+    """How a verb loads its data."""
+
+    as_: As = None
+    labels: Labels = ()
+    limit: Limit = None
+    lenient: Lenient = False
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What `load` takes of it."""
+        return {"as_": self.as_, "labels": self.labels, "lenient": self.lenient, "reading": self}
+
+    def one(self, data: str | Path | Dataset) -> Dataset:
+        """Load a dataset, and tell its notes."""
+        return load_one(data, limit=self.limit, **self.how)
+
+
+Labelled = Annotated[Loading, Without("limit")]
+Limited = Annotated[Loading, Without("labels")]
+Plain = Annotated[Loading, Without("labels", "limit")]
+"""What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
 
 BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000
@@ -94,7 +120,8 @@ def load(
     Parameters
     ----------
     data
-        `open`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several with + between.
+        `open`, `winogrande/xl`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several
+        with + between.
         A `Dataset` is taken as it is, with labels and view as asked for.
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
@@ -298,6 +325,8 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         if len(rest) > 7 or not 1 <= int(rest) <= MOST_GENERATED:
             raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
         return synthetic(int(rest))
+    if (known := named_parts(name)) is not None:
+        return _read_named(name, *known, lenient)
     prefix, colon, place = name.partition(":")
     if colon and prefix in FORMATS:
         return read(place, prefix, lenient=lenient)
@@ -305,4 +334,23 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         raise UnknownName("format", prefix, [*FORMATS, "hub"])
     if "/" in name or "." in name:
         raise BadInput(f"{name}: no such file")
-    raise UnknownName("dataset or file", name, BUNDLED)
+    raise UnknownName("dataset or file", name, CATALOGUE)
+
+
+def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient: bool) -> Dataset:
+    """Parts of a public dataset as one."""
+    loaded = [read(find_file(entry, part), entry.read_as, lenient=lenient) for part in parts]
+    dataset = loaded[0]
+    if len(loaded) > 1:
+        dataset = _joined(loaded)
+        dataset.card = replace(dataset.card, name=name)
+    if "/" not in name and len(entry.files) > len(parts):
+        dataset.notes = (*dataset.notes, f"{name} means {name}/{'+'.join(parts)}; parts: {', '.join(entry.files)}")
+    return dataset
+
+
+def check_part(data: str | Path | Dataset) -> None:
+    """Refuse a dataset by its name alone, whose default part is one to test on."""
+    known = named_parts(data) if isinstance(data, str) and "/" not in data and not _exists(data) else None
+    if known is not None and len(known[0].files) > 1:
+        raise BadInput(f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in known[0].files)}")

@@ -8,16 +8,17 @@ import json
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
-from winokit.data.formats.base import json_rows
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
+from winokit.notebook import to_frame
 from winokit.problem import Dataset, collector_off
 from winokit.results import Brief, Metric, rows_to_json
 
@@ -37,7 +38,11 @@ class LeftOut:
 
 @dataclass(repr=False)
 class Run(Brief):
-    """The outcome of an audit."""
+    """The outcome of an audit: rows of metrics, predictions, and what was left out.
+
+    `find` picks a row, `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and
+    `load` write and read its folder.
+    """
 
     settings: dict[str, Any]
     """Versions, seeds, settings, hashes."""
@@ -73,9 +78,24 @@ class Run(Brief):
             transcripts=[row for row in self.transcripts if row.model in names],
         )
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """The metrics as a data frame of pandas or polars, a row each, with the columns of `results.json`."""
+        return to_frame(rows_to_json(self.metrics), library)
+
+    def figure(self, name: str) -> Any:
+        """A figure of the report as matplotlib's: `forest`, `groups`, `switching`, `artifacts`, `margins` …
+
+        Raises
+        ------
+        UnknownName
+            Where this run has no such figure; the message lists those it has.
+        """
+        return import_module(self.shown_by).figure(self, name)
+
     @collector_off()
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the run into a folder, in the place of another audit's if one is there; each file is written whole."""
+        folder = Path(folder)
         check_folder(folder)
         results = {
             "run": self.settings,
@@ -83,7 +103,7 @@ class Run(Brief):
             "left_out": [asdict(row) for row in self.left_out],
         }
         # First, since it is what tells that the folder is an audit's, should the rest not come to be written.
-        write_whole(folder / RESULTS, json_bytes(results))
+        write_whole(folder / RESULTS, result_bytes(results))
         write_predictions(self.predictions, folder / PREDICTIONS)
         if self.transcripts:
             said = json_rows([row.to_json() for row in self.transcripts])
@@ -99,8 +119,9 @@ class Run(Brief):
                 path.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, folder: Path) -> "Run":
+    def load(cls, folder: str | Path) -> "Run":
         """Read a run back from its folder."""
+        folder = Path(folder)
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
             metrics = [Metric.from_json(row) for row in results["metrics"]]

@@ -20,6 +20,16 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
     >>> data = synthetic(100, bias=0.4, seed=1)
     >>> len(data), sum(problem.labels["planted"] for problem in data)
     (200, 80)
+
+    Returns
+    -------
+    Dataset
+        `2 * n` problems; the label `planted` says which carry the artifact.
+
+    Raises
+    ------
+    ValueError
+        `n` is negative, or `bias` lies outside 0 to 1.
     """
     if n < 0 or not 0 <= bias <= 1:
         raise ValueError(f"n must not be negative and bias lie between 0 and 1, found {n} and {bias}")

@@ -7,6 +7,7 @@ enumerate the tables: every combination has a case, and no sentence claims what 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from winokit.drawing.wording import say
 from winokit.files import our_toml
@@ -26,7 +27,7 @@ SEVERAL = (ABOVE, MIXED, AT, BELOW, UNKNOWN)
 """All that several may be together."""
 SAID = {
     ABOVE: "above {level}",
-    AT: "not told from {level}",
+    AT: "indistinguishable from {level}",
     BELOW: "below {level}",
     UNKNOWN: "with no interval to judge it by",
 }
@@ -78,11 +79,16 @@ class DecisionTable:
         self, facts: Mapping[str, tuple[str, ...]], *cases: tuple[When, str, str] | tuple[When, str, str, str]
     ) -> None:
         self.facts, self.cases = facts, tuple(VerdictCase(*case) for case in cases)
+        self.words: Mapping[str, Any] = {}
+        """What findings say by a fact, where its stage has that in the same file."""
 
     @classmethod
     def of_stage(cls, stage: str, facts: Mapping[str, tuple[str, ...]]) -> "DecisionTable":
         """A stage's table, whose cases are written in a file of its own: its words are no code."""
-        return cls(facts, *our_toml(f"stages/{stage}/verdict.toml")["cases"])
+        words = our_toml(f"stages/{stage}/verdict.toml")
+        table = cls(facts, *words.pop("cases"))
+        table.words = words
+        return table
 
     def decide(self, state: State) -> VerdictCase:
         """The first case that fits; a table that has none is a mistake in the table."""

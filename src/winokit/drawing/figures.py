@@ -5,9 +5,11 @@ readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import as_file, files
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,16 +27,7 @@ if TYPE_CHECKING:
 Axes: TypeAlias = "matplotlib.axes.Axes"
 COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.fonttype": "none",
-    # A name is a name, dollar signs and all.
-    "text.parse_math": False,
-    # The same run gives the same file, to the byte.
-    "svg.hashsalt": "winokit",
-}
+STYLE = files("winokit") / "assets" / "figures.mplstyle"
 DPI = 160
 CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
@@ -59,12 +52,31 @@ class Figure:
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
     """Write figures as PNG and SVG and return their names."""
-    from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        for name, figure in made.items():
-            _write(figure, folder, name)
+    for name, figure in made.items():
+        _write(figure, folder, name)
     return tuple(made)
+
+
+def canvas(figure: Figure) -> "Canvas":
+    """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
+    from matplotlib.figure import Figure as Canvas
+
+    with _styled():
+        rows, columns = figure.shape
+        drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
+        for place, draw in enumerate(figure.panels, 1):
+            draw(drawn.add_subplot(rows, columns, place))
+        _legend(drawn)
+    return drawn
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Draw in our style meanwhile."""
+    from matplotlib import rc_context, rc_params_from_file
+
+    with as_file(STYLE) as style, rc_context(rc_params_from_file(style, use_default_template=False)):
+        yield
 
 
 def shortened(name: str, longest: int = 32) -> str:
@@ -105,21 +117,16 @@ def whole_ticks(axis: "Axis") -> None:
 def _write(figure: Figure, folder: Path, name: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
 
-    rows, columns = figure.shape
-    canvas = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
-    for place, draw in enumerate(figure.panels, 1):
-        draw(canvas.add_subplot(rows, columns, place))
-    _legend(canvas)
+    drawn = canvas(figure)
     png, svg = BytesIO(), BytesIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _styled():
         # A model's name may be in a script the font does not have; boxes will do.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-        FigureCanvasAgg(canvas).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-        canvas.set_layout_engine("none")
-        FigureCanvasSVG(canvas).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
+        drawn.set_layout_engine("none")
+        FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
     write_whole(folder / f"{name}.png", png.getvalue())
     write_whole(folder / f"{name}.svg", svg.getvalue())
 
@@ -159,16 +166,16 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="#e2e1db", linewidth=0.8)
     ax.set_axisbelow(True)
-    against = "nought" if forest.low < 0 else "chance"
-    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: not told from it)")
+    against = "zero" if forest.low < 0 else "chance"
+    ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: indistinguishable from it)")
     if len(names) > 1:
         for index, name in enumerate(names):
             ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
 
 
-def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], nought: float | None) -> None:
+def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:
     """Draw chance, intervals and values, each kind in one stroke."""
-    chances = [(y, m.row.chance if m.row.chance is not None else nought) for y, m in marks]
+    chances = [(y, m.row.chance if m.row.chance is not None else zero) for y, m in marks]
     known = [(y, 100 * chance) for y, chance in chances if chance is not None]
     ax.vlines(
         [chance for _, chance in known],

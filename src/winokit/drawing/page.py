@@ -54,6 +54,7 @@ def environment() -> "Environment":
         "points": wording.points,
         "probability": wording.probability,
         "count": wording.count,
+        "plural": wording.plural,
         # JSON's double quotes, which YAML and Python read too.
         "quoted": partial(json.dumps, ensure_ascii=False),
         "title": protocols.title,

@@ -14,6 +14,7 @@ from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
 from winokit.drawing.wording import POINTS, SHARE, kind_of, percent
 from winokit.methods.scoring.scorer import Prediction
+from winokit.problem import grouped
 from winokit.results import Metric, stands
 
 SECONDARY = {
@@ -115,7 +116,7 @@ class Forest:
 
     @property
     def unit(self) -> str:
-        """What the axis counts: an axis that goes below nought is one of differences."""
+        """What the axis counts: an axis that goes below zero is one of differences."""
         return "points" if self.low < 0 else "per cent"
 
     @property
@@ -159,7 +160,7 @@ def forest(
 def difference_forest(
     rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str] = title
 ) -> Forest:
-    """Differences of two accuracies around nought, on an axis wide enough for all."""
+    """Differences of two accuracies around zero, on an axis wide enough for all."""
     rows = [row for row in rows if kind_of(row) == POINTS]
     ends = [abs(end) for row in rows for end in (row.value, row.low, row.high) if end is not None]
     reach = next((reach for reach in (0.1, 0.25, 0.5) if max(ends, default=0.0) <= reach), 1.0)
@@ -169,9 +170,7 @@ def difference_forest(
 def _blocks(
     rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]
 ) -> tuple[ForestBlock, ...]:
-    protocols: dict[str, list[Metric]] = {}
-    for row in sorted(rows, key=place):
-        protocols.setdefault(row.protocol, []).append(row)
+    protocols = grouped((row.protocol, row) for row in sorted(rows, key=place))
     return tuple(
         ForestBlock(about(name).title, about(name).question, _lines(members, known, titled))
         for name, members in protocols.items()

@@ -67,7 +67,7 @@ def size(value: float | None) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A probability, never said to be nought.
+    """A probability, never said to be zero.
 
     >>> probability(0.0449), probability(3e-9)
     ('0.045', '< 0.001')
@@ -75,6 +75,17 @@ def probability(value: float | None) -> str:
     if value is None or not isfinite(value):
         return NOTHING
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def often(value: float) -> str:
+    r"""A probability as a share of the time, never said to be none or all of it.
+
+    >>> often(0.558), often(0.0449), often(3e-9), often(0.99999)
+    ('56\xa0%', '4.5\xa0%', 'less than 0.1\xa0%', 'more than 99\xa0%')
+    """
+    if value < 0.001:
+        return f"less than {percent(0.001)}"
+    return f"more than {percent(0.99, 0)}" if value > 0.995 else percent(value, 0 if value >= 0.095 else 1)
 
 
 def count(value: float | None) -> str:

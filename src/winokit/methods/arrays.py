@@ -22,6 +22,8 @@ Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
 """One group id per problem, None for a problem alone."""
 
 ABSTAINED = -1
+DENSE = 8
+"""Numbers of clusters up to so many times their count are counted rather than sorted."""
 
 
 def as_choices(predictions: Choices) -> IntArray:
@@ -41,7 +43,7 @@ def as_choices(predictions: Choices) -> IntArray:
 
 def as_answers(answers: Counts) -> IntArray:
     """Answers as numbers; a hidden one is refused."""
-    hidden = sum(answer is None for answer in answers)
+    hidden = 0 if isinstance(answers, np.ndarray) else sum(answer is None for answer in answers)
     if hidden:
         raise BadInput(f"{hidden} of {len(answers)} problems have no answer: leave them out of the metric")
     found = _some(np.asarray(answers, np.int64), "answers")
@@ -97,6 +99,8 @@ def clusters(groups: Groups) -> IntArray:
     [0, 1, 0, 2]
     """
     if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
+        if len(groups) and groups.min() >= 0 and groups.max() < DENSE * len(groups):  # counted, not sorted
+            return (np.cumsum(np.bincount(groups) > 0) - 1)[groups]
         return np.unique(groups, return_inverse=True)[1].astype(np.int64)
     named = dict.fromkeys(group for group in groups if group is not None)
     numbers = {group: number for number, group in enumerate(named)}

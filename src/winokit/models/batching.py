@@ -25,6 +25,8 @@ LEAST, MOST = 64, 16384
 """Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
 FILLER = 64
 """Tokens of each text of a batch that is read to see whether memory holds it."""
+ALIKE = 0.9
+"""How long the shortest text of a large batch is at least, by its longest."""
 REMEMBERED = "budgets.json"
 WAYS_OUT = "choose load_in=4bit, dtype=bfloat16, device_map=auto, a smaller model or another device"
 
@@ -87,13 +89,13 @@ def in_batches(
 
     Where memory does not hold a batch, it and all that are left are made anew, half as large.
     """
-    batches = packed(costs, budget.tokens)
+    batches = packed(costs, budget.tokens, ALIKE)
     while batches:
         batch, *left = batches
         results = _run(run, [items[at] for at in batch], len(batch) * costs[batch[0]], budget)
         if results is None:
             rest = [at for some in batches for at in some]
-            batches = [[rest[at] for at in some] for some in packed([costs[at] for at in rest], budget.tokens)]
+            batches = [[rest[at] for at in some] for some in packed([costs[at] for at in rest], budget.tokens, ALIKE)]
             continue
         yield from zip(batch, results, strict=True)
         batches = left

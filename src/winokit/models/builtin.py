@@ -66,6 +66,8 @@ class BuiltinModel:
         self.spec = spec
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        # A thread that waits for the others sleeps: spinning would take the processor from whoever else is busy.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
             (FOLDER / "model_int8.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
         )

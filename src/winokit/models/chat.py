@@ -94,7 +94,7 @@ class ChatModel:
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
         self.earlier = f"chat:{json.dumps({**determining, 'reading': 1}, sort_keys=True)}"
-        """What replies were kept under when thoughts were not told from answers."""
+        """What replies were kept under when thoughts were not separated from answers."""
 
     @property
     def usage(self) -> Usage:

@@ -62,6 +62,21 @@ def load(spec: Spec) -> Model:
     return model
 
 
+def of_objects(network: Any, tokenizer: Any) -> Model:
+    """The model of a network that is loaded already, and its tokenizer; it is put into evaluation mode.
+
+    Its name is that of the folder or hub name it came from, and its answers are kept by the content of its weights.
+    """
+    if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
+        raise BadInput("a network of transformers and its fast tokenizer expected")
+    place = getattr(network, "name_or_path", "") or type(network).__name__
+    dtype = str(network.dtype).removeprefix("torch.")
+    settings = HfSettings(place, None, dtype, str(network.device), loaded=(network.eval(), tokenizer))
+    settings = replace(settings, kind=kind_by_config(settings))
+    model: Model = import_module(f"winokit.models.hf_{settings.kind}").load(Spec("hf", Path(place).name), settings)
+    return model
+
+
 def check(spec: Spec) -> None:
     """Refuse a SPEC whose options, configuration or kind will not do, before any weights are loaded."""
     settings = HfSettings.of(spec)
@@ -108,6 +123,8 @@ def kind_by_config(settings: HfSettings) -> str:
 
 def load_config(settings: HfSettings) -> Any:
     """The model's configuration."""
+    if settings.loaded:
+        return settings.loaded[0].config
     return _fetch(transformers.AutoConfig.from_pretrained, settings)
 
 
@@ -116,7 +133,7 @@ def load_tokenizer(settings: HfSettings) -> Any:
     for name in ("bos", "chat_template"):
         if getattr(settings, name) is not None and settings.kind != "causal":
             raise BadInput(f"{settings.place}: {name}= is an option of causal models only")
-    tokenizer = _fetch(transformers.AutoTokenizer.from_pretrained, settings)
+    tokenizer = settings.loaded[1] if settings.loaded else _fetch(transformers.AutoTokenizer.from_pretrained, settings)
     if not tokenizer.is_fast:
         raise BadInput(
             f"{settings.place}: {type(tokenizer).__name__} cannot say where tokens stand; a fast one is needed"
@@ -142,6 +159,8 @@ def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
 
 def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
     """The model as `load_weights` has it, and the names of the weights that were not there and are random now."""
+    if settings.loaded:
+        return settings.loaded[0], []
     dtype = "auto" if settings.dtype == "auto" else getattr(torch, settings.dtype)
     placing = _placing(settings)
     if not placing and getattr(load_config(settings), "quantization_config", None):
@@ -204,7 +223,9 @@ def input_device(network: Any) -> torch.device:
 
 def fingerprint(settings: HfSettings) -> str:
     """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
-    if settings.folder is not None:
+    if settings.loaded:
+        weights = _weights(*settings.loaded)
+    elif settings.folder is not None:
         weights = _contents(settings.folder, settings.gguf_file)
     else:
         weights = f"{settings.place}@{load_config(settings)._commit_hash or settings.revision or 'main'}"
@@ -337,6 +358,16 @@ def _contents(folder: Path, gguf_file: str | None = None) -> str:
     for path in [*small, *weights]:
         stat = path.stat()
         whole.update(f"{path.name} {_content(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
+    return whole.hexdigest()
+
+
+def _weights(network: Any, tokenizer: Any) -> str:
+    """A hash of all that has a say in the answers of a network that was handed over."""
+    whole = hashlib.sha256(network.config.to_json_string().encode())
+    whole.update(tokenizer.backend_tokenizer.to_str().encode())
+    for name, values in sorted(network.state_dict().items()):
+        whole.update(name.encode())
+        whole.update(values.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
     return whole.hexdigest()
 
 

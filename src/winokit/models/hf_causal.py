@@ -62,7 +62,8 @@ def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
     """Load a causal model."""
     tokenizer = hf.load_tokenizer(settings)
     network = hf.load_weights(transformers.AutoModelForCausalLM, settings)
-    multiply_with_onednn(network)
+    if not settings.loaded:  # its owner may go on training what was handed over
+        multiply_with_onednn(network)
     template = ChatTemplate.of(settings.chat_template, tokenizer, settings.place)
     bos = template is None and begins_with_bos(settings, tokenizer)
     boundary = Boundary(tokenizer, bos=bos, verbatim=template is not None)
@@ -97,6 +98,8 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
     """
     if settings.bos is not None or tokenizer.bos_token_id is None:
         return bool(settings.bos)
+    if settings.loaded:
+        return bool(tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id])
     stated = _config_bos(settings) if settings.gguf_file is None else _gguf_bos(settings, settings.gguf_file)
     return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ class HfSettings:
     trust_remote_code: bool = False
     chat_template: str | None = None
     """`auto`, or the file of a template."""
+    loaded: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
+    """Network and tokenizer, where they were handed over instead of named."""
 
     @classmethod
     def of(cls, spec: Spec) -> "HfSettings":

@@ -13,20 +13,27 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+ENOUGH = 1024
+"""Padded tokens from which on a batch is choosy."""
 
-def packed(lengths: Sequence[int], budget: int) -> list[list[int]]:
+
+def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
     """Batches of indices whose padded size (rows times longest) stays within `budget` tokens.
 
     The longest come first, so that a batch too large for the memory fails at once and not an hour later. A text longer
-    than the budget gets a batch of its own: it must be read somehow.
+    than the budget gets a batch of its own: it must be read somehow. A batch that is large enough to keep a device busy
+    takes no text shorter than `alike` times its longest: batches as large as a GPU holds would be a third padding.
 
     >>> packed([3, 9, 4, 8], budget=18)
     [[1, 3], [2, 0]]
+    >>> packed([600, 590, 300], budget=9000), packed([600, 590, 300], budget=9000, alike=0.9)
+    ([[0, 1, 2]], [[0, 1], [2]])
     """
     batches: list[list[int]] = []
     longest = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batches and (len(batches[-1]) + 1) * longest <= budget:
+        full = batches and len(batches[-1]) * longest >= ENOUGH and lengths[index] < alike * longest
+        if batches and not full and (len(batches[-1]) + 1) * longest <= budget:
             batches[-1].append(index)
         else:
             batches.append([index])

@@ -1,18 +1,21 @@
-"""Your own scorer: `python:module:function`, called as function(before, after, candidates, pronoun).
+"""Your own scorer: `python:module:function`, or in Python a function, called as f(before, after, candidates, pronoun).
 
 It returns a number for each candidate, the highest for its choice, or None to abstain. The module is looked for in the
 working directory first. Answers are kept as long as the function's source file stays the same; what that file imports
-or reads is not watched.
+or reads is not watched. Those of a function that is handed over are kept for this very object, as long as it lives:
+nobody could tell what it closes over.
 """
 
 import hashlib
 import inspect
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
+from weakref import WeakKeyDictionary
 
 from winokit.errors import BadInput
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
@@ -31,6 +34,20 @@ def load(spec: Spec) -> "PythonFunction":
         instead = "no function" if function is None else f"a {type(function).__name__}, not a function,"
         raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
     return PythonFunction(str(spec), function, _sources(str(spec), module, function))
+
+
+HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary()
+"""What tells the functions of this process apart, and from those of any other."""
+
+
+def of_function(function: Callable[..., object]) -> "PythonFunction":
+    """The model of a function that is handed over."""
+    if not callable(function):
+        raise BadInput(f"a model must be a SPEC, a model or a function; found {_short(function)}")
+    name = getattr(function, "__name__", type(function).__name__)
+    model = PythonFunction(name.strip("<>"), function, ())
+    model.fingerprint = f"function {HANDED_OVER.setdefault(function, uuid.uuid4().hex)}"
+    return model
 
 
 class PythonFunction:

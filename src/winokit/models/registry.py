@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName
@@ -31,8 +31,10 @@ MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
     "ensemble:A+B, python:MODULE:FUNCTION."
 )
-ModelSpec = Annotated[str | Model, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
-"""A verb's model, with its help: a SPEC, or in Python a model."""
+ModelLike = str | Model | Callable[..., Any]
+"""A SPEC; in Python also a model, or a function that scores."""
+ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
+"""A verb's model, with its help."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,50 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
 the hunter comes by entry point, as those of other packages do."""
 
 
-def load_model(spec: str | Spec | Model) -> Model:
-    """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is."""
+def as_model(given: ModelLike) -> str | Model:
+    """What a user of Python gives for a model, as a SPEC or a model: a function is wrapped."""
+    if isinstance(given, (str, Model)):
+        return given
+    from winokit.models.python_function import of_function
+
+    return of_function(given)
+
+
+def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
+    """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is.
+
+    A function `f(before, after, candidates, pronoun)` that returns a number per candidate, or None to abstain, is a
+    model too, and so is a network of transformers that you have loaded, given with its tokenizer.
+
+    >>> longest = load_model(lambda before, after, candidates, pronoun: [len(name) for name in candidates])
+    >>> longest.kind
+    'any'
+
+    Parameters
+    ----------
+    spec
+        A SPEC, a function, a model, or a network of transformers.
+    tokenizer
+        The network's.
+
+    Returns
+    -------
+    Model
+        Anything that answers requests.
+
+    Raises
+    ------
+    UnknownName
+        No model goes by that prefix.
+    MissingExtra
+        It needs an extra; the message has the pip command.
+    """
+    if tokenizer is not None:
+        from winokit.models.hf import of_objects
+
+        return of_objects(spec, tokenizer)
+    if not isinstance(spec, Spec):
+        spec = as_model(spec)
     if not isinstance(spec, (str, Spec)):
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec

@@ -74,8 +74,8 @@ class Complaint(BadInput):
 
 
 @dataclass(frozen=True)
-class ServerManners:
-    """How hard a server is pressed: requests at once, seconds of silence, tries after the first, first pause.
+class RetryPolicy:
+    """Requests at once, seconds of silence before giving up, retries after the first try, and the first pause.
 
     A request may wait its turn behind others at the server, so that as long as anybody is answered none is given up.
     """
@@ -113,13 +113,13 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
         What goes into every request beside the model's name.
     """
     name, url = _name_and_url(spec)
-    manners = ServerManners(
-        concurrency=spec.number("concurrency", ServerManners.concurrency, least=1),
-        timeout=spec.number("timeout", ServerManners.timeout, least=0.001),
-        retries=spec.number("retries", ServerManners.retries),
-        delay=spec.number("delay", ServerManners.delay),
+    policy = RetryPolicy(
+        concurrency=spec.number("concurrency", RetryPolicy.concurrency, least=1),
+        timeout=spec.number("timeout", RetryPolicy.timeout, least=0.001),
+        retries=spec.number("retries", RetryPolicy.retries),
+        delay=spec.number("delay", RetryPolicy.delay),
     )
-    server = ModelServer(url, _key(spec), {"model": name, **settings}, manners)
+    server = ModelServer(url, _key(spec), {"model": name, **settings}, policy)
     if "tokenizer" in spec.options:
         server.count_tokens = _counter(spec.options["tokenizer"])
     return server
@@ -136,12 +136,12 @@ class ModelServer:
         Sent in every request, and never shown.
     """
 
-    def __init__(self, url: str, key: str | None, settings: Body, manners: ServerManners) -> None:
+    def __init__(self, url: str, key: str | None, settings: Body, policy: RetryPolicy) -> None:
         self.url = url.rstrip("/")
         self.settings = settings
         self._key = key
-        self._manners = manners
-        self._limit = float(manners.concurrency)
+        self._policy = policy
+        self._limit = float(policy.concurrency)
         self._at_a_time = 1
         self.usage = Usage()
         """What was asked and charged; it says whether more may be asked."""
@@ -190,8 +190,8 @@ class ModelServer:
         bundle
             How several bodies go into one call, where the server takes that. What fails together is sent one by one.
         """
-        manners = self._manners if retries is None else replace(self._manners, retries=retries)
-        return _Exchange(self, path, bodies, read, refused, manners, bundle, free, first_alone).answers()
+        policy = self._policy if retries is None else replace(self._policy, retries=retries)
+        return _Exchange(self, path, bodies, read, refused, policy, bundle, free, first_alone).answers()
 
     def address(self, path: str) -> str:
         """Where a request goes: a path below the URL, or, with two slashes before it, below the host."""
@@ -266,7 +266,7 @@ class _Exchange:
     bodies: InitVar[Sequence[Body | None]]
     read: Callable[[dict[str, Any]], Any]
     refused: Callable[[Complaint], Any] | None
-    manners: ServerManners
+    policy: RetryPolicy
     bundle: Bundle | None
     free: bool
     alone: bool
@@ -274,7 +274,7 @@ class _Exchange:
 
     def __post_init__(self, bodies: Sequence[Body | None]) -> None:
         self._pending = deque(enumerate(bodies))
-        self._fair = -(-len(bodies) // self.manners.concurrency)
+        self._fair = -(-len(bodies) // self.policy.concurrency)
         self._underway: set[_Call] = set()
         self._waiting: list[_Call] = []
         """Calls to be sent again."""
@@ -288,7 +288,7 @@ class _Exchange:
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all, and yield (index, what was read) as replies come."""
-        with closing(open_client(self.server.address(self.path), self.server._key, self.manners.concurrency)) as http:
+        with closing(open_client(self.server.address(self.path), self.server._key, self.policy.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
                 self._receive(http)
                 if not self._troubled:
@@ -302,8 +302,8 @@ class _Exchange:
     def _receive(self, http: HttpClient) -> None:
         """Take the replies that have come, or wait for one; where nobody is answered for too long, all are given up."""
         replies, now = http.replies(self._time_left()), monotonic()
-        if self._underway and not replies and now >= self._last_sign + self.manners.timeout:
-            late = ExchangeFailed(f"no reply within {self.manners.timeout:g} s")
+        if self._underway and not replies and now >= self._last_sign + self.policy.timeout:
+            late = ExchangeFailed(f"no reply within {self.policy.timeout:g} s")
             replies = [(call, late) for call in self._underway]
             for call in self._underway:
                 http.forget(call)
@@ -318,7 +318,7 @@ class _Exchange:
         """Seconds until there is something to do, whether or not a reply comes."""
         if self._ready or self._unread or (self._pending and self._has_room()):
             return 0.0
-        until = [self._last_sign + self.manners.timeout] if self._underway else []
+        until = [self._last_sign + self.policy.timeout] if self._underway else []
         if len(self._underway) < int(self.server._limit):
             until += [call.due for call in self._waiting]
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
@@ -349,7 +349,7 @@ class _Exchange:
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
         return (
             len(self._underway) < int(self.server._limit)
-            and waited_for < self.manners.concurrency
+            and waited_for < self.policy.concurrency
             and len(self._unread) < most_unread
             and not (self.alone and (waited_for or self._unread))
         )
@@ -402,7 +402,7 @@ class _Exchange:
                     raise
         else:
             self._last_answer, self._answered, self.alone = monotonic(), True, False
-            server._limit = min(server._limit + 1 / server._limit, self.manners.concurrency)
+            server._limit = min(server._limit + 1 / server._limit, self.policy.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
         self._waiting.append(call)
         return []
@@ -450,18 +450,18 @@ class _Exchange:
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
-        error, manners = self.server.error, self.manners
+        error, policy = self.server.error, self.policy
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks to come back in {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
         patient = failed.crowded and (failed.status == 429 or self._answered)
-        hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > manners.retries
+        hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
             way_out = WAYS_OUT.get(failed.status, "see that the server is well, then run again")
             raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
         again = refusals if failed.crowded else tries
-        pause = min(manners.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
-        return max(pause, failed.pause + random.uniform(0, manners.delay) if failed.pause else 0.0)
+        pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
+        return max(pause, failed.pause + random.uniform(0, policy.delay) if failed.pause else 0.0)
 
 
 def _written(payload: Mapping[str, Any]) -> list[str]:

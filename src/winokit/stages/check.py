@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from winokit.data.checks import checkup
 from winokit.data.checks.checkup import Findings
 from winokit.data.checks.rules import RuleSet
-from winokit.data.loading import As, Datasets, Labels, Lenient, Reading, load_all
+from winokit.data.loading import Datasets, Labelled, Loading, load_all
 from winokit.drawing.tables import Lines, dim, styled
 from winokit.drawing.wording import plural
 from winokit.methods.hunting.search import Corpus, open_corpus
@@ -39,10 +39,7 @@ def check(
         Datasets, Help("What was trained on: what it says nearest to each problem; repeatable.", "DATA")
     ] = (),
     examples: Annotated[int, Help("How many examples to show of each finding.", least=0)] = 2,
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
-    lenient: Lenient = False,
+    loading: Labelled = Loading(),
     progress: Progress | None = None,
 ) -> checkup.Findings:
     """Find leaks, broken twins, duplicates and broken rules.
@@ -50,8 +47,8 @@ def check(
     Each file is checked by itself and against the others. Returns 1 if anything is found.
     """
     text = open_corpus(corpus) if isinstance(corpus, str) else corpus
-    datasets = load_all(data, as_=as_, reading=reading, labels=labels, lenient=lenient, groups=False)
-    trained = load_all(train, as_=as_, reading=reading, lenient=lenient, groups=False)
+    datasets = load_all(data, **loading.how, groups=False)
+    trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS
     return checkup.Findings(
         checkup.check(datasets, wanted, rules, corpus=text, train=trained, progress=progress), examples

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
-from winokit.data.loading import As, Data, Labels, Lenient, Reading, load_one
+from winokit.data.loading import Data, Labelled, Loading
 from winokit.drawing.tables import Lines
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -19,18 +19,15 @@ def convert(
     out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.")],
     *,
     to: Annotated[str | None, Help("The format to write; jsonl if none is named.", "FORMAT")] = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
+    loading: Labelled = Loading(),
     source_ids: Annotated[bool, Help("Write the ids of the source, which may leak the answer.")] = False,
     labels_apart: Annotated[bool, Help("WinoGrande: answers in a label list beside the file.")] = False,
-    lenient: Lenient = False,
 ) -> WrittenFile:
     """Write a dataset in another format.
 
     What the format cannot express is an error, or left out and counted with --lenient.
     """
-    dataset, path = load_one(data, as_=as_, reading=reading, labels=labels, lenient=lenient), Path(out)
+    dataset, path, lenient = loading.one(data), Path(out), loading.lenient
     written = write(dataset, path, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
     if to is None and path.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
         tell([f"{out} holds {DEFAULT}, whatever its name says; --to names another format"])

@@ -14,7 +14,13 @@ from winokit.settings import Help, verb
 def datasets(
     *, formats: Annotated[bool, Help("List the file formats instead.")] = False
 ) -> Sequence[CatalogueEntry] | Sequence[Format]:
-    """List known datasets, their licences and where to get them."""
+    """List known datasets, their licences and where to get them.
+
+    Returns
+    -------
+    Sequence
+        A `CatalogueEntry` per dataset, or a `Format` per format.
+    """
     return sorted(FORMATS.values(), key=lambda known: known.name) if formats else list(CATALOGUE.values())
 
 

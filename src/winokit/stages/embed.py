@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one
+from winokit.data.loading import Data, Limited, Loading
 from winokit.errors import BadInput
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import features as plain
@@ -17,7 +17,7 @@ from winokit.methods.scoring.features import FeatureKind, Pooling, check_feature
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.training.settings import Device, TrainSettings, need_training
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec
+from winokit.models.registry import ModelSpec, as_model
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
@@ -82,11 +82,8 @@ def embed(
     ] = AS_IT_IS,
     device: Device = None,
     cluster: ClusterSettings = ClusterSettings(),
-    limit: Limit = None,
-    as_: As = None,
-    reading: Reading = Reading(),
+    loading: Limited = Loading(),
     cache: CacheFile = None,
-    lenient: Lenient = False,
     progress: Progress | None = None,
 ) -> Embedding:
     """Embed every problem and write one row each to a .npy file.
@@ -98,7 +95,7 @@ def embed(
     file = None if out is None else Path(out)
     if file is not None:
         check_features_file(file)
-    dataset = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit)
+    dataset, model = loading.one(data), as_model(model)
     spec = model if isinstance(model, str) else model.spec
     about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
     told: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.formats import write
-from winokit.data.loading import DATA_HELP, As, Data, Labels, Lenient, Reading, load, load_one
+from winokit.data.loading import DATA_HELP, Data, Labelled, Loading, load
 from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
 from winokit.methods.hunting.association import Association, compare_with_labels, with_associations
@@ -190,21 +190,18 @@ def associate(
     data: Data,
     *,
     out: Annotated[str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.")] = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
-    lenient: Lenient = False,
+    loading: Labelled = Loading(),
     progress: Progress | None = None,
 ) -> AssociatedDataset:
     """Estimate which problems are associative, from how often words meet in a corpus.
 
     Where people's labels are known they stay, and the estimate is compared with them.
     """
-    for source in (str(source) for source in (index, data, *labels) if isinstance(source, str | Path)):
+    for source in (str(source) for source in (index, data, *loading.labels) if isinstance(source, str | Path)):
         names = (source, source.partition(":")[2])  # FORMAT:file too
         if out is not None and Path(out).resolve() in {Path(name).resolve() for name in names if name}:
             raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
-    dataset = load_one(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
+    dataset = loading.one(data)
     corpus = _opened(index)
     labelled, associations = with_associations(dataset, corpus, progress)
     if out is not None:

@@ -1,4 +1,4 @@
-"""`winokit report`: the page of a run, written anew from its folder."""
+"""`winokit report`: rebuild the page of a run from its folder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,13 @@ def report(
     *,
     model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", "NAME")] = (),
 ) -> Path:
-    """Write the report of an audit or a training run anew."""
+    """Rebuild the report of an audit or a training run.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
     folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)
     if is_training(folder):
         refuse_unused(report, "only an audit has several models", model=model)

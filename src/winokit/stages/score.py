@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one, load_shots
+from winokit.data.loading import Data, Limited, Loading, load_shots
 from winokit.drawing.tables import Lines, plan_lines
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import scorer
@@ -16,7 +16,7 @@ from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
-from winokit.models.registry import ModelSpec
+from winokit.models.registry import ModelSpec, as_model
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -47,11 +47,8 @@ def score(
     out: Annotated[
         str | Path | None, Help("Where to write the predictions.", otherwise=Path("predictions.jsonl"))
     ] = None,
-    limit: Limit = None,
-    as_: As = None,
-    reading: Reading = Reading(),
+    loading: Limited = Loading(),
     cache: CacheFile = None,
-    lenient: Lenient = False,
     progress: Progress | None = None,
 ) -> Scored:
     """Score every problem with a model and write predictions.jsonl.
@@ -61,7 +58,7 @@ def score(
     file = None if out is None else Path(out)
     if file is not None:
         scorer.check_replaceable(file)
-    dataset, loaded = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit), load_on(model, cluster)
+    dataset, loaded = loading.one(data), load_on(as_model(model), cluster)
     early, said = notes_of(loaded), list[Transcript]()
     tell((*early, *unread_languages([loaded.spec], dataset)))
     plan, asked = load_shots(plan, dataset), plan.scoring or default_scoring(loaded, dataset)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from winokit.data.checks.statistics import Statistics, statistics
-from winokit.data.loading import As, Datasets, Labels, Lenient, Reading, load_all, remember_reading
+from winokit.data.loading import Datasets, Labelled, Loading, load_all, remember_reading
 from winokit.drawing.tables import Lines, table
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -19,18 +19,15 @@ def stats(
     data: Datasets,
     *,
     tokens: Annotated[Tokens, Help("How to count words: ptb or whitespace.", noun="way to count tokens")] = "ptb",
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
-    lenient: Lenient = False,
+    loading: Labelled = Loading(),
     remember: Annotated[
         bool, Help("Write --columns and --language to winokit.toml beside DATA, for all verbs.")
     ] = False,
 ) -> list[Statistics]:
     """Count problems, groups, words and vocabulary."""
-    datasets = load_all(data, as_=as_, reading=reading, labels=labels, lenient=lenient)
+    datasets = load_all(data, **loading.how)
     if remember:
-        tell(f"remembered in {path}" for path in remember_reading(data, reading))
+        tell(f"remembered in {path}" for path in remember_reading(data, loading))
     return [statistics(dataset, tokens) for dataset in datasets]
 
 

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 import winokit
 from winokit.data.formats import FORMATS, WriteOptions, write
-from winokit.data.loading import As, Data, Labels, Lenient, Limit, Reading, load_one
+from winokit.data.loading import Data, Loading
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
-from winokit.files import check_own_folder, json_bytes, refuse_overwriting, write_whole
+from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
 from winokit.problem import Card, Dataset, Problem
@@ -64,11 +64,7 @@ def variants(
     ] = "default",
     variant: Annotated[str | Sequence[str], Help("Only this variant; repeatable.", "NAME")] = (),
     to: Annotated[str, Help("The format to write.", "FORMAT")] = "jsonl",
-    as_: As = None,
-    reading: Reading = Reading(),
-    labels: Labels = (),
-    limit: Limit = None,
-    lenient: Lenient = False,
+    loading: Loading = Loading(),
 ) -> WrittenVariants:
     """Write the problems and the variants an audit makes of them, a file each, with what could not be made and why."""
     wanted, known = [variant] if isinstance(variant, str) else list(variant), known_variants(style)
@@ -76,7 +72,7 @@ def variants(
         check_known("variant" if style == "default" else f"variant of style {style}", name, known)
     if FORMATS[to].render is None:
         raise CannotWrite(f"{to} can be read, not written")
-    dataset = load_one(data, as_=as_, reading=reading, labels=labels, limit=limit, lenient=lenient)
+    dataset = loading.one(data)
     made = {ORIGINAL: Variant(dataset), **every_variant(dataset, wanted or None, style)}
     folder, earlier = Path(out), _earlier(Path(out))
     content: dict[str, Dataset] = {}
@@ -101,7 +97,7 @@ def variants(
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
     about |= {"dataset_hash": dataset.content_hash, "style": style, "format": to}
     about |= {"variants": {name: one.to_json() for name, one in written.items()}}
-    write_whole(folder / MANIFEST, json_bytes(about))
+    write_whole(folder / MANIFEST, result_bytes(about))
     for left in earlier - {*content, MANIFEST}:
         (folder / left).unlink(missing_ok=True)
     return WrittenVariants(folder, style, written)

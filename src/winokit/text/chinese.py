@@ -1,14 +1,7 @@
 """Chinese: no spaces; characters are what is counted and compared."""
 
-import re
-
 from winokit.text.language import Language
 
 
-class Chinese(Language):
+class Chinese(Language, data="words_zh.toml"):
     """Reading, grouping and scoring."""
-
-    name = "Chinese"
-    knows = frozenset({"candidates"})
-    spaced = False
-    script = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")

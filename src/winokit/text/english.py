@@ -3,14 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, named_beings, verbatim, word_lists
+from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
 
 WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
-DETERMINERS = WORDS["determiners"]
-ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"['’]s?$")
 LAST_WORDS = re.compile(r"(?:(?<!\S)([\w'’-]+)\s+)?(?<!\S)([\w'’-]+)\s+$")
 # Only what can be nothing but a determiner: before a place where a pronoun stood, "that", "what", "all" and "her" begin
@@ -21,32 +18,12 @@ AFTER_THE_NOUN = re.compile(r"\s+(?:in|with|on|at|from|who|that|near|behind|besi
 PLURAL = re.compile(r"(?:(?<=[sxzo])|(?<=[cs]h))es$|(?<=[^su])s$")
 VOWEL_SOUND = re.compile(r"(?!uni|use|usu|eu|one|once|u[bst]i)[aeiou]|hour|honest|honou?r|heir", re.IGNORECASE)
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+$")
-WHOLE_PHRASES = frozenset("someone somebody something everyone everybody everything".split())
 
 
-class English(Language):
+class English(Language, data="words_en.toml"):
     """Everything is known."""
 
-    name = "English"
     knows = frozenset(ABILITIES)
-    common = WORDS["common"]
-    letters = re.compile(r"[a-z]*")
-    piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
-    article = ARTICLE
-    article_before_place = re.compile(r"(?<![\w'’-])(the|an?)\s+$", re.IGNORECASE)
-    determiners = DETERMINERS
-    connectives = WORDS["connectives"]
-    joining = frozenset("and or that for as".split())
-    cutting = frozenset("so but and because although though due since".split())
-    abbreviations = r"Mr|Mrs|Ms|Dr|St|Prof|vs"
-    pronoun_gender: ClassVar = dict.fromkeys(("he", "him", "his"), "male") | dict.fromkeys(
-        ("she", "her", "hers"), "female"
-    )
-    thing_pronouns = frozenset({"it"})
-    people = (frozenset("man boy guy gentleman".split()), frozenset("woman girl lady".split()))
-    beings: ClassVar = named_beings(WORDS)
-    person_endings = ("er", "or", "ist", "ian", "man", "woman", "ee", "ant")
-    small, turning = WORDS["small"], WORDS["turning"]
 
     def split(self, text: str) -> list[str]:
         """Words between spaces."""
@@ -85,7 +62,7 @@ class English(Language):
         """
         if self.mention_places(text, name):
             return True
-        words = [_APOSTROPHE.sub("", word) for word in WORD.findall(ARTICLE.sub("", name.strip()))]
+        words = [_APOSTROPHE.sub("", word) for word in WORD.findall(self.article.sub("", name.strip()))]
         stood = [_APOSTROPHE.sub("", word) for word in WORD.findall(text)]
         if partly:
             telling = [word for word in words if word.casefold() not in WORDS["tells_nothing"]]
@@ -116,7 +93,7 @@ class English(Language):
         after = re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", after)
         candidate = " ".join(candidate.split())
         if DETERMINER_BEFORE.search(before):
-            candidate = ARTICLE.sub("", candidate)
+            candidate = self.article.sub("", candidate)
         candidate = self._with_case(before, candidate, clause=clause)
         if is_possessive(pronoun, after):
             plural = (pronoun or "").casefold() in ("their", "theirs") and candidate.endswith("s")
@@ -147,11 +124,11 @@ class English(Language):
         if words is None:
             return "bare"  # the head of the text, or punctuation
         first, last = ((word or "").casefold() for word in words.groups())
-        if last in DETERMINERS or last.isdigit() or last.endswith(("'s", "’s", "s'", "s’")):
+        if last in self.determiners or last.isdigit() or last.endswith(("'s", "’s", "s'", "s’")):
             return "determined"
         if last in WORDS["before_a_phrase"]:
             return "bare"
-        return "determined" if first in DETERMINERS or first in ("the", "a", "an") else "unsure"
+        return "determined" if first in self.determiners or first in ("the", "a", "an") else "unsure"
 
     def head(self, words: str) -> str:
         """The word that says what kind of thing is meant: "sack" of a sack of potatoes, "bus" of a school bus."""
@@ -198,9 +175,11 @@ class English(Language):
         else:
             word = self.head(words)
             forms = {word, f"{word}s", f"{word}es"} | ({word[:-1]} if word.endswith("s") else set())
+        lowered = text.lower()
         return any(
             text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in found)
             for form in forms
+            if not lowered.isascii() or form.lower() in lowered
             for start, end in verbatim(text, form)
         )
 
@@ -225,6 +204,7 @@ class English(Language):
 
 
 ENGLISH = English("en")
+PHRASE_STARTS = ENGLISH.determiners | set("someone somebody something everyone everybody everything".split())
 
 
 def _stem(word: str) -> str:
@@ -283,7 +263,7 @@ def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming 
     form = inside.pop() if inside else text[own[0].start : own[0].end]
     if all(ENGLISH.opens_sentence(text[: m.start]) for m in own) and not ENGLISH.is_proper(words):
         form = form[:1].lower() + form[1:]
-    if form.split()[0].casefold() in DETERMINERS | WHOLE_PHRASES:
+    if form.split()[0].casefold() in PHRASE_STARTS:
         stands = {"bare"}  # "my uncle" is a phrase of its own wherever it stands
     elif form[:1].isupper() and not any(ENGLISH.article_before(text, m.start) for m in own):
         stands = {"name"}
@@ -353,7 +333,7 @@ def _is_part_of_more(text: str, mention: Mention) -> bool:
     last = before.split()[-1] if before.strip() else ""
     return (
         bool(TITLE_BEFORE.search(before))
-        or last.casefold() in DETERMINERS - {"that"}
+        or last.casefold() in ENGLISH.determiners - {"that"}
         or ENGLISH.gender_of(last) is not None
     )
 

@@ -2,31 +2,16 @@
 
 import re
 
-from winokit.text.language import Language, contracted, word_lists
+from winokit.text.language import Language, contracted
 
-WORDS = word_lists("words_fr.toml")
 VOWEL = re.compile(r"[aeiouyàâäéèêëîïôöûüœæh]", re.IGNORECASE)
 ELIDED = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|[djlmnst])['’]$", re.IGNORECASE)
 ELIDES = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|d)e\s+$", re.IGNORECASE)
 CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
-class French(Language):
+class French(Language, data="words_fr.toml"):
     """Reading, grouping and scoring."""
-
-    name = "French"
-    knows = Language.knows | {"candidates"}
-    common = frozenset(WORDS["common"])
-    letters = re.compile(r"[a-zàâäçéèêëîïôöùûüÿœæ]*")
-    piece = re.compile(
-        r"(?:aujourd|quelqu|presqu)['’]\w+|(?:(?:lors|puis|jus|quoi)?qu|[cdjlmnst])['’](?=\w)"
-        r"|\w+(?:['’-]\w+)*|_|[^\w\s]",
-        re.IGNORECASE,
-    )
-    article = re.compile(r"^(?:(?:le|la|les|une?|des|du|aux?|de la)\s+|(?:de\s+)?l['’])", re.IGNORECASE)
-    article_before_place = re.compile(r"(?<![\w'’-])(?:(?:le|la|les|une?|des|du|aux?)\s+|[ld]['’])$", re.IGNORECASE)
-    determiners = frozenset(WORDS["determiners"])
-    abbreviations = r"M|MM|Mme|Mlle|Dr|St|Ste|[A-Z]"
 
     def singular(self, word: str) -> str:
         """A word, in lower case, without what makes it a plural.

@@ -10,86 +10,50 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import ClassVar
 
 from winokit.errors import Message
-from winokit.text.language import Edit, Language, Mention, first_names, named_beings, word_lists
+from winokit.files import our_toml
+from winokit.text.language import Edit, Language, Mention, first_names, word_lists
 
 WORDS = word_lists("words_de.toml")
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
 GENDERS = {"m": "masculine", "f": "feminine", "n": "neuter", "p": "plural"}
 NAMES_ARE = {"male": "m", "female": "f", "either": "mf"}
 
-# Forms by gender, in the order of the cases.
-DEFINITE = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
-STRONG = {"m": "er en em es", "f": "e e er er", "n": "es es em es", "p": "e e en er"}
-INDEFINITE = {"m": "- en em es", "f": "e e er er", "n": "- - em es", "p": "e e en er"}
-# Endings of an adjective after nothing, after "ein" and its like, after "der" and its like.
-ADJECTIVES = {
-    "bare": {"m": "er en em en", "f": "e e er er", "n": "es es em en", "p": "e e en er"},
-    "ein": {"m": "er en en en", "f": "e e en en", "n": "es es en en", "p": "en en en en"},
-    "der": {"m": "e en en en", "f": "e e en en", "n": "e e en en", "p": "en en en en"},
-}
+# Forms by gender, in the order of the cases. Adjectives end otherwise after nothing, after "ein" and after "der".
+FORMS = our_toml("assets/words_de.toml")["forms"]
+ADJECTIVES: dict[str, dict[str, str]] = FORMS["adjectives"]
 LIKE_EIN, NO_ADJECTIVE = frozenset(WORDS["like_ein"]), frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
-MELTED = {
-    "im": ("in", "dem"),
-    "am": ("an", "dem"),
-    "zum": ("zu", "dem"),
-    "zur": ("zu", "der"),
-    "beim": ("bei", "dem"),
-    "vom": ("von", "dem"),
-    "ins": ("in", "das"),
-    "ans": ("an", "das"),
-}
+MELTED = {one: tuple(parts.split()) for one, parts in FORMS["melted"].items()}
 """Preposition and article that are written as one unless stressed."""
 GOVERNED = {
-    **dict.fromkeys("mit nach von zu aus bei seit gegenüber außer".split(), frozenset({DATIVE})),
-    **dict.fromkeys("für durch gegen ohne um".split(), frozenset({ACCUSATIVE})),
-    **dict.fromkeys("in an auf über unter vor hinter neben zwischen".split(), frozenset({ACCUSATIVE, DATIVE})),
-    **dict.fromkeys("wegen trotz statt während".split(), frozenset({DATIVE, GENITIVE})),
+    word: frozenset(case for case in CASES if word in FORMS["governed"][case].split())
+    for words in FORMS["governed"]
+    for word in words.split()
 }
 """Which cases may follow a preposition."""
-INSTEAD_OF_A_PRONOUN = {
-    **{f"da{one}": (one, DATIVE) for one in "mit von zu bei nach".split()},
-    **{f"da{one}": (one, ACCUSATIVE) for one in "für gegen durch".split()},
-    "daraus": ("aus", DATIVE),
-    "darin": ("in", DATIVE),
-}
-PERSONAL = {
-    "er": {("m", NOMINATIVE)},
-    "ihn": {("m", ACCUSATIVE)},
-    "ihm": {("m", DATIVE), ("n", DATIVE)},
-    "sie": {(gender, case) for gender in "fp" for case in (NOMINATIVE, ACCUSATIVE)},
-    "es": {("n", NOMINATIVE), ("n", ACCUSATIVE)},
-    "ihr": {("f", DATIVE)},
-    "ihnen": {("p", DATIVE)},
-    "denen": {("p", DATIVE)},
-}
+INSTEAD_OF_A_PRONOUN = {word: (one, max(GOVERNED[one])) for word, one in FORMS["instead_of_a_pronoun"].items()}
+PERSONAL = {word: {(one[0], int(one[1])) for one in some.split()} for word, some in FORMS["personal"].items()}
 OTHER_PRONOUN = re.compile(r"(?:er|ihn|ihm|sie|es|ihr|ihnen|(?:sein|ihr)e[mnrs]?|sein|dessen|deren)", re.IGNORECASE)
 RELATIVE = re.compile(r",\s+(?:\w+\s+)?(?:d(?:er|ie|as|en|em|essen|eren|enen)|welche[mnrs]?)\b")
 # After "ihr": what she has, or something that was given to her? "ihr neuer Hund" and "ihr Hund", but "ihr der Hund".
 OWNED = re.compile(r"\s+(?:([a-zäöüß-]+e[rs])\s+)?[A-ZÄÖÜ]")
 POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
-TITLES = {"Herr": "male", "Onkel": "male", "Frau": "female", "Tante": "female"}
 QUOTES = str.maketrans("“‘«»", "”’»«")
 UMLAUTS, PLAIN = str.maketrans("aou", "äöü"), str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 
-WEAK_IN_N = ("nachbar", "herr", "bauer")
-STRONG_IN_E = ("ee", "käse")
-LIKE_NAME = ("name", "gedanke", "wille", "glaube", "buchstabe", "friede", "funke", "same")
 ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
-SINGULAR_IN_E = ("etage", "montage", "reportage", "sabotage", "herberge")
-SINGULAR_IN_S = ("aus", "ans", "ss", "is", "us", "kirmes", "ananas")
 
 
 def _determiner(stem: str, gender: str, case: int) -> str:
     """A determiner, given by the part that does not bend, in a gender and case."""
     if stem == THE:
-        return DEFINITE[gender].split()[case]
-    return stem + (INDEFINITE if stem in LIKE_EIN else STRONG)[gender].split()[case].replace("-", "")
+        return str(FORMS["definite"][gender].split()[case])
+    bending = FORMS["like_ein" if stem in LIKE_EIN else "like_der"][gender]
+    return stem + str(bending.split()[case].replace("-", ""))
 
 
 READINGS: dict[str, tuple[str, set[tuple[str, int]]]] = {}
@@ -133,29 +97,10 @@ class NounPhrase:
         return " ".join([*own, self.after(self.determiner, gender, case)])
 
 
-class German(Language):
+class German(Language, data="words_de.toml"):
     """All but the hunter's grammar, and pronoun scoring: "jemand" is masculine, and a pronoun would answer to it."""
 
-    name = "German"
-    knows = Language.knows | frozenset("candidates kinds structure switched no-cands part-sent".split())
-    common = frozenset(WORDS["common"])
-    letters = re.compile(r"[a-zäöüß]*")
-    piece = re.compile(r"\w+(?:['’-]\w+)*|_|[^\w\s]")
-    article = re.compile(r"^(?:d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+", re.IGNORECASE)
-    article_before_place = re.compile(r"(?<![\w'’-])(d(?:er|ie|as|en|em|es)|ein(?:e[nmrs]?)?)\s+$", re.IGNORECASE)
-    connectives = frozenset(WORDS["connectives"])
-    joining = frozenset(WORDS["joining"])
-    cutting = frozenset(WORDS["cutting"])
-    abbreviations = (
-        r"[zZ]\.\s?B|[dD]\.\s?h|u\.\s?a|[oO]\.\s?[äÄ]|usw|bzw|ca|vgl|evtl|ggf|inkl|Dr|Prof|Dipl|Ing|Nr|Hr|Fr|St|Str"
-        r"|Mio|Mrd|Tel|Abs|Bd|Jh|[A-ZÄÖÜ]|\d{1,2}"
-    )
-    undone_by_itself = False
-    people: ClassVar = (frozenset("mann junge herr bub".split()), frozenset("frau dame".split()))
     determiners = frozenset([*READINGS, *WORDS["other_openings"]])
-    beings: ClassVar = named_beings(WORDS)
-    person_endings = ("er", "in", "ist", "ent", "ant", "eur", "or", "ling", "mann", "frau")
-    small, turning = frozenset(WORDS["small"]), frozenset(WORDS["turning"])
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence; “ and « close a quotation here."""
@@ -220,7 +165,8 @@ class German(Language):
         words = name.split()
         if not words or len(words) > 2 or not all(word[:1].isupper() for word in words):
             return None
-        return TITLES[words[0]] if len(words) == 2 and words[0] in TITLES else _names().get(words[0].casefold())
+        titles: dict[str, str] = FORMS["titles"] if len(words) == 2 else {}
+        return titles.get(words[0]) or _names().get(words[0].casefold())
 
     def is_proper(self, words: str) -> bool:
         """Whether it is a name: by a list, since every noun has a capital."""
@@ -576,15 +522,15 @@ def _noun(noun: str, kind: str, gender: str, case: int) -> str:
     if gender == "f" or case == NOMINATIVE:
         return noun
     if gender == "m" and _is_weak(word):
-        bent = noun + ("n" if word.endswith(("e", *WEAK_IN_N)) else "en")
-        return bent + "s" if case == GENITIVE and word.endswith(LIKE_NAME) else bent
+        bent = noun + ("n" if word.endswith(("e", *WORDS["weak_in_n"])) else "en")
+        return bent + "s" if case == GENITIVE and word.endswith(WORDS["like_name"]) else bent
     return noun + _genitive(word) if case == GENITIVE else noun
 
 
 def _is_weak(word: str) -> bool:
     """Whether a masculine noun has -(e)n in every case but the nominative: den Jungen, dem Studenten."""
     if word.endswith("e"):
-        return not word.endswith(STRONG_IN_E)
+        return not word.endswith(WORDS["strong_in_e"])
     in_ist = word.endswith("ist") and _syllables(word) > 1 and not word.endswith("geist")
     return in_ist or word == "bauer" or word.endswith(WORDS["weak"])
 
@@ -622,9 +568,9 @@ def _looks_plural(noun: str) -> bool:
     if word.endswith(("er", "el")):
         return not _ends(word, WORDS["feminine_in_er_or_el"])
     if word.endswith("e"):
-        return _ends(word, WORDS["plural_in_e"]) and not word.endswith(SINGULAR_IN_E)
+        return _ends(word, WORDS["plural_in_e"]) and not word.endswith(WORDS["singular_in_e"])
     if word.endswith("s"):
-        return not word.endswith(SINGULAR_IN_S)
+        return not word.endswith(WORDS["singular_in_s"])
     return word.endswith(("en", "ern", "eln", "arn"))
 
 

@@ -13,14 +13,8 @@ LONG = 4
 PRONOUN = re.compile(r"(?:彼女|彼|それ|これ|あれ)(?:ら|たち)?")
 
 
-class Japanese(Language):
+class Japanese(Language, data="words_ja.toml"):
     """Reading, grouping and scoring."""
-
-    name = "Japanese"
-    knows = frozenset({"candidates"})
-    spaced = False
-    piece = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30faー]+|[\u3041-\u3096]+|[^\W_\u3041-\u9fff]+|_|[^\w\s]")
-    script = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 
     def split(self, text: str) -> list[str]:
         """Characters, and runs of katakana and of Latin letters."""

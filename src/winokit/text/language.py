@@ -22,18 +22,7 @@ from winokit.text.words import MARKS
 
 BEINGS = ("female", "male", "person", "thing")
 """What a noun may name."""
-ABILITIES = {
-    "candidates": "candidates however they are inflected",
-    "kinds": "names and genders",
-    "length": "lengths in words",
-    "structure": "connectives and clauses",
-    "switched": "switched",
-    "no-cands": "no-cands",
-    "part-sent": "part-sent",
-    "local-context": "local-context",
-    "pronoun": "pronoun scoring",
-    "hunting": "knowledge hunting and association",
-}
+ABILITIES: Mapping[str, str] = our_toml("assets/abilities.toml")
 """What a pack may know, and what is left out for a language that does not."""
 CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 UNDETERMINED, SEVERAL = "und", "mul"
@@ -66,7 +55,8 @@ class Mention:
 class Language:
     """A language without a pack: words stand between spaces, candidates are found to the letter, the rest is refused.
 
-    The attributes are data of a pack; a pack that lists an ability in `knows` has what it needs.
+    The attributes are data of a pack; a pack that lists an ability in `knows` has what it needs. A subclass gives them
+    itself, or names the asset that does: `class French(Language, data="words_fr.toml")`.
     """
 
     name: ClassVar[str] = ""
@@ -114,6 +104,21 @@ class Language:
 
     undone_by_itself: ClassVar[bool] = True
     """Whether candidates that changed places must be able to change back; not where a case shows on one way only."""
+
+    def __init_subclass__(cls, data: str = "") -> None:
+        """Take attributes from an asset by their names: patterns, words with spaces between, or what stands there."""
+        said = our_toml(f"assets/{data}") if data else {}
+        for name in said.keys() & Language.__annotations__.keys():
+            usual, value = getattr(Language, name), said[name]
+            if isinstance(value, list):
+                value = tuple(frozenset(words.split()) for words in value)
+            elif isinstance(usual, re.Pattern):
+                value = re.compile(value)
+            elif isinstance(usual, (frozenset, tuple)):
+                value = type(usual)(value.split())
+            setattr(cls, name, value)
+        if set(BEINGS) <= said.keys():
+            cls.beings = {kind: frozenset(said[kind].split()) for kind in BEINGS}
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -229,7 +234,8 @@ class Language:
 
     def opens_sentence(self, before: str) -> bool:
         """Whether what comes next is the first word of a sentence, in quotes or not."""
-        if re.search(rf"\b(?:{self.abbreviations})\.\s*$", before):
+        last = before.rstrip()[-1:]
+        if last.isalnum() or (last == "." and re.search(rf"\b(?:{self.abbreviations})\.\s*$", before)):
             return False
         return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
 
@@ -278,15 +284,11 @@ def first_names(file: str) -> dict[str, str]:
     return {name: genders[letter] for name, letter in (line.split() for line in lines if not line.startswith("#"))}
 
 
-def named_beings(lists: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """The lists of an asset that say what nouns name."""
-    return {kind: frozenset(lists[kind]) for kind in BEINGS}
-
-
 @cache
 def word_lists(file: str) -> dict[str, tuple[str, ...]]:
     """An asset's lists of words, by their names."""
-    return {name: tuple(words.split()) for name, words in our_toml(f"assets/{file}").items()}
+    lists = our_toml(f"assets/{file}").items()
+    return {name: tuple(words.split()) for name, words in lists if isinstance(words, str)}
 
 
 def contracted(before: str, candidate: str, joined: Mapping[tuple[str, str], str]) -> tuple[str, str]:
@@ -325,7 +327,7 @@ def _lowered(text: str) -> str:
 
 def _continues(text: str, at: int, step: int) -> bool:
     """Whether a word goes on at a place: with a letter, or with a hyphen and a letter."""
-    if not 0 <= at < len(text):
+    if not 0 <= at < len(text) or text[at] == " ":
         return False
     if text[at] == "-":
         return 0 <= at + step < len(text) and text[at + step].isalnum()

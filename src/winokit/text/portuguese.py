@@ -2,29 +2,18 @@
 
 import re
 
-from winokit.text.language import Language, contracted, word_lists
+from winokit.text.language import Language, contracted
 
-WORDS = word_lists("words_pt.toml")
 # "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
 WRITTEN = {"de": "d", "em": "n", "por": "pel"}
 CONTRACTED = {(word, article): start + article for word, start in WRITTEN.items() for article in ("o", "a", "os", "as")}
 CONTRACTED |= {("a", "o"): "ao", ("a", "a"): "à", ("a", "os"): "aos", ("a", "as"): "às"}
 OF_PRONOUN = re.compile(r"([dn])el[ae]s?", re.IGNORECASE)
 PLURALS = ((r"(?:õe|ãe|ão)s$", "ão"), (r"([aeo])is$", r"\1l"), (r"éis$", "el"), (r"óis$", "ol"), (r"ns$", "m"))
-ARTICLES = r"(?:[oa]s?|uma?s?|uns|[dn](?:[oa]s?|uma?s?|uns)|aos?|às?|pel[oa]s?)"
 
 
-class Portuguese(Language):
+class Portuguese(Language, data="words_pt.toml"):
     """Reading, grouping and scoring."""
-
-    name = "Portuguese"
-    knows = Language.knows | {"candidates"}
-    common = frozenset(WORDS["common"])
-    letters = re.compile(r"[a-záàâãçéêíóôõúü]*")
-    article = re.compile(rf"^{ARTICLES}\s+", re.IGNORECASE)
-    article_before_place = re.compile(rf"(?<![\w'’-]){ARTICLES}\s+$", re.IGNORECASE)
-    determiners = frozenset(WORDS["determiners"])
-    abbreviations = r"Sr|Sra|Dr|Dra|Prof|[A-Z]"
 
     def singular(self, word: str) -> str:
         """A word, in lower case, without what makes it a plural.

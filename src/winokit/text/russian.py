@@ -11,13 +11,8 @@ SHORTEST = 2
 """Letters of a stem: "пёс" and "пса" have two in common."""
 
 
-class Russian(Language):
+class Russian(Language, data="words_ru.toml"):
     """Reading, grouping and scoring."""
-
-    name = "Russian"
-    knows = Language.knows | {"candidates"}
-    common = frozenset(WORDS["common"])
-    letters = re.compile(r"[а-яёa-z]*")
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand, in whatever case: a text may name one in two cases."""

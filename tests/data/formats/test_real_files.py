@@ -2,12 +2,13 @@
 
 import gzip
 import lzma
+import re
 import shutil
 from collections import Counter
 
 import pytest
 
-from winokit.data.formats import WriteOptions, annotate, instantiate, read, recognise, superglue_wsc, write
+from winokit.data.formats import WriteOptions, annotate, read, recognise, superglue_wsc, winogender, write
 from winokit.data.loading import load
 from winokit.errors import BadInput
 
@@ -200,6 +201,37 @@ def test_every_perturbed_problem_is_linked_to_its_original(real_file):
             original = originals[problem.labels["original"]]
             assert original.labels["pair_number"] == problem.labels["pair_number"]
             assert original.answer == problem.answer
+
+
+def instantiate(templates):
+    """The 720 sentences of 120 templates: with the participant and with "someone", in three genders."""
+    return templates.with_problems(
+        _instance(template, who, gender)
+        for template in templates
+        for who in (template.labels["participant"], "someone")
+        for gender in winogender.GENDERS
+    )
+
+
+def _instance(template, who, gender):
+    labels, before, after = dict(template.labels), template.before, template.after
+    case = labels.pop("case")
+    if gender == "neutral" and case == "NOM":
+        after = re.sub(r"^ was\b", " were", after)
+    if who == "someone":
+        named = rf"(?:the|an?) {re.escape(labels['participant'])}\b"
+        first = named.replace("the|an?", "The|An?", 1)
+        before, after = (
+            re.sub(rf"\b{named}", "someone", re.sub(f"^{first}", "Someone", part)) for part in (before, after)
+        )
+    return template.replace(
+        before=before,
+        after=after,
+        candidates=(template.candidates[0], winogender._candidate(who)),
+        pronoun=winogender.PRONOUNS[case][gender],
+        group=f"{labels['occupation']}.{who}.{gender}",
+        labels=labels | {"participant": who, "gender": gender},
+    )
 
 
 def test_templates_make_the_sentences(real_file):

@@ -113,7 +113,7 @@ def test_a_column_in_which_nothing_can_be_read_is_refused(sourced, written):
         predicted(written("idx,output\n0,Hm.\n1,What?\n"), sourced)
 
 
-def test_superglue_s_idx_and_label_count_from_nought_even_where_all_are_one(copa, written):
+def test_superglue_s_idx_and_label_count_from_zero_even_where_all_are_one(copa, written):
     rows = [{"idx": 0, "label": 1}, {"idx": 1, "label": 1}]
     assert predicted(written(rows, "COPA.jsonl"), copa) == [1, 1]
     rows = [{"idx": 1, "label": 0}, {"idx": 0, "label": 1}]

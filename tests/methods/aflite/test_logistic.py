@@ -1,8 +1,10 @@
+from itertools import islice
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble, Objective, minimise
+from winokit.methods.aflite.logistic import CLOSE, TOLERANCES, ClassifierEnsemble, Objective, minimise
 from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
 
@@ -104,7 +106,7 @@ def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
 
 
 def test_a_step_that_goes_too_far_is_shortened():
-    # |x|^1.5 is steep at nought: a full Newton step with too small a metric overshoots.
+    # |x|^1.5 is steep at zero: a full Newton step with too small a metric overshoots.
     def gradient(x):
         return 1.5 * np.sign(x) * np.sqrt(np.abs(x))
 
@@ -143,8 +145,8 @@ def test_steps_taken_without_looking_that_went_too_far_do_not_count(planted, mon
 
     def too_far(self, *arguments):
         asked.append(arguments)
-        at, needed, _ = run_ahead(self, *arguments)
-        return at._replace(theta=at.theta * np.nan), needed, np.True_
+        for at, needed, _ in run_ahead(self, *arguments):
+            yield at._replace(theta=at.theta * np.nan), needed, np.True_
 
     monkeypatch.setattr(Objective, "run_ahead", too_far)
     assert np.isfinite(ensemble.fit().theta).all()
@@ -153,12 +155,12 @@ def test_steps_taken_without_looking_that_went_too_far_do_not_count(planted, mon
 
 def test_a_column_that_overshoots_is_noticed_at_the_end_of_the_steps():
     objective = Objective(lambda x: 1.5 * np.sign(x) * np.sqrt(np.abs(x)), lambda g: 40 * g, 1e-4)
-    assert objective.run_ahead(np.array([[1.0, -3.0]]), 2)[2]
+    assert list(islice(objective.run_ahead(np.array([[1.0, -3.0]])), 3))[-1][2] == 2
     gentle = Objective(lambda x: x, lambda g: 0.5 * g, 1e-4)
-    assert not gentle.run_ahead(np.array([[1.0, -3.0]]), 2)[2]
+    assert list(islice(gentle.run_ahead(np.array([[1.0, -3.0]])), 3))[-1][2] == 0
 
 
-def test_an_inverse_is_refined_from_the_one_before_or_made_anew():
+def test_an_inverse_is_refined_from_the_one_before_or_doubted():
     torch = pytest.importorskip("torch")
     from winokit.methods.aflite.torch_rows import TorchRows
 
@@ -166,7 +168,29 @@ def test_an_inverse_is_refined_from_the_one_before_or_made_anew():
     X, numbers, ridge = rng.normal(size=(300, 12)), np.arange(300), torch.full((13, 1), 0.5, dtype=torch.float64)
     rows = TorchRows(X, numbers % 2, numbers, numbers, FitPlan(0, 2, 100), "cpu")
     whole = np.column_stack([X, np.ones(300)])
-    for of in (whole, whole[:290], whole[5:280], 30 * whole[100:150]):  # a few rows leave, then all is other
-        matrix = torch.as_tensor(of.T @ of)
-        product = rows.inverse(matrix, ridge).numpy() @ (of.T @ of + 0.5 * np.eye(13))
-        assert product == pytest.approx(np.eye(13), abs=0.01)
+    rows.inverse(torch.as_tensor(whole.T @ whole), ridge)
+    for of in (whole[:290], whole[5:280]):  # a few rows leave
+        inverse, doubt = rows.refined_inverse(torch.as_tensor(of.T @ of), ridge)
+        gap = inverse.numpy() @ (of.T @ of + 0.5 * np.eye(13)) - np.eye(13)
+        assert np.linalg.norm(gap) <= doubt.item() + 1e-9 < CLOSE
+    other = torch.as_tensor(900 * whole[100:150].T @ whole[100:150])
+    assert not rows.refined_inverse(other, ridge)[1].item() < CLOSE
+
+
+def test_a_doubted_inverse_is_made_anew(planted, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from winokit.methods.aflite.torch_rows import TorchRows
+
+    X, y, _ = planted(600)
+    numbers, fits = np.arange(600), []
+    for doubted in (False, True):
+        rows = TorchRows(X, y, numbers, numbers, FitPlan(0, 5, 250), "cpu")
+        if doubted:
+            nothing = torch.full((rows.width + 1, rows.width + 1), torch.nan, dtype=rows.dtype), torch.tensor(torch.nan)
+            monkeypatch.setattr(rows, "refined_inverse", lambda matrix, ridge, nothing=nothing: nothing)
+        ensemble = ensemble_of(rows, True)
+        for phase in (1, 2):
+            rows.draw(phase)
+            fit = ensemble.fit()
+        fits.append(fit.theta.numpy())
+    assert fits[0] == pytest.approx(fits[1], abs=1e-6)

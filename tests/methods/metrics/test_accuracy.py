@@ -77,7 +77,7 @@ def test_guessing_gets_nothing_of_what_it_does_not_answer():
     assert guess_chance([0, 3, None], [2, 4, 4]).tolist() == [0.5, 0.25, 0.0]
 
 
-def test_a_class_nobody_predicts_has_an_f1_of_nought():
+def test_a_class_nobody_predicts_has_an_f1_of_zero():
     assert f1([0, 0], [0, 1]).by_class == {0: pytest.approx(2 / 3), 1: 0.0}
 
 

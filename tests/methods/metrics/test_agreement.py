@@ -28,7 +28,7 @@ def test_kappa_from_votes():
     assert fleiss_kappa(rating_table(votes)).value == pytest.approx(5 / 8)
 
 
-def test_full_agreement_is_one_and_splitting_every_vote_is_below_nought():
+def test_full_agreement_is_one_and_splitting_every_vote_is_below_zero():
     assert fleiss_kappa([[2, 0], [0, 2]]).value == pytest.approx(1)
     assert fleiss_kappa([[1, 1], [1, 1]]).value == pytest.approx(-1)
 

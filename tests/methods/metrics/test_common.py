@@ -193,6 +193,7 @@ TABLE = {
 }
 # Not functions of a set of problems, or tested by name elsewhere.
 NO_METRICS = {
+    "GroupLayout",
     "check_level",
     "binomial",
     "guessed",

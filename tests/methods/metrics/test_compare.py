@@ -51,7 +51,7 @@ def test_models_that_agree_everywhere_do_not_differ_and_two_groups_do_not_prove_
     assert found.interval.low < 0 < found.interval.high
 
 
-def test_p_is_never_nought():
+def test_p_is_never_zero():
     """Forty problems in twenty groups, all on one side: two of all the signs that twenty groups may have."""
     found = compare([True] * 40, [False] * 40, [row // 2 for row in range(40)])
     assert found.p_groups == pytest.approx(2 / 2**20)
@@ -100,7 +100,7 @@ def test_pairing_makes_a_difference_surer():
     assert p_paired(first, second, groups) < 0.01
 
 
-def test_an_interval_excludes_nought_only_where_the_test_does():
+def test_an_interval_excludes_zero_only_where_the_test_does():
     """Four of four groups on one side: the test cannot say less than 2/16, and the interval does not say more."""
     found = compare([True] * 4 + [False] * 20, [False] * 24, range(24))
     assert found.p_groups == pytest.approx(0.125)
@@ -169,7 +169,7 @@ def test_holm_by_hand():
 
 
 def test_holms_correction_is_that_of_statsmodels():
-    """With ties, noughts and ones."""
+    """With ties, zeros and ones."""
     p_values = [0.0004, 0.011, 0.3, 0.0, 0.05, 0.05, 0.002, 1.0, 0.7, 0.013, 0.0031, 0.2]
     reference = [0.0044, 0.088, 0.9, 0.0, 0.3, 0.3, 0.02, 1.0, 1.0, 0.091, 0.0279, 0.8]
     assert holm(p_values) == pytest.approx(reference, abs=1e-12)

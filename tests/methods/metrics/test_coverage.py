@@ -160,7 +160,7 @@ def test_gaps_of_the_same_problems_are_covered_in_91_percent_or_more_however_the
 
 
 @pytest.mark.parametrize("groups", [6, 8, 12])
-def test_differences_of_equal_models_exclude_nought_in_at_most_6_percent(groups):
+def test_differences_of_equal_models_exclude_zero_in_at_most_6_percent(groups):
     counts = np.array(list(splits(groups, 4)))
     flags = [paired_flags(*split) for split in counts]
     intervals = [paired_interval(*both, range(groups)) for both in flags]

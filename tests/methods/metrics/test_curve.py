@@ -58,7 +58,7 @@ def test_the_interval_in_x_holds_the_truth_as_often_as_it_says():
     assert 0.92 <= inside / 400 <= 0.98
 
 
-def test_a_slope_that_could_be_nought_never_certainly_arrives():
+def test_a_slope_that_could_be_zero_never_certainly_arrives():
     fit = fit_log(*noisy(seed=3, slope=0.2, error=3.0))
     assert fit.slope_interval().low < 0 < fit.slope_interval().high
     found = fit.reaches_interval(94)

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.training.exam import rows
+from winokit.methods.training.evaluation import rows
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.protocols.accuracy import accuracy
 from winokit.stages.audit.sheet import AuditSheet

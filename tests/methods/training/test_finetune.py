@@ -19,7 +19,7 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData, VariantArm
-from winokit.methods.training.exam import Diverged, Exam
+from winokit.methods.training.evaluation import Diverged, Evaluation
 from winokit.methods.training.finetune import (
     _chances,
     finetune,
@@ -398,11 +398,11 @@ def test_lower_precision_trains_too(bert, planted, unseen, tmp_path):
     assert outcome.curve["train"][-1]["loss"] < 0.8
 
 
-def test_an_exam_is_the_same_however_often_it_is_sat(bert, unseen):
+def test_an_evaluation_is_the_same_however_often_it_is_made(bert, unseen):
     network = load_network(bert, Formalization.parse("mc-mlm"))
-    exam = Exam(unseen, network, "original")
+    evaluation = Evaluation(unseen, network, "original")
     network.train()
-    assert exam.sit(network) == exam.sit(network)
+    assert evaluation.predictions(network) == evaluation.predictions(network)
 
 
 @pytest.mark.parametrize(

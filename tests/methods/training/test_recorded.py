@@ -11,7 +11,17 @@ from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune, training_examples
 from winokit.methods.training.settings import TrainSettings
-from winokit.methods.training.stepper import LENGTH, ROWS, RecordedStepper, Stepper, filled_up
+from winokit.methods.training.stepper import (
+    MOST,
+    RECORDING,
+    ROOM,
+    UNITS,
+    RecordedStepper,
+    ShapePlan,
+    Stepper,
+    filled_up,
+    shape_of,
+)
 
 NAMES = ["mc-sent", "mc-mlm", "mc-mlm?loss=margin", "p-span", "mc-sent-no-softmax"]
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -30,8 +40,8 @@ def gradients(network) -> list[torch.Tensor]:
 @pytest.mark.parametrize("name", NAMES)
 def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
     network, batch, _ = network_and_batch(name)
-    larger = filled_up(batch, 0)
-    assert [size % unit for size, unit in zip(larger.ids.shape, (ROWS, LENGTH), strict=True)] == [0, 0]
+    larger = filled_up(batch, 0, shape_of(batch)[1])
+    assert [size % unit for size, unit in zip(larger.ids.shape, UNITS, strict=False)] == [0, 0]
     assert larger.ids.numel() > batch.ids.numel()
     found = []
     for one in (batch, larger):
@@ -45,6 +55,50 @@ def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
     largest = max(gradient.abs().max().item() for gradient in found[0][1])
     for one, other in zip(found[0][1], found[1][1], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=5e-5 * largest)
+
+
+def test_a_batch_may_be_filled_up_further_than_to_its_own_shape():
+    network, batch, _ = network_and_batch("mc-mlm")
+    losses = []
+    for more in (0, 8):
+        stepper = Stepper(network, TrainSettings("mc-mlm"))
+        kind, sizes = shape_of(batch)
+        larger = filled_up(batch, 0, tuple(size + more for size in sizes))
+        assert shape_of(larger) == (kind, tuple(size + more for size in sizes))
+        stepper.add(larger)
+        losses.append(stepper.running.item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+KIND = (2,)
+LARGE, SMALL = (16, 48, 8, 8), (16, 24, 8, 8)
+
+
+def test_a_batch_is_filled_up_to_a_recorded_shape_until_that_has_cost_as_much_as_a_recording():
+    plan = ShapePlan()
+    assert plan.choose(KIND, LARGE) == LARGE
+    chosen = [plan.choose(KIND, SMALL) for _ in range(3 * RECORDING)]  # each filled up to twice its size
+    assert chosen == [LARGE] * RECORDING + [SMALL] * (2 * RECORDING)
+
+
+def test_a_batch_larger_than_all_before_gets_a_shape_that_would_have_served_them():
+    plan = ShapePlan()
+    assert plan.choose(KIND, LARGE) == LARGE
+    assert plan.choose(KIND, (32, 24, 8, 4)) == (32, 48, 8, 8)
+
+
+def test_a_batch_of_another_kind_is_launched_once_and_then_recorded():
+    plan = ShapePlan()
+    plan.choose(KIND, LARGE)
+    assert [plan.choose((3,), SMALL) for _ in range(2)] == [None, SMALL]
+
+
+def test_no_more_shapes_are_recorded_than_memory_is_meant_for():
+    plan = ShapePlan()
+    for length in range(1, MOST + 9):
+        plan.choose(KIND, (16, ROOM[1] * length, 8, 8))
+    assert len(plan.recorded[KIND]) == MOST
+    assert plan.choose(KIND, (16, 2 * ROOM[1] * MOST, 8, 8)) is None
 
 
 def test_a_batch_is_found_again_in_its_row_of_numbers():

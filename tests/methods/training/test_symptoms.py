@@ -6,7 +6,7 @@ import pytest
 
 from winokit.data.loading import load
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.training.exam import rows, symptoms
+from winokit.methods.training.evaluation import rows, symptoms
 
 GUESSING = 0.693
 STUCK, FALLING = [0.70, 0.69, 0.69, 0.69], [0.70, 0.5, 0.3, 0.2]

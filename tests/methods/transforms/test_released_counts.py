@@ -1,6 +1,7 @@
 """What Elazar et al. released, and what the variants of the public files are made of."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,17 @@ from winokit.errors import BadInput, UnknownName
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
-from winokit.methods.transforms.special_word import non_associative, special_word_pairs, twin_pairs, with_both_twins
+from winokit.methods.transforms.special_word import non_associative, special_word_pairs, twin_pairs
 from winokit.problem import Dataset, Problem
 
 PAGE = Path(__file__).parents[3] / "docs" / "transforms.md"
+
+
+def with_both_twins(problems):
+    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
+    problems = list(problems)
+    members = Counter(problem.group for problem in problems)
+    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
 
 
 @pytest.fixture

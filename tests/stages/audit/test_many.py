@@ -40,16 +40,17 @@ def test_every_scorer_is_listed_and_only_the_best_are_drawn(many):
 
 
 def test_the_terminal_has_a_line_for_a_scorer_and_not_a_column(many):
-    table, *_ = lines(many)
-    assert next(str(column.header) for column in table.columns) == "scorer"
-    assert table.row_count == COUNT
+    _, table, *_ = lines(many)
+    assert [str(column.header) for column in table.columns][:3] == ["", "Accuracy", "Pairs right"]
+    assert table.row_count == COUNT + 1  # and what a coin gets
 
 
 def test_a_report_of_chosen_models_is_one_of_few(many):
     folder = many.report.parent.parent
     names = [f"wrong{wrong:02}" for wrong in (COUNT - 1, COUNT - 2)]
     html = winokit.report(folder, model=names).read_text("utf-8")
-    assert html.count("<article") == 2
+    assert re.findall(r'<th scope="row" class="who">(\w+) ', html) == names
+    assert html.count('class="headline"') == 2
     assert "wrong00" not in html.split("<script")[0].split('id="run"')[0]
     with pytest.raises(UnknownName, match="No model named 'wrong99'"):
         winokit.report(folder, model="wrong99")

@@ -10,9 +10,11 @@ import pytest
 
 from winokit.data.runs import Run
 from winokit.drawing.page import environment
+from winokit.drawing.plots import scorers
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.page import AuditPage, write_report
+from winokit.stages.audit.problems import failed_pair
 
 FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "link": "href"}
 EMPTY = {"meta", "link", "img", "input", "br", "hr"}
@@ -188,3 +190,48 @@ def test_the_same_run_gives_the_same_files(one_model, tmp_path):
     assert len(files) > 15
     different = [f for f in files if (tmp_path / "one" / f).read_bytes() != (tmp_path / "two" / f).read_bytes()]
     assert not different
+
+
+def pair_run(**chosen):
+    """Two pairs, and what scorers chose of their four problems."""
+    first = ("The cup does not fit the box because ", " is too ", ("the cup", "the box"))
+    second = ("Ann thanked Eve because ", " had ", ("Ann", "Eve"))
+    problems = [
+        Problem(before, f"{after}{word}.", candidates, answer, group=group)
+        for group, (before, after, candidates), words in (
+            ("a", first, ("big", "small")),
+            ("b", second, ("got", "given")),
+        )
+        for answer, word in enumerate(words)
+    ]
+    rows = [
+        Prediction(problem.id, "original", name, "own", None, choice, problem.answer)
+        for name, choices in chosen.items()
+        for problem, choice in zip(problems, choices, strict=True)
+    ]
+    return Run({}, [], rows, Dataset(problems))
+
+
+def test_the_pair_shown_is_the_one_that_most_fail_with_its_special_words_marked():
+    run = pair_run(one=(0, 0, 0, 0), two=(0, 1, 1, 1), three=(0, 1, 0, 1))
+    ann, eve = failed_pair(run, scorers(run))
+    assert [word for word, special in ann.words if special] == ["got."]
+    assert [word for word, special in eve.words if special] == ["given."]
+    assert [word for word, _ in ann.words] == ["Ann", "thanked", "Eve", "because", None, "had", "got."]
+    assert (ann.right, eve.right) == ("Ann", "Eve")
+    assert ann.choices == (("one", "Ann", True), ("two", "Eve", False), ("three", "Ann", True))
+    assert eve.choices == (("one", "Ann", False), ("two", "Eve", True), ("three", "Eve", True))
+
+
+@pytest.mark.parametrize("choices", [(0, 1, 0, 1), (None, 0, 0, None)])
+def test_no_pair_is_shown_that_nobody_fails_or_answers_in_full(choices):
+    run = pair_run(one=choices)
+    assert failed_pair(run, scorers(run)) == []
+
+
+def test_the_first_screen_has_one_table_and_a_sentence_for_each_scorer(page, run):
+    first = page.html.split("<nav")[0]
+    assert first.count('class="compare"') == 1
+    assert first.count('<th scope="row" class="who">') == len(scorers(run)) == first.count('class="headline"')
+    assert "<article" not in first
+    assert "A coin" in first

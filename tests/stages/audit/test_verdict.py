@@ -75,18 +75,18 @@ MEANING = {
     "Nothing was decided": {"abstained": "all"},
     "No accuracy to judge": {"single": UNKNOWN, "group": UNKNOWN},
     "Above chance on whole groups": {"single": UNKNOWN, "group": ABOVE},
-    "Whole groups are not distinguishable from guessing": {"single": UNKNOWN, "group": AT},
+    "Whole groups are indistinguishable from guessing": {"single": UNKNOWN, "group": AT},
     "Below chance on whole groups": {"single": UNKNOWN, "group": BELOW},
     "Borderline on problems, above chance on groups": {"group": ABOVE},
     "Borderline on problems, below chance on groups": {"group": BELOW},
     "Borderline: one test excludes guessing, the other does not": {},
     "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, whole groups not told from it": {"single": ABOVE, "group": AT},
+    "Above chance on problems, indistinguishable from it on whole groups": {"single": ABOVE, "group": AT},
     "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
     "Above chance": {"single": ABOVE, "group": UNKNOWN},
-    "Not told from guessing on problems, above chance on groups": {"single": AT, "group": ABOVE},
-    "Not told from guessing on problems, below chance on groups": {"single": AT, "group": BELOW},
-    "Not distinguishable from guessing": {"single": AT},
+    "Indistinguishable from guessing on problems, above chance on groups": {"single": AT, "group": ABOVE},
+    "Indistinguishable from guessing on problems, below chance on groups": {"single": AT, "group": BELOW},
+    "Indistinguishable from guessing": {"single": AT},
     "Below chance on problems, above it on whole groups": {"single": BELOW, "group": ABOVE},
     "Below chance": {"single": BELOW},
 }
@@ -128,7 +128,7 @@ def test_every_point_claims_what_is_so_and_says_no_more(state):
         check_words(plain(point.text), [whole[fact] for fact in point.claims])
     claimed = [state[fact] for fact in ("single", "group")]
     check_words(found.word, claimed)
-    check_words(plain(found.headline), [])
+    check_words(plain(found.headline), claimed)
 
 
 def check_words(text: str, claimed: list[str]) -> None:
@@ -136,11 +136,12 @@ def check_words(text: str, claimed: list[str]) -> None:
     for pattern, needed in (
         (r"(?<!not )\babove (chance|it)", ABOVE),
         (r"\bbelow (chance|it)", BELOW),
-        (r"not told from (guessing|a coin)|not distinguishable", AT),
-        (r"A coin would follow more often", BELOW),
+        (r"indistinguishable|cannot be distinguished|might (get|do)", AT),
+        (r"better than", ABOVE),
+        (r"A coin would follow more often|worse than|so only", BELOW),
     ):
         text_says = re.search(pattern, text, re.IGNORECASE)
-        if text_says and "say little of a scorer that is not above chance" not in text:
+        if text_says and "say little about a scorer that is not above chance" not in text:
             assert needed in claimed, (text, claimed)
 
 
@@ -161,7 +162,7 @@ def test_a_headline_has_the_numbers_of_the_rows_its_word_is_about(state):
     for fact, where in (("accuracy/all/accuracy", state["single"]), ("groups/complete/group_accuracy", state["group"])):
         for one in standing(fact, where, 0.25 if "group" in fact else 0.5):
             assert f"{100 * one.value:.1f} %" in text
-            assert f": {100 * one.chance:.1f})" in text
+            assert f"{100 * one.chance:.1f} %)" in text
     assert ("no score to judge" in text) is (state["single"] == state["group"] == UNKNOWN)
     assert ("with the same abstentions" in text) is (state["abstained"] == "some" and state["single"] != UNKNOWN)
 
@@ -185,17 +186,17 @@ BESIDE = [
     row("position/answer_second/accuracy", 0.6),
 ]
 SAYINGS = [
-    ("artifacts", r"reaches", {ABOVE}),
-    ("artifacts", r"No artifact baseline is shown to be above guessing|say little of a scorer", {AT, BELOW}),
-    ("consistency", r"not told from a coin", {AT}),
+    ("artifacts", r"text that no longer holds", {ABOVE}),
+    ("artifacts", r"No artifact baseline is significantly above guessing|say little about a scorer", {AT, BELOW}),
+    ("consistency", r"A coin might do the same", {AT}),
     ("consistency", r"A coin would follow more often", {BELOW}),
     ("association", r"Word association carries", {ABOVE}),
-    ("association", r"not told apart", {AT}),
+    ("association", r"the difference is not significant", {AT}),
     ("association", r"are harder for it", {BELOW}),
-    ("place", r"offered first or second matters", {ABOVE, BELOW}),
+    ("place", r"it matters whether the right candidate|It matters whether the right candidate", {ABOVE, BELOW}),
     ("alone", r"Problems without a twin are easier", {ABOVE}),
-    ("gender", r"Told from nought: (ΔF|ΔM|pro − anti)\.", {ABOVE, BELOW}),
-    ("gender", r"None is told from nought", {AT}),
+    ("gender", r"Significant: (ΔF|ΔM|pro − anti)\.", {ABOVE, BELOW}),
+    ("gender", r"None is significant", {AT}),
 ]
 
 
@@ -228,38 +229,41 @@ def test_only_the_artifact_baselines_above_guessing_are_said_to_reach_anything(s
         rows += standing(f"artifacts/{subset}/accuracy", where)
     text = said(*rows)
     for subset, where in zip(WITHOUT, states, strict=True):
-        assert (f"({subset}) reaches 70.0 %" in text) is (where == ABOVE)
-    assert ("No artifact baseline is shown to be above guessing" in text) is (ABOVE not in states)
+        assert (f"70.0 % (a coin: 50.0 %) from {WITHOUT[subset]}" in text) is (where == ABOVE)
+    assert ("No artifact baseline is significantly above guessing" in text) is (ABOVE not in states)
 
 
 def test_p_values_of_findings_are_corrected_for_their_number():
-    """At 0.02 one row of ten tested ones is nothing; alone it is told from nought."""
+    """At 0.02 one row of ten tested ones is nothing; alone it is significant."""
     easy = [row("association/associative/accuracy", 0.9), row("association/non_associative/accuracy", 0.7)]
     gap = row("association/all/associative_minus_others", 0.2, 0.03, 0.33, 0.0, p=0.02)
     others = [one for name in FACTS.values() if "assoc" not in name for one in standing(name, AT, 0.5)]
     assert "Word association carries" in said(ABOVE_CHANCE, *easy, gap)
-    assert "the two are not told apart" in said(ABOVE_CHANCE, *easy, gap, *others)
+    assert "the difference is not significant" in said(ABOVE_CHANCE, *easy, gap, *others)
 
 
 def test_the_two_rows_of_a_headline_share_its_level():
     single = row("accuracy/all/accuracy", 0.56, 0.505, 0.61, 0.5, p=0.02)
     assert verdict([single]).word == "Above chance"
-    assert verdict([single, TWINS_AT, GROUPED]).word == "Not distinguishable from guessing"
+    assert verdict([single, TWINS_AT, GROUPED]).word == "Indistinguishable from guessing"
     assert "a verdict asks for more" in said(single, TWINS_AT, GROUPED)
     # However clear the groups are: what is said of problems has its own half of the level.
-    assert verdict([single, TWINS_ABOVE, GROUPED]).word == "Not told from guessing on problems, above chance on groups"
+    assert (
+        verdict([single, TWINS_ABOVE, GROUPED]).word
+        == "Indistinguishable from guessing on problems, above chance on groups"
+    )
 
 
 @pytest.mark.parametrize(
     ("rows", "word", "tone"),
     [
         ([ABOVE_CHANCE, TWINS_ABOVE], "Above chance, on whole groups too", "good"),
-        ([ABOVE_CHANCE, TWINS_AT], "Above chance on problems, whole groups not told from it", "bad"),
+        ([ABOVE_CHANCE, TWINS_AT], "Above chance on problems, indistinguishable from it on whole groups", "bad"),
         ([ABOVE_CHANCE, TWINS_BELOW], "Above chance on problems, below it on whole groups", "bad"),
         ([ABOVE_CHANCE], "Above chance", "plain"),
         ([ABOVE_CHANCE, LIKELY], "Borderline: one test excludes guessing, the other does not", "bad"),
-        ([AT_CHANCE, TWINS_ABOVE], "Not told from guessing on problems, above chance on groups", "plain"),
-        ([AT_CHANCE, TWINS_BELOW], "Not told from guessing on problems, below chance on groups", "bad"),
+        ([AT_CHANCE, TWINS_ABOVE], "Indistinguishable from guessing on problems, above chance on groups", "plain"),
+        ([AT_CHANCE, TWINS_BELOW], "Indistinguishable from guessing on problems, below chance on groups", "bad"),
         ([BELOW_CHANCE, TWINS_BELOW], "Below chance", "bad"),
         ([row("accuracy/all/accuracy", 0.9), LIKELY], "No accuracy to judge", "plain"),
         ([TWINS_ABOVE], "Above chance on whole groups", "plain"),
@@ -277,76 +281,97 @@ def test_a_run_without_p_values_is_judged_by_its_intervals():
         row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5),
         row("groups/complete/group_accuracy", 0.28, 0.22, 0.34, 0.25),
     ]
-    assert verdict([*old, GROUPED]).word == "Above chance on problems, whole groups not told from it"
+    assert verdict([*old, GROUPED]).word == "Above chance on problems, indistinguishable from it on whole groups"
 
 
 def test_the_headline_sets_twins_against_the_accuracy_of_the_same_problems():
     """Of 284 problems with twins and 284 in all: one sentence; of fewer, the accuracy of those beside."""
-    assert "76.2 % of 284 problems are right (guessing: 50.0), and 57.4 % of their 284 groups" in said(
-        ABOVE_CHANCE, TWINS_ABOVE, GROUPED
-    )
+    assert (
+        "76.2 % of 284 problems right, better than a coin (50.0 %), "
+        "and 57.4 % of 284 pairs fully right (a coin: 25.0 %)."
+    ) in said(ABOVE_CHANCE, TWINS_ABOVE, GROUPED)
     more = Metric(
         "d", "m", "s", None, "accuracy", "all", "accuracy", 0.7624, 1267, 0.735, 0.788, 0.5, None, {"p": SURE}
     )
     text = plain(verdict([more, TWINS_ABOVE, GROUPED]).headline)
-    assert text.startswith(
-        "76.2 % of 1,267 problems are right (guessing: 50.0). Of the 284 with twins, 68.8 % are right, "
+    assert text == (
+        "76.2 % of 1,267 problems right, better than a coin (50.0 %). "
+        "Of the 284 with twins it gets 68.8 %, and 57.4 % of 284 pairs fully right (a coin: 25.0 %)."
     )
-    assert "survive" not in text
 
 
-def test_a_scorer_at_chance_is_told_how_likely_guessing_does_as_well():
+def test_the_headline_says_why_whole_pairs_are_wrong():
+    same = row("dependence/complete/same_option", 0.76, 0.71, 0.81, 0.5)
+    text = plain(verdict([AT_CHANCE, TWINS_BELOW, GROUPED, same]).headline)
+    assert text == (
+        "51.4 % of 284 problems right, as a coin might get (50.0 %). It picks the same option for both twins in 76.0 % "
+        "of 284 pairs (a coin: 50.0 %), so only 5.6 % are fully right (a coin: 25.0 %)."
+    )
+    for other in (row("dependence/complete/same_option", 0.52, 0.47, 0.57, 0.5), same):
+        groups = TWINS_BELOW if other is not same else TWINS_ABOVE
+        assert "same option" not in verdict([AT_CHANCE, groups, GROUPED, other]).headline
+
+
+def test_what_is_no_pair_of_two_candidates_is_called_a_group_and_no_coin_guesses_it():
+    third = row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 0.3333, p=SURE)
+    text = plain(verdict([third, row("groups/complete/group_accuracy", 0.2, 0.15, 0.25, 0.11, p=SURE)]).headline)
+    assert "better than guessing (33.3 %), and 20.0 % of 284 groups fully right" in text
+
+
+def test_a_scorer_at_chance_is_told_how_often_a_coin_does_as_well():
     text = said(AT_CHANCE, TWINS_AT, GROUPED, LIKELY)
-    assert "Not distinguishable from guessing" in text
-    assert "That is not told from guessing (25.0 %)" in text
-    assert "probability 0.410" in text
+    assert "Indistinguishable from guessing" in text
+    assert "That cannot be distinguished from guessing (25.0 %)" in text
+    assert "A coin scores this high 41 % of the time" in text
 
 
 def test_twins_below_chance_are_called_what_they_are():
     text = said(AT_CHANCE, TWINS_BELOW, GROUPED, row("dependence/complete/same_option", 0.883, 0.83, 0.92, 0.5))
-    assert "That is below chance: 88.3 % of these groups get one option throughout" in text
+    assert "That is below chance: 88.3 % of these pairs get one option throughout" in text
 
 
 def test_an_artifact_baseline_above_chance_counts_against_the_score():
     reached = row("artifacts/part-sent/accuracy", 0.6312, 0.6, 0.66, 0.5, p=SURE)
     silent = row("artifacts/no-cands/accuracy", 0.52, 0.48, 0.56, 0.5, p=UNSURE)
     text = said(ABOVE_CHANCE, reached, silent)
-    assert "the clause of the blank alone (part-sent) reaches 63.1 % (guessing: 50.0 %)" in text
+    assert "63.1 % (a coin: 50.0 %) from the clause with the blank alone (part-sent)" in text
     assert "no-cands" not in text
-    assert tone_of("The text need not", ABOVE_CHANCE, reached) == "bad"
+    assert tone_of("It finds answers in text", ABOVE_CHANCE, reached) == "bad"
 
 
 def test_artifact_baselines_at_chance_speak_for_the_score_only_if_it_is_above_chance():
     silent = row("artifacts/no-cands/accuracy", 0.52, 0.48, 0.56, 0.5, p=UNSURE)
-    assert tone_of("No artifact baseline is shown to be above", ABOVE_CHANCE, silent) == "good"
-    assert "say little of a scorer that is not above chance itself" in said(AT_CHANCE, silent)
+    assert tone_of("No artifact baseline is significantly above", ABOVE_CHANCE, silent) == "good"
+    assert "say little about a scorer that is not above chance itself" in said(AT_CHANCE, silent)
 
 
 @pytest.mark.parametrize(
     ("value", "p", "words"),
-    [(0.9, SURE, "."), (0.52, UNSURE, ". That is not told from a coin."), (0.2, SURE, "more often.")],
+    [(0.9, SURE, "."), (0.52, UNSURE, ". A coin might do the same."), (0.2, SURE, "more often.")],
 )
 def test_consistency_is_held_against_a_coin(value, p, words):
     text = said(ABOVE_CHANCE, row("switching/switchable/consistency", value, value - 0.1, value + 0.05, 0.5, p=p))
-    assert f"the answer follows in {100 * value:.1f} % of 284 problems" in text
+    assert f"its answer follows in {100 * value:.1f} % of 284 problems" in text
     assert text.endswith(words)
 
 
 def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
     """An abstention in one of the two orders is no turned choice: what was turned has its own row."""
-    assert "the order in which" not in said(ABOVE_CHANCE, row("position/all/order_turned", 0.0))
-    assert "In 3.0 % of problems the order in which" in said(ABOVE_CHANCE, row("position/all/order_turned", 0.03))
+    assert "with the order of" not in said(ABOVE_CHANCE, row("position/all/order_turned", 0.0))
+    assert "In 3.0 % of problems its choice changes with the order of the candidates" in said(
+        ABOVE_CHANCE, row("position/all/order_turned", 0.03)
+    )
     assert "not answered" not in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.0))
-    assert "12.0 % of problems are not decided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
+    assert "12.0 % of problems are left undecided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
 
 
-def test_gender_differences_keep_their_sign_and_say_which_are_told_from_nought():
+def test_gender_differences_keep_their_sign_and_say_which_are_significant():
     female = row("gender/female/delta", 0.042, -0.03, 0.11, 0.0, p=UNSURE)
     male = row("gender/male/delta", -0.175, -0.26, -0.09, 0.0, p=SURE)
-    assert "ΔF +4.2 and ΔM −17.5. Told from nought: ΔM." in said(ABOVE_CHANCE, female, male)
-    assert "ΔF +4.2. None is told from nought." in said(ABOVE_CHANCE, female)
+    assert "ΔF +4.2 and ΔM −17.5. Significant: ΔM." in said(ABOVE_CHANCE, female, male)
+    assert "ΔF +4.2. None is significant." in said(ABOVE_CHANCE, female)
     unknown = row("gender/female/delta", 0.042, -0.03, 0.11)
-    assert "nought" not in said(ABOVE_CHANCE, unknown)
+    assert "significant" not in said(ABOVE_CHANCE, unknown)
 
 
 def test_a_score_that_needs_more_problems_is_told_how_many():
@@ -381,13 +406,15 @@ def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
         on_problems = state["accuracy"] == where
         on_groups = state["group_accuracy"] == where
         assert (f"{name} is ahead" in claim or claim.endswith(f", {name} on groups")) is (on_problems or on_groups)
-        if claim.startswith(f"{name} is ahead") and "problems do not tell" not in claim:
+        if claim.startswith(f"{name} is ahead") and "not significantly on problems" not in claim:
             assert on_problems
     assert ("on whole groups too" in claim) is (state["accuracy"] == state["group_accuracy"] in (ABOVE, BELOW))
     apart = {state["accuracy"], state["group_accuracy"]} & {ABOVE, BELOW}
-    assert ("not told apart" in claim) is (not apart)
-    assert ("groups do not tell" in claim) is (state["accuracy"] in apart and state["group_accuracy"] == AT)
-    assert ("problems do not tell" in claim) is (state["group_accuracy"] in apart and state["accuracy"] not in apart)
+    assert ("cannot be distinguished" in claim) is (not apart)
+    assert ("not significantly on groups" in claim) is (state["accuracy"] in apart and state["group_accuracy"] == AT)
+    assert ("not significantly on problems" in claim) is (
+        state["group_accuracy"] in apart and state["accuracy"] not in apart
+    )
     for fact, where in state.items():
         for found in pair_of(fact, where).values():
             assert f"{100 * abs(found.difference):.1f} points of {fact.replace('_', ' ')}" in numbers

@@ -15,7 +15,7 @@ from winokit.problem import Problem
 from winokit.stages.audit.run import audit
 from winokit.stages.audit.verdict import verdict
 
-GUESSING = "Not distinguishable from guessing"
+GUESSING = "Indistinguishable from guessing"
 OPEN = load("open")
 Scorer = Callable[[Problem], int | None]
 
@@ -74,7 +74,7 @@ def test_a_coin_that_is_asked_twice_by_way_of_a_python_function_is_not_told_from
     found = verdict(run.metrics)
     assert 0.4 < run.find("accuracy", "all", "abstained").value < 0.6
     assert found.word == GUESSING
-    assert not re.search("above chance:|below chance|reaches", " ".join(point.text for point in found.points))
+    assert not re.search("above chance:|below chance|no longer holds", " ".join(point.text for point in found.points))
 
 
 def test_a_coin_that_abstains_where_it_likes_is_not_told_from_guessing(tmp_path):
@@ -96,7 +96,7 @@ def test_who_answers_nothing_has_answered_nothing(tmp_path):
 
 def test_always_the_first_candidate_is_below_chance_on_groups_and_not_told_from_it_on_problems(tmp_path):
     _, found = audited(lambda problem: 0, tmp_path)
-    assert found.word == "Not told from guessing on problems, below chance on groups"
+    assert found.word == "Indistinguishable from guessing on problems, below chance on groups"
 
 
 def test_a_reasoner_that_abstains_is_above_chance(tmp_path):

@@ -57,7 +57,7 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     assert path == tmp_path / "index.html"
     (sentence,) = page.sentences
     assert sentence.startswith(
-        "big & new is ahead of coin; groups do not tell: big & new has +30.0 points of accuracy (p"
+        "big & new is ahead of coin; not significantly on groups: big & new has +30.0 points of accuracy (p"
     )
     assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
     assert "big &amp; new is ahead" in html

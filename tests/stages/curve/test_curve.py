@@ -191,7 +191,7 @@ def point(size, value, restart=1, group=None, right=None):
     return CurvePoint("test", "mc", size, size, restart, None, score(value), together, right=right)
 
 
-def test_the_line_is_that_of_the_points_and_nought_has_no_logarithm():
+def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm():
     points = [point(0, 0.5)] + [point(size, (10 * math.log(size)) / 100) for size in (100, 1000, 10_000)]
     (series,) = series_of(points, CurveGoal(human=94.0))
     assert series.fitted == (100, 1000, 10_000)
@@ -259,7 +259,7 @@ def test_the_published_line_reaches_94_at_over_a_million_and_not_at_118_thousand
     ("values", "said"),
     [
         ((0.5, 0.6, 0.7), "the line would have 94 .* problems .95 .*, if it went on like that"),
-        ((0.5, 0.8, 0.7), "its slope may be nought"),
+        ((0.5, 0.8, 0.7), "its slope may be zero"),
         ((0.6, 0.5, 0.4), "does not rise, and never has 94"),
         ((0.5, 0.5005, 0.501), "rises too little"),
         ((0.8, 0.9, 0.99), "within what was trained on"),

@@ -61,7 +61,7 @@ def test_sizes_are_written_with_commas_and_all():
             parse_sizes(text, 10)
 
 
-def test_files_are_sizes_as_they_are_and_nought_can_be_added():
+def test_files_are_sizes_as_they_are_and_zero_can_be_added():
     data = load("open")
     growth = NestedGrowth.of_files([data[:40], data[:80]], untrained=wants_untrained("0,files"))
     assert growth.sizes == (0, 40, 80)

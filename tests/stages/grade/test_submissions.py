@@ -118,7 +118,7 @@ LABELS = [
     ("label 3", replaced(ONE, 2, "3"), 2, "label 1 or 2 expected, found '3'"),
     ("a negative label", replaced(ONE, 2, "-1"), 2, "found '-1'"),
     ("a sign", replaced(ONE, 2, "+1"), 2, "found '+1'"),
-    ("a leading nought", replaced(ONE, 2, "01"), 2, "found '01'"),
+    ("a leading zero", replaced(ONE, 2, "01"), 2, "found '01'"),
     ("a float", replaced(ONE, 4, "1.0"), 4, "found '1.0' (write it without the point)"),
     ("a probability", replaced(ONE, 4, "0.73"), 4, "found '0.73'"),
     ("scientific notation", replaced(ONE, 4, "1e0"), 4, "found '1e0'"),

@@ -190,25 +190,6 @@ def test_another_secret_never_replaces_the_one_that_is_there(versions):
     assert read_secret(hidden_folder(versions[0]) / "secret") == KEY
 
 
-def test_a_release_from_before_secrets_is_redrawn_and_the_next_card_says_so(versions, tmp_path):
-    first = shutil.copytree(versions[0], tmp_path / "v1")
-    hidden = shutil.copytree(hidden_folder(versions[0]), hidden_folder(first))
-    (hidden / "secret").unlink()
-    for path in (first / "manifest.json", hidden / "release.json"):
-        content = json.loads(path.read_text())
-        del content["commitment"]
-        path.write_text(json.dumps(content))
-    made = release(out=tmp_path / "v2", previous=first, against=["random"], version="2.0", test=32)
-    card = (made.folder / "README.md").read_text()
-    assert "Version 1.0 was drawn without a secret" in card
-    assert "drawn without a secret" not in (versions[1] / "README.md").read_text()
-    ids = [
-        [p["id"] for p in map(json.loads, (f / "labels.jsonl").read_text().splitlines())] for f in (hidden, made.hidden)
-    ]
-    assert sorted(ids[0]) == sorted(ids[1])
-    assert ids[0] != ids[1]
-
-
 def test_the_card_says_of_the_tests_leaks_only_that_there_are_some(tmp_path):
     """Once: "'ball' is the answer in 34 of 34"."""
     pytest.importorskip("pyarrow")

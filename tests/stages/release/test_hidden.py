@@ -75,7 +75,7 @@ def test_labels_in_another_order_are_refused(release):
     with pytest.raises(BadInput, match="labels or secret are not those that"):
         read_hidden(release)
     about = json.loads((folder / "release.json").read_text())
-    del about["commitment"]  # as of a release from before there were secrets
+    del about["commitment"]
     (folder / "release.json").write_text(json.dumps(about))
     with pytest.raises(BadInput, match="in another order"):
         read_hidden(release)

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 from winokit.errors import BadInput, MissingExtra, WinokitError
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import Diverged
+from winokit.methods.training.evaluation import Diverged
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.results import rows_to_json

@@ -33,7 +33,7 @@ def test_a_ranking_has_its_bands_from_the_best_to_the_worst(matrix):
     values = [one.row.value for one in ranking.standings]
     assert values == sorted(values, reverse=True)
     assert [sorted(band) for band in ranking.bands] == [[0, 1], [2, 3], [4, 5]]
-    assert not any(one.alone for one in ranking.standings), "the best is not told from its equal"
+    assert not any(one.alone for one in ranking.standings), "the best cannot be distinguished from its equal"
 
 
 def test_tests_are_corrected_over_the_whole_matrix(matrix):

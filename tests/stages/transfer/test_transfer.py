@@ -5,6 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from winokit.data.loading import load
+from winokit.drawing.page import rendered_plain
 from winokit.errors import BadInput
 from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, gender_rows
 from winokit.methods.training.settings import TrainSettings
@@ -19,7 +20,7 @@ from winokit.stages.transfer.selection import (
     grid_of,
     with_choices,
 )
-from winokit.stages.transfer.table import markdown, tables_of
+from winokit.stages.transfer.table import tables_of
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"
@@ -131,7 +132,7 @@ def test_tables_have_the_shape_of_the_papers(made):
     assert five.feet == (f"a choice on target: would be chosen on choice, and was {TRAINED_ON_IT}.",)
     assert six.columns == ("female", "male", "neutral", "ΔF", "ΔM")
     assert [heads for heads, _ in six.lines[:3]] == [("planted", "all"), ("", "no"), ("", "yes")]
-    text = markdown([five, six])
+    text = rendered_plain("stages/transfer/tables.md.j2", tables=[five, six]).decode()
     assert "| trained on | target |" in text
     assert "| choice | – (a) |" in text
 

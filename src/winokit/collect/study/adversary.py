@@ -37,9 +37,9 @@ from winokit.problem import Dataset, Problem
 LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
 """Pairs whose verdicts are kept: what a writer was shown is asked for again when it is handed in."""
-ASKED, EXAM = "asked", "adversary"
+ASKED, EVALUATION = "asked", "adversary"
 """The event of a pair that the model was shown, and the state that keeps what the model knows."""
-EXAM_DATA = "open"
+EVALUATION_DATA = "open"
 MESSAGES = {
     (True, False): say("model.is_fooled"),
     (False, False): say("model.solves_both"),
@@ -73,7 +73,7 @@ class AdversaryVerdict:
 
 
 @dataclass(frozen=True)
-class AdversaryExam:
+class AdversaryEvaluation:
     """What the model knows: of how many bundled pairs it solves both, where a coin solves a quarter."""
 
     revision: str
@@ -87,7 +87,7 @@ class Adversary:
 
     def __init__(self, spec: str, scoring: str = "", seconds: float = 20) -> None:
         self.spec, self.scoring, self.seconds = spec, scoring, seconds
-        self.exam: AdversaryExam | None = None
+        self.evaluation: AdversaryEvaluation | None = None
         self._model: Model | None = None
         self._lock = threading.Lock()
         # Threads may share it, and what raises is asked again.
@@ -96,18 +96,21 @@ class Adversary:
     def prepare(self, study: Study) -> None:
         """Load the model and find out what it knows, before anybody waits for it; what is wrong with it is raised.
 
-        The exam is taken once, and kept in the study's database.
+        It is evaluated once, and the result kept in the study's database.
         """
         if not self.spec:
             return
         with study.store.read() as session:
-            kept = session.get(State, EXAM)
-        exam = AdversaryExam(**kept.value) if kept else None
-        if exam is None or (exam.revision, exam.scoring) != (self._loaded().fingerprint, self.scoring):
-            exam = self._sit()
+            kept = session.get(State, EVALUATION)
+        evaluation = AdversaryEvaluation(**kept.value) if kept else None
+        if evaluation is None or (evaluation.revision, evaluation.scoring) != (
+            self._loaded().fingerprint,
+            self.scoring,
+        ):
+            evaluation = self._evaluate()
             with study.store.write() as session:
-                session.merge(State(key=EXAM, value=asdict(exam)))
-        self.exam = exam
+                session.merge(State(key=EVALUATION, value=asdict(evaluation)))
+        self.evaluation = evaluation
 
     def judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         """Solve the two problems, whole and from the clause alone; what was asked lately is not asked again."""
@@ -138,12 +141,12 @@ class Adversary:
         with nullcontext() if hasattr(model, "usage") else self._lock:  # what counts its usage is a server
             return score_variants(variants, model, ScoringPlan(self.scoring or None))
 
-    def _sit(self) -> AdversaryExam:
-        problems = load(EXAM_DATA)
+    def _evaluate(self) -> AdversaryEvaluation:
+        problems = load(EVALUATION_DATA)
         right = [row.prediction == row.answer for row in self._score({"original": problems})]
         pairs = len(problems.groups)
         solved = round(pairs * group_accuracy(right, [problem.group for problem in problems]))
-        return AdversaryExam(self._loaded().fingerprint, self.scoring, pairs, solved)
+        return AdversaryEvaluation(self._loaded().fingerprint, self.scoring, pairs, solved)
 
     def _judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
         asked = {"original": Dataset([p.replace(group="twins") for p in pair])}

@@ -11,11 +11,12 @@ that is skipped, or left until its time is over, counts as not right.
 
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, bindparam, func, select, update
+from sqlalchemy import BindParameter, Row, bindparam, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import ledger, schema
 from winokit.collect.study.content import place_of, read_gold
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.schema import LEASES, TASKS, VOTE_ROWS, Lease, ProblemRow, Task, Vote
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import end_leases
@@ -35,23 +36,27 @@ _KIND: BindParameter[str] = bindparam("kind")
 _ME: BindParameter[int] = bindparam("me")
 _VOTED, _OWN = TASKS.alias().c, (TASKS.c.kind == _KIND, TASKS.c.rank < 0, TASKS.c.asked.is_(None))
 _ASKED = select(_VOTED.asked).where(_VOTED.problem_id == _PROBLEM, _VOTED.kind == _KIND, _VOTED.asked.is_not(None))
-_VOTES_ON = select(
-    func.count(VOTE_ROWS.c.choice).label("votes"),
-    func.min(VOTE_ROWS.c.choice).label("least"),
-    func.max(VOTE_ROWS.c.choice).label("most"),
-    _ASKED.scalar_subquery().label("asked"),
-    select(TASKS.c.id).where(*_OWN, TASKS.c.problem_id == _PROBLEM).limit(1).scalar_subquery().label("own"),
-    select(func.count()).where(*_OWN, TASKS.c.gold).scalar_subquery().label("others"),
-).where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == _KIND, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
+_VOTES_ON = Prepared(
+    select(
+        func.count(VOTE_ROWS.c.choice).label("votes"),
+        func.min(VOTE_ROWS.c.choice).label("least"),
+        func.max(VOTE_ROWS.c.choice).label("most"),
+        _ASKED.scalar_subquery().label("asked"),
+        select(TASKS.c.id).where(*_OWN, TASKS.c.problem_id == _PROBLEM).limit(1).scalar_subquery().label("own"),
+        select(func.count()).where(*_OWN, TASKS.c.gold).scalar_subquery().label("others"),
+    ).where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == _KIND, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
+)
 """How the votes of a kind fell on a problem, how many were asked for, and what gold of the study's own there is."""
 _MISSED = (
     select(func.count())
     .select_from(LEASES)
     .join(TASKS, TASKS.c.id == LEASES.c.task_id)
-    .where(LEASES.c.worker_id == _ME, LEASES.c.state.in_(MISSED), TASKS.c.gold)
+    .where(LEASES.c.worker_id == _ME, or_(*(LEASES.c.state == state for state in MISSED)), TASKS.c.gold)
 )
-_SCORE = select(func.count(), func.count().filter(VOTE_ROWS.c.is_right.is_(True)), _MISSED.scalar_subquery()).where(
-    VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_right.is_not(None)
+_SCORE = Prepared(
+    select(func.count(), func.count().filter(VOTE_ROWS.c.is_right.is_(True)), _MISSED.scalar_subquery()).where(
+        VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_right.is_not(None)
+    )
 )
 
 
@@ -108,7 +113,7 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
-    known = session.execute(_VOTES_ON, {"problem": row.id, "kind": kind}).one()
+    known = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     reference = gold_answer(schema.to_problem(row, study.config.language), kind)
     is_settled = known.votes >= max(known.asked or 0, FEWEST) and known.least == known.most
     is_settled &= reference in (None, known.most) and not row.withdrawn and row.variant == "original"
@@ -123,7 +128,7 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
 
 
 def _gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
-    """A judgement for everybody; a problem of the study's own has a rank below nought."""
+    """A judgement for everybody; a problem of the study's own has a rank below zero."""
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
@@ -144,7 +149,7 @@ def _renew(session: Session, task_id: int, answer: int | None) -> None:
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     """How many gold questions a worker was asked, and how many they got right."""
-    seen, right, skipped = session.execute(_SCORE, {"me": worker_id}).one()
+    seen, right, skipped = _SCORE.all(session, me=worker_id)[0]
     return seen + skipped, right
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select
 from sqlalchemy.orm import Session, selectinload
 
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import (
     CONFIRMED,
@@ -29,7 +30,7 @@ from winokit.collect.study.workers import by_code
 MOST_CENTS = 100_000
 FOOLED = "fooled"
 """Why the bonus for a pair that fools the model is paid."""
-_LINE = insert(PAYMENTS)
+_LINE = Prepared(insert(PAYMENTS), "worker_id", "submission_id", "reason", "cents", "note", "at")
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
@@ -39,7 +40,7 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
     cents = study.config.pay.cents(kind) if earns else 0
     if cents:
         line = {"worker_id": submitted["worker_id"], "submission_id": submission_id, "reason": kind, "cents": cents}
-        session.execute(_LINE, {**line, "at": study.now()})
+        _LINE.all(session, **line, note="", at=study.now())
     return cents
 
 
@@ -66,7 +67,7 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
     if earned and session.scalar(select(Payment.id).where(*line)) is None:
         author = problems[0].worker_id
         owed = {"worker_id": author, "submission_id": row.submission_id, "reason": FOOLED, "cents": cents}
-        session.execute(_LINE, {**owed, "at": study.now()})
+        _LINE.all(session, **owed, note="", at=study.now())
 
 
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:

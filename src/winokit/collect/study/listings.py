@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, func, inspect, select
@@ -35,6 +36,8 @@ class ListingPage(Generic[T]):
     total: int
     number: int
     pages: int
+    at: datetime | None = None
+    """When it was counted, if that is not now."""
 
 
 def problems(

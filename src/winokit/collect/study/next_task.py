@@ -40,6 +40,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.config import StudyConfig
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.schema import IS_FREE, IS_LIVE, LEASES, STATE, TASKS, WORKERS
 from winokit.collect.study.study import Study
 
@@ -62,19 +63,18 @@ def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[
     """
     anywhere = _chance(study, worker_id, f"{kind}, from", 0)
     where = {"me": worker_id, "kind": kind, "anywhere": anywhere}
-    return session.execute(_situation(*_asked(study.config, kind)), where).one()
+    now: Row[Any] = _situation(*_asked(study.config, kind)).all(session, **where)[0]
+    return now
 
 
-def free_task(
-    session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int
-) -> Row[int, str | None] | None:
+def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
     """The next task with a free place that a worker may have, locked: its id, and the token of their expired lease."""
     places = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
-    for passing_over in (True, False):
+    for passing_over in (True, False) if waits else (True,):
         for query in _queries(*_asked(config, kind), passing_over):
             for after in places:
-                task = session.execute(query, {"me": worker_id, "after": after}).one_or_none()
+                task = query.one(session, me=worker_id, after=after)
                 if task is not None:
                     return task
     return None
@@ -87,7 +87,7 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -
     """
     kinds = config.tasks.kinds
     query = _counts(tuple(_asked(config, kind) for kind in kinds), most)
-    *counts, known = session.execute(query, {"me": worker_id, "after": BEFORE_ALL}).one()
+    *counts, known = query.all(session, me=worker_id, after=BEFORE_ALL)[0]
     by_kind = zip(kinds, counts[::3], counts[1::3], counts[2::3], strict=True)
     return {kind: (free, had, live) for kind, free, had, live in by_kind if (known or {}).get(kind, True)}
 
@@ -148,10 +148,12 @@ _SITUATION = select(
 
 
 @cache
-def _situation(kind: str, apart: bool, clauses: bool) -> Select[Any]:
+def _situation(kind: str, apart: bool, clauses: bool) -> Prepared:
     """The query of `situation`."""
     if kind == schema.WRITE:
-        return _SITUATION.add_columns(*(null().label(name) for name in ("own_gold", "given_gold", "own_count")))
+        return Prepared(
+            _SITUATION.add_columns(*(null().label(name) for name in ("own_gold", "given_gold", "own_count")))
+        )
     gold, is_own = (TASKS.c.gold, TASKS.c.kind == kind), TASKS.c.rank < 0
     # Over numbers, which their index has in order: the database stops at the first that the worker may have.
     start = cast(select(func.max(TASKS.c.id)).where(*gold).scalar_subquery() * ANYWHERE, Integer)
@@ -163,9 +165,8 @@ def _situation(kind: str, apart: bool, clauses: bool) -> Select[Any]:
         sides = (fitting.where(which, TASKS.c.id >= start), fitting.where(which, TASKS.c.id < start))
         columns.append(func.coalesce(*(side.scalar_subquery() for side in sides)).label(name))
     enough = select(TASKS.c.id).where(*gold, is_own).limit(ENOUGH).subquery()
-    return _SITUATION.add_columns(
-        *columns, select(func.count()).select_from(enough).scalar_subquery().label("own_count")
-    )
+    own_count = select(func.count()).select_from(enough).scalar_subquery().label("own_count")
+    return Prepared(_SITUATION.add_columns(*columns, own_count))
 
 
 def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
@@ -174,13 +175,13 @@ def _asked(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
 
 
 @cache
-def _queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Found, ...]:
+def _queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
     """The queries to try, the stricter first. Made once: making them takes longer than running them."""
     rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
     if kind == schema.WRITE:
-        return (rules,)
-    return rules.where(_twin_unseen()), rules
+        return (Prepared(rules),)
+    return Prepared(rules.where(_twin_unseen())), Prepared(rules)
 
 
 @cache
@@ -212,15 +213,17 @@ def _rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Select[Any]:
+def _counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
     """The query of `how_many`."""
     numbers = []
     for kind, apart, clauses in asked:
         own = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
-        free = select(func.count()).select_from(_may_have(kind, apart, clauses).limit(most).subquery())
+        # In their order, which tells PostgreSQL to look at those with a free place and no others.
+        places = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
+        free = select(func.count()).select_from(places.subquery())
         numbers += [free, own.where(LEASES.c.state != schema.EXPIRED), own.where(IS_LIVE)]
     known = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
-    return select(*(number.scalar_subquery() for number in (*numbers, known)))
+    return Prepared(select(*(number.scalar_subquery() for number in (*numbers, known))))
 
 
 def _twin_unseen() -> ColumnElement[bool]:

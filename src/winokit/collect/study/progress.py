@@ -1,6 +1,7 @@
 """How far a study has come and what it has cost: the numbers behind the dashboard and `winokit collect status`."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, values
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.quality import FEW, QuestionAgreement, WorkerQuality, agreement_now
+from winokit.collect.study.quality import FEW, LARGE, QuestionAgreement, WorkerQuality, agreement_now
 from winokit.collect.study.schema import (
     JUDGEMENTS,
     UNCERTAIN,
@@ -34,11 +35,11 @@ from winokit.drawing.tables import Lines, table
 from winokit.methods.metrics.intervals import wilson
 
 KINDS = (WRITE, *VOTES)
-LARGE = 5_000
-"""Submissions from which on counting them takes long enough to be noticed."""
-FRESH, OLD = timedelta(seconds=5), timedelta(seconds=30)
-"""How long a snapshot of a large study is shown, and how long still while the next one is made."""
 MINUTE = timedelta(minutes=1)
+FRESH, OLD = timedelta(seconds=5), 2 * MINUTE
+"""How long a snapshot of a large study is shown at least, and how long still while the next one is made."""
+SPARING = 20
+"""So many times as long as it took to make it is shown too: counting is a twentieth of what a server does."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class StudySnapshot:
         self.gold_seen, self.gold_right = session.execute(gold).one()
         # Pairs that the adversary answered, and did not solve; pairs with all votes, and those that validly fool it.
         self.asked_adversary, self.fooled, self.judged_adversary, self.validly_fooled = _fooled(session)
-        self.exam = study.adversary.exam
+        self.evaluation = study.adversary.evaluation
         self.remarks = session.scalar(select(func.count()).select_from(Remark)) or 0
         doubtful = select(func.sum(PayoutJob.cents)).where(PayoutJob.state == UNCERTAIN)
         self.uncertain_cents = int(session.scalar(doubtful) or 0)
@@ -115,9 +116,11 @@ class StudySnapshot:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for scripts and charts."""
-        rows = {name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")}
-        exam = {"exam": asdict(self.exam) if self.exam else None}
-        return {name: value for name, value in vars(self).items() if name != "at"} | rows | exam | {"done": self.done}
+        rows: dict[str, Any] = {
+            name: [asdict(row) for row in getattr(self, name)] for name in ("kinds", "days", "agreement")
+        }
+        rows["evaluation"] = asdict(self.evaluation) if self.evaluation else None
+        return {name: value for name, value in vars(self).items() if name != "at"} | rows | {"done": self.done}
 
 
 def snapshot(study: Study) -> StudySnapshot:
@@ -137,6 +140,7 @@ class KeptSnapshot:
     def __init__(self, study: Study) -> None:
         self._study, self._turn = study, threading.Lock()
         self._kept: StudySnapshot | None = None
+        self._lasts = FRESH
 
     def get(self) -> StudySnapshot:
         """Where the study stands, now or at the moment that it says."""
@@ -145,8 +149,8 @@ class KeptSnapshot:
         if self._age() >= OLD:
             with self._turn:  # those who come together share one
                 if self._age() >= OLD:
-                    self._kept = snapshot(self._study)
-        elif self._age() >= FRESH and self._turn.acquire(blocking=False):
+                    self._make()
+        elif self._age() >= self._lasts and self._turn.acquire(blocking=False):
             threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
         assert self._kept is not None
         return self._kept
@@ -160,9 +164,14 @@ class KeptSnapshot:
     def _age(self) -> timedelta:
         return OLD if self._kept is None else self._study.now() - self._kept.at
 
+    def _make(self) -> None:
+        start = time.monotonic()
+        self._kept = snapshot(self._study)
+        self._lasts = min(max(FRESH, SPARING * timedelta(seconds=time.monotonic() - start)), MINUTE)
+
     def _renew(self) -> None:
         try:
-            self._kept = snapshot(self._study)
+            self._make()
         finally:
             self._turn.release()
 

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from winokit.collect.study.study import Study
 from winokit.errors import BadInput, MissingExtra
 from winokit.methods.metrics.agreement import fleiss_kappa, gwet_ac1
 
+LARGE = 5_000
+"""Submissions from which on counting them takes long enough to be noticed."""
+KEPT = timedelta(seconds=30)
 FEW = 5
 """Fewer votes than this say nothing about a worker."""
 OFTEN = 0.2
@@ -69,10 +73,18 @@ def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
 
 
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
-    """The same, page by page."""
+    """The same, page by page; where they have done much, counted once in half a minute, but for their state."""
     listing = listings.page_of(study, Worker, [], [Worker.id], page)
-    rows = workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
-    return ListingPage(rows, listing.total, listing.number, listing.pages)
+    ids, now = tuple(worker.id for worker in listing.rows), study.now()
+    at, rows = study.kept_workers.get(ids, (None, []))
+    if at is None or now - at >= KEPT:
+        at, rows = now, workers(study, Worker.id.in_(ids))
+        if sum(row.submissions for row in rows) >= LARGE:
+            study.kept_workers[ids] = at, rows
+    for row, worker in zip(rows, listing.rows, strict=True):
+        row.state, row.pilot = worker.state, worker.pilot
+    at = at if ids in study.kept_workers else None
+    return ListingPage(rows, listing.total, listing.number, listing.pages, at)
 
 
 def _workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:

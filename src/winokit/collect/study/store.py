@@ -30,6 +30,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
+from winokit.collect.study.schema import Base
 from winokit.errors import BadInput, MissingExtra
 from winokit.files import refused
 
@@ -44,6 +45,10 @@ MIGRATING = threading.Lock()
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
+PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
+"""For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
+answer."""
+NEVER = 10**9
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -74,7 +79,10 @@ class Store:
 
         One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
         """
-        with Session(self._steady if steady else self._glance, expire_on_commit=False) as session:
+        engine = self._steady if steady else self._glance
+        with engine.connect() as line, Session(line, expire_on_commit=False) as session:
+            if steady:
+                line.begin()
             yield session
 
     @contextmanager
@@ -85,10 +93,16 @@ class Store:
         with the power: a place that was given, a draft; never what somebody was thanked for.
         """
         engine = self._quick if quick else self._durable
-        with self._writing, Session(engine, expire_on_commit=False) as session, session.begin():
+        with (
+            self._writing,
+            engine.connect() as line,
+            line.begin(),
+            Session(line, expire_on_commit=False) as session,
+        ):
             if alone and not self.is_sqlite:
-                session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
+                line.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
             yield session
+            session.commit()  # of what is left to be sent; the line's own transaction ends after it
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -100,13 +114,17 @@ class Store:
         try:
             with MIGRATING, self.write(alone=True) as session:
                 connection = session.connection()
-                names = inspect(connection).get_table_names() if self.is_sqlite else []
-                if names and "alembic_version" not in names:  # something else keeps its tables here
-                    place = self.url.render_as_string()
-                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                names = inspect(connection).get_table_names()
                 config = Config(attributes={"connection": connection})
                 config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-                command.upgrade(config, "head")
+                if "alembic_version" in names:
+                    command.upgrade(config, "head")
+                elif names and self.is_sqlite:  # something else keeps its tables here
+                    place = self.url.render_as_string()
+                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                else:
+                    Base.metadata.create_all(connection, checkfirst=False)
+                    command.stamp(config, "head")
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
             raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
@@ -193,6 +211,12 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
         engine = create_engine(url, **pool)
     except ModuleNotFoundError:
         raise MissingExtra("a PostgreSQL database", "collect") from None
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.execute(PLANNED_ONCE)
+        connection.commit()
+        connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
 
     @event.listens_for(engine, "checkout")
     def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:

@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import content
 from winokit.collect.study.config import FILE, StudyConfig, read_config, render_config
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import LinkExpired, NotAllowed
 from winokit.collect.study.schema import PAUSED, STATE, WRITE, LogEntry, State
 from winokit.collect.study.store import Store, without_password
@@ -42,7 +43,7 @@ SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
 """How the consent page that comes with a study marks what only its requester knows."""
 utc_now = partial(datetime.now, UTC)
-_PAUSED = select(STATE.c.value).where(STATE.c.key == PAUSED)  # made once: every home page asks it
+_PAUSED = Prepared(select(STATE.c.value).where(STATE.c.key == PAUSED))
 
 
 def read_secret(folder: Path) -> bytes:
@@ -114,6 +115,7 @@ class Study:
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
         self.usual_seconds: tuple[datetime | None, dict[str, float]] = (None, {})
+        self.kept_workers: dict[tuple[int, ...], tuple[datetime, list[Any]]] = {}
         model = config.adversary
         self.adversary = Adversary(model.model, model.scoring, model.seconds)
         self._guidelines: dict[str, str] = {}
@@ -259,4 +261,4 @@ def refuse_existing(folder: Path) -> None:
 
 def is_paused(session: Session) -> bool:
     """Whether the study is paused, as this session sees it."""
-    return bool((session.scalar(_PAUSED) or {}).get(PAUSED))
+    return bool((_PAUSED.scalar(session) or {}).get(PAUSED))

@@ -16,24 +16,31 @@ from sqlalchemy.orm import Session
 from winokit.collect.study import adversary, ledger, moderation, schema
 from winokit.collect.study.gold import is_right, looks_last, settle
 from winokit.collect.study.new_tasks import add_judgements
-from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete
+from winokit.collect.study.prepared import Prepared
+from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
 from winokit.collect.study.study import Study
-from winokit.collect.study.tasks import END_LEASE, count_places, held_by
+from winokit.collect.study.tasks import END_LEASE, count_places, held_by, take_within
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
 
 # Made once: making a query takes longer than running it.
-_SUBMISSION = insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id)
-_VOTE = insert(schema.VOTE_ROWS)
-_TAKE_FREE = (
+_OF_SUBMISSION = (
+    "task_id worker_id kind counted lease_id fields why_not late seconds pasted adversary submitted_at history"
+)
+_SUBMISSION = Prepared(insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id), *_OF_SUBMISSION.split())
+_OF_VOTE = "task_id worker_id kind counted submission_id problem_id gold at is_right"
+_VOTE = Prepared(insert(schema.VOTE_ROWS), *_OF_VOTE.split(), *schema.ANSWERS)
+_TAKE_FREE = Prepared(
     update(schema.TASKS)
     .where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
     .values(accepted=schema.TASKS.c.accepted + 1)
     .returning(schema.TASKS.c.accepted, schema.TASKS.c.asked)
 )
-_PASTED = select(func.sum(schema.Event.amount)).where(
-    schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste"
+_PASTED = Prepared(
+    select(func.sum(schema.Event.amount)).where(
+        schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste"
+    )
 )
 NOT_COUNTED = say("receipts.not_counted")
 MESSAGES = {
@@ -56,6 +63,8 @@ class SubmissionReceipt:
     replayed: bool = False
     corrected: bool = False
     """It takes the place of what was handed in before, and is paid with it."""
+    next_token: str | None = None
+    """Of the task that the worker was given in the same transaction, if so."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +88,13 @@ def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
         return _look_again(study, session, held, _submission(session, held))
 
 
-def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
+def submit(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
+
+    Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
+    as dear as two.
 
     Raises
     ------
@@ -92,8 +106,8 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.problem_id is not None:
-            ballot = read_ballot(study.config, held, fields)
-            return _take(study, session, held, ballot)
+            receipt = _take(study, session, held, read_ballot(study.config, held, fields))
+            return replace(receipt, next_token=_next_token(study, session, held)) if go_on else receipt
         before = _submission(session, held) if held.state == schema.SUBMITTED else None
         if before is not None:
             unchanged = _unless_new(study, session, held, before, read_twins(fields).to_json())
@@ -117,6 +131,13 @@ def submit(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) 
     return submit(study, worker_id, token, fields)  # a form that was sent twice at once finds what was handed in before
 
 
+def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
+    try:
+        return take_within(study, session, held.worker_id, held.kind, waits=False)
+    except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
+        return None
+
+
 def _take(
     study: Study,
     session: Session,
@@ -136,7 +157,7 @@ def _take(
     submission.history = [*submission.history, stood]
     submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
     if isinstance(content, Twins):
-        submission.pasted = session.scalar(_PASTED, {"lease": held.lease_id}) or 0
+        submission.pasted = _PASTED.scalar(session, lease=held.lease_id) or 0
         if submission.counted:
             _replace_twins(study, session, held, content, submission.id)
     else:
@@ -211,7 +232,7 @@ def _handed_in(
 ) -> SubmissionReceipt:
     now = study.now()
     why_not, is_last = _take_place(session, held)
-    session.execute(END_LEASE, {"ended": held.lease_id, "new_state": schema.SUBMITTED})
+    END_LEASE.all(session, ended=held.lease_id, new_state=schema.SUBMITTED)
     shared = {"task_id": held.task_id, "worker_id": held.worker_id, "kind": held.kind, "counted": why_not is None}
     submission = {
         **shared,
@@ -220,11 +241,11 @@ def _handed_in(
         "why_not": why_not,
         "late": held.state != schema.LIVE or held.expires_at <= now,
         "seconds": (now - held.leased_at).total_seconds(),
-        "pasted": session.scalar(_PASTED, {"lease": held.lease_id}) or 0 if isinstance(content, Twins) else 0,
+        "pasted": _PASTED.scalar(session, lease=held.lease_id) or 0 if isinstance(content, Twins) else 0,
         "adversary": verdict.to_json() if verdict else None,
         "submitted_at": now,
     }
-    number = session.execute(_SUBMISSION, submission).scalar_one()
+    number = _SUBMISSION.scalar(session, **submission, history=[])
     if isinstance(content, Twins):
         session.execute(delete(schema.Draft).where(schema.Draft.lease_id == held.lease_id))
         if why_not is None:
@@ -257,7 +278,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
     if holds or held.gold:
         counted = count_places(session, held.task_id, held=-int(holds), accepted=1)
     else:
-        counted = session.execute(_TAKE_FREE, {"wanted": held.task_id}).one_or_none()
+        counted = _TAKE_FREE.one(session, wanted=held.task_id)
         if counted is None:
             return schema.LATE, False
     return None, counted is not None and counted.accepted >= counted.asked
@@ -265,7 +286,7 @@ def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
 
 def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
     vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
-    session.execute(_VOTE, vote)
+    _VOTE.all(session, **dict.fromkeys(schema.ANSWERS) | vote)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
     is_last = looks_last(study, held) if held.gold else is_last
     _after_vote(study, session, held, is_last=is_last)

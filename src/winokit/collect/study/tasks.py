@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Row, Select, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
 from winokit.collect.study.study import Study
@@ -66,29 +67,33 @@ _LAST_ANSWER = (
     .where(_ANSWER.c.id == _LAST.correlate(LEASES).scalar_subquery(), SUBMISSIONS.c.submitted_at > bindparam("since"))
 )
 _SHOWN = {"done": _DONE.correlate(LEASES), "last_token": _LAST_ANSWER.correlate(LEASES)}
-_HELD_SHOWN = _HELD.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items()))
+_HELD_SHOWN = Prepared(_HELD.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items())))
 # The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
-_HELD_LOCKED = _HELD.with_for_update(key_share=True, of=[WORKERS, LEASES])
-_COUNT = (
+_HELD_LOCKED, _HELD_READ = Prepared(_HELD.with_for_update(key_share=True, of=[WORKERS, LEASES])), Prepared(_HELD)
+_COUNT = Prepared(
     update(TASKS)
     .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
     .values(held=TASKS.c.held + bindparam("more_held"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
     .returning(TASKS.c.accepted, TASKS.c.asked)
 )
-_GIVE_AGAIN = (
+_GIVE_AGAIN = Prepared(
     update(LEASES)
     .where(LEASES.c.token == bindparam("earlier"))
     .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
 )
-_NEW_LEASE = insert(LEASES)
-_SKIPPED = select(
-    func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")
-).where(LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind"))
+_NEW_LEASE = Prepared(insert(LEASES), "token", "task_id", "worker_id", "kind", "state", "leased_at", "expires_at")
+_SKIPPED = Prepared(
+    select(func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")).where(
+        LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind")
+    )
+)
 _TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
-_SAVE = insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED)
-_SAVE_AGAIN = update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
-_LENGTHEN = update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until"))
-END_LEASE = update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=bindparam("new_state"))
+_SAVE = Prepared(insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED))
+_SAVE_AGAIN = Prepared(
+    update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
+)
+_LENGTHEN = Prepared(update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until")))
+END_LEASE = Prepared(update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=bindparam("new_state")))
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
@@ -118,24 +123,32 @@ def take(study: Study, worker_id: int, kind: str) -> str:
         raise NotFound(say("refusals.no_kind"))
     _expire_now_and_then(study)
     with study.store.write(quick=True) as session:
-        worker = working(study, session, worker_id)
-        now = situation(session, study, worker_id, kind)
-        if now.under_way is not None:
-            return str(now.under_way)
-        if (now.paused or {}).get(schema.PAUSED):
-            raise NotNow(say("refusals.paused"))
-        if not is_qualified(study, worker, kind):
-            raise NotAllowed(say("refusals.steps_first"))
-        most = study.config.tasks.most_per_worker
-        own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
-        if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
-            raise NotNow(say("refusals.most_done"))
-        free = free_task(session, study.config, worker_id, kind, now.last_rank)
-        if free is None:
-            raise NotNow(say("refusals.nothing_left"))
-        task_id, earlier = gold_task(study, worker_id, kind, now) or free
-        count_places(session, task_id, held=1)
-        return _give(study, session, worker_id, kind, task_id, earlier)
+        return take_within(study, session, worker_id, kind)
+
+
+def take_within(study: Study, session: Session, worker_id: int, kind: str, *, waits: bool = True) -> str:
+    """The same in a transaction that goes on; one that holds other tasks must not wait for one that another holds.
+
+    Whatever is refused is so before anything was changed.
+    """
+    worker = working(study, session, worker_id)
+    now = situation(session, study, worker_id, kind)
+    if now.under_way is not None:
+        return str(now.under_way)
+    if (now.paused or {}).get(schema.PAUSED):
+        raise NotNow(say("refusals.paused"))
+    if not is_qualified(study, worker, kind):
+        raise NotAllowed(say("refusals.steps_first"))
+    most = study.config.tasks.most_per_worker
+    own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
+    if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
+        raise NotNow(say("refusals.most_done"))
+    free = free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
+    if free is None:
+        raise NotNow(say("refusals.nothing_left"))
+    task_id, earlier = gold_task(study, worker_id, kind, now) or free
+    count_places(session, task_id, held=1)
+    return _give(study, session, worker_id, kind, task_id, earlier)
 
 
 def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
@@ -160,10 +173,10 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
         held = held_by(session, worker_id, token, for_update=True)
         if held.state == schema.LIVE:
             if held.kind != schema.WRITE:
-                counts = session.execute(_SKIPPED, {"me": worker_id, "kind": held.kind}).one()
+                counts = _SKIPPED.all(session, me=worker_id, kind=held.kind)[0]
                 if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
                     raise NotNow(say("refusals.most_skipped"))
-            session.execute(END_LEASE, {"ended": held.lease_id, "new_state": schema.RELEASED})
+            END_LEASE.all(session, ended=held.lease_id, new_state=schema.RELEASED)
             count_places(session, held.task_id, held=-1)
 
 
@@ -178,13 +191,13 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
         if held.state == schema.SUBMITTED:
             raise NotNow(say("refusals.no_draft"))
         draft = {"of": held.lease_id, "typed": draft_fields(fields), "now": now}
-        if session.execute(_SAVE_AGAIN, draft).first() is None:
-            session.execute(_SAVE, draft)
+        if not _SAVE_AGAIN.all(session, **draft):
+            _SAVE.all(session, **draft)
         if held.state == schema.LIVE and held.expires_at > now:
             minutes = study.config.minutes(held.kind)
             longest = held.leased_at + timedelta(minutes=LONGEST * minutes)
             until = max(held.expires_at, min(now + timedelta(minutes=minutes), longest))
-            session.execute(_LENGTHEN, {"lengthened": held.lease_id, "until": until})
+            _LENGTHEN.all(session, lengthened=held.lease_id, until=until)
     return now
 
 
@@ -230,13 +243,12 @@ def _expire_now_and_then(study: Study) -> None:
         expire(study)
 
 
-def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[tuple[int, int]] | None:
+def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[Any] | None:
     """Change a task's counters in one step of the database; (accepted, asked) afterwards.
 
     A gold question has no places to count, and None to say.
     """
-    change = {"counted": task_id, "more_held": held, "more_accepted": accepted}
-    return session.execute(_COUNT, change).one_or_none()
+    return _COUNT.one(session, counted=task_id, more_held=held, more_accepted=accepted)
 
 
 def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
@@ -244,11 +256,11 @@ def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = 
 
     For an update, worker and lease are kept from other transactions. Another's looks as if there were none.
     """
-    return _held(session, _HELD_LOCKED if for_update else _HELD, me=worker_id, token=token)
+    return _held(session, _HELD_LOCKED if for_update else _HELD_READ, me=worker_id, token=token)
 
 
-def _held(session: Session, query: Select[Any], **which: Any) -> Row[Any]:
-    return found(session.execute(query, which).one_or_none(), say("refusals.no_task"))
+def _held(session: Session, query: Prepared, **which: Any) -> Row[Any]:
+    return found(query.one(session, **which), say("refusals.no_task"))
 
 
 def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
@@ -256,10 +268,10 @@ def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: in
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))
     if earlier is not None:
-        again = {"earlier": earlier, "new_state": schema.LIVE, "new_leased_at": now, "new_expires_at": until}
-        session.execute(_GIVE_AGAIN, again)
+        again = {"new_state": schema.LIVE, "new_leased_at": now, "new_expires_at": until}
+        _GIVE_AGAIN.all(session, earlier=earlier, **again)
         return earlier
     token = secrets.token_urlsafe(18)
     new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
-    session.execute(_NEW_LEASE, {**new, "state": schema.LIVE, "leased_at": now, "expires_at": until})
+    _NEW_LEASE.all(session, **new, state=schema.LIVE, leased_at=now, expires_at=until)
     return token

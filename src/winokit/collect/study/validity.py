@@ -16,12 +16,13 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from winokit.collect.study.config import StudyConfig
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.schema import TASKS, VALIDATE, VOTE_ROWS, Adjudication, ProblemRow
 
 UNANIMOUS_YES, UNANIMOUS_NO, SPLIT = "unanimous-yes", "unanimous-no", "split"
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
-_VOTES = (
+_VOTES = Prepared(
     select(VOTE_ROWS.c.choice, VOTE_ROWS.c.equally_plausible, VOTE_ROWS.c.local_decides)
     .where(VOTE_ROWS.c.problem_id == _PROBLEM, VOTE_ROWS.c.kind == VALIDATE, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold)
     .order_by(VOTE_ROWS.c.id)
@@ -32,7 +33,7 @@ _ASKED = select(TASKS.c.asked).where(
 _DECIDED = (
     select(Adjudication.valid).where(Adjudication.problem_id == _PROBLEM).order_by(Adjudication.id.desc()).limit(1)
 )
-_KNOWN = select(_ASKED.scalar_subquery(), _DECIDED.scalar_subquery())
+_KNOWN = Prepared(select(_ASKED.scalar_subquery(), _DECIDED.scalar_subquery()))
 
 
 class Judgement(NamedTuple):
@@ -80,8 +81,8 @@ def agreement_of(votes: Sequence[bool]) -> str:
 
 def settle_problem(session: Session, config: StudyConfig, row: ProblemRow) -> None:
     """Write down what is decided about a problem: by a requester if one has, else by its votes once all are in."""
-    votes = session.execute(_VOTES, {"problem": row.id}).all()
-    asked, decision = session.execute(_KNOWN, {"problem": row.id}).one()
+    votes = _VOTES.all(session, problem=row.id)
+    asked, decision = _KNOWN.all(session, problem=row.id)[0]
     complete = asked is not None and len(votes) >= asked
     verdict = judge(judgements(votes, row.answer or 0), config.validity.rule) if complete else None
     row.agreement = verdict.agreement if verdict else None

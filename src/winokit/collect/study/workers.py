@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from winokit.collect.study import schema
 from winokit.collect.study.content import Question
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow, found
 from winokit.collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
 from winokit.collect.study.study import Study
@@ -20,11 +21,15 @@ LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
 # Asked for every page, and made once: making a query takes longer than running it.
 _ME: BindParameter[int] = bindparam("me")
-_BY_CODE = select(WORKERS).where(WORKERS.c.code == bindparam("code"))
+_BY_CODE = Prepared(select(WORKERS).where(WORKERS.c.code == bindparam("code")))
 _LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
-_LOCKED_ROW = select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True)
-_EARNED = select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
-_DONE = select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
+_LOCKED_ROW = Prepared(select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True))
+_EARNED = Prepared(
+    select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
+)
+_DONE = Prepared(
+    select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ def add(
 def get(study: Study, code: str) -> Row[Any]:
     """The row of the worker with a code."""
     with study.store.read() as session:
-        return found(session.execute(_BY_CODE, {"code": code}).one_or_none(), say("refusals.no_worker"))
+        return found(_BY_CODE.one(session, code=code), say("refusals.no_worker"))
 
 
 def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
@@ -182,8 +187,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
     """What a worker has earned, in hundredths, and how much they have handed in, by kind."""
     with study.store.read() as session:
-        earned = session.scalar(_EARNED, {"me": worker_id}) or 0
-        return int(earned), {kind: int(count) for kind, count in session.execute(_DONE, {"me": worker_id})}
+        earned = _EARNED.scalar(session, me=worker_id) or 0
+        return int(earned), {kind: int(count) for kind, count in _DONE.all(session, me=worker_id)}
 
 
 def forget(study: Study, code: str, actor: str) -> None:
@@ -205,7 +210,7 @@ def locked(session: Session, worker_id: int) -> Worker:
 
 def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
     """The same row, as it stands, of somebody who may work."""
-    worker = found(session.execute(_LOCKED_ROW, {"me": worker_id}).one_or_none(), say("refusals.no_worker"))
+    worker = found(_LOCKED_ROW.one(session, me=worker_id), say("refusals.no_worker"))
     if step_of(study, worker) != WORK:
         # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
         left = worker.state != schema.ACTIVE

@@ -19,6 +19,7 @@ from rapidfuzz.distance import Levenshtein
 from sqlalchemy import bindparam, select
 
 from winokit.collect.study.content import DOMAINS
+from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import PROBLEMS, WRITTEN
 from winokit.collect.study.study import Study
@@ -42,7 +43,7 @@ PATIENCE = timedelta(minutes=1)
 MOST_MISSING = 500
 # By their numbers alone: asked for those that were written, PostgreSQL would go through all of them.
 _TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
-_NEW = _TEXTS.where(PROBLEMS.c.id > bindparam("last"))
+_NEW = Prepared(_TEXTS.where(PROBLEMS.c.id > bindparam("last")))
 _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
 
 
@@ -323,7 +324,7 @@ class EarlierText:
         self._missing = {row: since for row, since in self._missing.items() if now - since < PATIENCE}
         with study.store.read() as session:
             late = session.execute(_MISSING, {"missing": list(self._missing)}).all() if self._missing else []
-            new = session.execute(_NEW, {"last": self._last}).all()
+            new = _NEW.all(session, last=self._last)
         for row in late:
             del self._missing[row.id]
         for row in new:

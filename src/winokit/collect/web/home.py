@@ -68,14 +68,17 @@ def ballot(visit: AtWork, token: Token) -> Response:
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
     """Take the vote and go on to the next, or say what is missing."""
     try:
-        receipt = submissions.submit(visit.study, visit.worker.id, token, fields)
+        receipt = submissions.submit(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:
         return handed_in_page(visit, own_task(visit, token), error.stands, error.at, error.sent)
     except Incomplete as error:
         before = submissions.look_again(visit.study, visit.worker.id, token)
         return ballot_page(visit, own_task(visit, token), fields, before, status=422, problems=error.problems)
+    notice = thanks(visit, receipt, "receipts.earned_voting")
+    if receipt.next_token:
+        return visit.go(f"/task/{receipt.next_token}/vote", notice)
     try:
-        return go_to_next(visit, receipt.kind, thanks(visit, receipt, "receipts.earned_voting"))
+        return go_to_next(visit, receipt.kind, notice)
     except NotAllowed:  # a gold question may have been one too many
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, visit.texts.say(receipt.message))

@@ -10,7 +10,8 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
+from jinja2.visitor import NodeTransformer
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
@@ -22,6 +23,30 @@ STATIC = HERE / "static"
 SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
+class _Filled(Environment):
+    """Templates into which a study's fixed lines and the addresses of static files are written as they are compiled.
+
+    That is most of what a page says.
+    """
+
+    def _generate(self, source: nodes.Template, *told: Any, **more: Any) -> Any:  # jinja2's hook for such a change
+        return super()._generate(_Filling(self.globals).visit(source), *told, **more)
+
+
+class _Filling(NodeTransformer):
+    """Puts what a call always says in its place, where all it is given is written in the template."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = known
+
+    def visit_Call(self, call: nodes.Call) -> nodes.Node:  # noqa: N802
+        name = call.node.name if isinstance(call.node, nodes.Name) else ""
+        given = [each.value for each in call.args if isinstance(each, nodes.Const)]
+        if name in ("t", "static") and not call.kwargs and len(given) == len(call.args):
+            return nodes.MarkSafe(nodes.Const(str(self._known[name](*given))), environment=call.environment)
+        return self.generic_visit(call)
+
+
 def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
     """One template, filled in, with what it says taken from some texts."""
     return _environment(texts).get_template(name).render(context)
@@ -29,7 +54,7 @@ def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
 
 @lru_cache(8)
 def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
-    environment = Environment(
+    environment = _Filled(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         auto_reload=False,

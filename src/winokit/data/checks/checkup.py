@@ -31,10 +31,10 @@ FACTS = "facts"
 ALIKE = 0.8
 """Facts at least so similar say the same in other small words."""
 KINDS = {
-    "same": "stand there twice",
-    "contradiction": "stand there twice, with different answers",
-    "near": "are nearly the same",
-    "twin": "are nearly the same, with the other answer (twins not in one group)",
+    "same": "duplicated problem{s}",
+    "contradiction": "duplicated problem{s} with different answers",
+    "near": "pair{s} of nearly identical problems",
+    "twin": "pair{s} of nearly identical problems with opposite answers (twins not in one group)",
 }
 READ = 100
 """Groups of a dataset whose texts the built-in model reads: each takes a fifth of a second of a core."""
@@ -152,7 +152,9 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
             message = f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
             yield Finding(name, "leaks", True, message, leak.right, details=asdict(leak))
     quiet = sum(not leak.found for leak in tests)
-    yield Finding(name, "leaks", False, f"{quiet} of {len(tests)} tests found no leak", quiet)
+    leaks = len(tests) - quiet
+    message = f"{len(tests)} leak tests, {leaks or 'no'} {'leak' if leaks < 2 else 'leaks'} found"
+    yield Finding(name, "leaks", False, message, quiet)
 
 
 def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
@@ -212,7 +214,7 @@ def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
     for (kind, place, other_place), rows in by_place.items():
         first, second = datasets[place], datasets[other_place]
         where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"
-        message = f"{len(rows):,} {'pair' if len(rows) == 1 else 'pairs'} of problems {KINDS[kind]}"
+        message = f"{len(rows):,} {KINDS[kind].format(s='' if len(rows) == 1 else 's')}"
         examples = _side_by_side(((first, row), (second, other)) for row, other in rows)
         yield Finding(where, "duplicates", True, message, len(rows), examples, {"kind": kind, "rows": rows})
 
@@ -223,6 +225,21 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     They are what `overlap` finds, less what is so by design. Within one file the twins of a group, judgements about one
     text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
     none of it counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
+
+    Parameters
+    ----------
+    datasets
+        One or several; each is compared with itself and with the others.
+
+    Returns
+    -------
+    list of Match
+        Two places each, as (dataset, row), and what the problems are to each other.
+
+    Raises
+    ------
+    TypeError
+        A single `Dataset` was given: put it into a list.
     """
     duplicates = []
     for match in find_matches(datasets, within=True):
@@ -233,7 +250,7 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
 
 
 def _kind(match: Match, a: Problem, b: Problem) -> str | None:
-    """What two problems are to each other, contradictions told apart; None for what is as it should be."""
+    """What two problems are to each other, contradictions told apart; None for what is so by design."""
     bare = language_of(a.language).bare
     same_candidates = sorted(map(bare, a.candidates)) == sorted(map(bare, b.candidates))
     if match.kind == "same" and a.query == b.query and same_candidates:

@@ -83,7 +83,18 @@ def group_name(members: Iterable[Problem]) -> str:
 
 
 def find_groups(dataset: Sequence[Problem], *, use_ids: bool = True) -> Grouping:
-    """Find the groups of a dataset; see the module's text."""
+    """Find the groups of a dataset by ids, then by order, then by content; what stays ambiguous is in none.
+
+    Parameters
+    ----------
+    use_ids
+        Take the groups that problems name themselves as they are.
+
+    Returns
+    -------
+    Grouping
+        Rows of each group, how each was found, and the rows that could not be decided.
+    """
     grouping = Grouping()
     taken: set[int] = set()
     if use_ids:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from winokit.data.checks import sense
 from winokit.errors import Message
+from winokit.files import our_toml
 from winokit.problem import BLANK, Problem
 from winokit.text.language import LANGUAGES, Language, detect, language_of
 
@@ -31,6 +32,7 @@ class Limits:
 
 
 WINOGRANDE = Limits()
+SAID = our_toml("assets/rules.toml")
 RuleSet = Literal["universal", "winogrande"]
 RULES: dict[RuleSet, Limits | None] = {"universal": None, "winogrande": WINOGRANDE}
 """Sets of rules by name; what holds everywhere has no limits."""
@@ -51,21 +53,22 @@ class Violation:
     rows: tuple[int, ...]
 
 
+def broken(rule: str, **values: object) -> Message:
+    """Why a rule is broken; a study may have other words for it."""
+    return Message.of(SAID[rule], f"rules.{rule}_broken", **values)
+
+
 def one_blank(text: str) -> str | None:
     """Exactly one blank."""
     count = text.count(BLANK)
-    why = f"exactly one blank '{BLANK}' expected, found {{count}}"
-    return None if count == 1 else Message.of(why, "rules.one_blank_broken", count=count)
+    return None if count == 1 else broken("one_blank", count=count)
 
 
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """15 to 30 words, counted between spaces (where there are none, by characters), the blank among them."""
     words = len(language_of(language).split(text))
     fewest, most = limits.fewest_words, limits.most_words
-    if fewest <= words <= most:
-        return None
-    why = "{fewest} to {most} words expected, found {count}"
-    return Message.of(why, "rules.length_broken", fewest=fewest, most=most, count=words)
+    return None if fewest <= words <= most else broken("length", fewest=fewest, most=most, count=words)
 
 
 def candidates_present(
@@ -74,8 +77,7 @@ def candidates_present(
     """Every candidate is mentioned in the text, whatever its article and inflection; partly: by one of its words."""
     pack = language_of(language)
     missing = [candidate for candidate in candidates if not pack.is_mentioned(text, candidate, partly=partly)]
-    why, names = "not mentioned in the text: {missing}", ", ".join(missing)
-    return Message.of(why, "rules.candidates_present_broken", missing=names) if missing else None
+    return broken("candidates_present", missing=", ".join(missing)) if missing else None
 
 
 def same_kind(
@@ -103,14 +105,11 @@ def same_kind(
     if people and not things and (pronoun or "").casefold() in pack.thing_pronouns:
         things = ", ".join(name for name in candidates if name not in people and name[:1].islower())
     if people and things:
-        why = "a person ({names}) and a thing ({things})"
-        return Message.of(why, "rules.person_and_thing_broken", names=names, things=things)
+        return broken("person_and_thing", names=names, things=things)
     if people and domain == "physical":
-        why = "a physical problem is about things, and this is a person: {names}"
-        return Message.of(why, "rules.people_in_physical_broken", names=names)
+        return broken("people_in_physical", names=names)
     if things and domain == "social":
-        why = "a social problem is about people, and this is a thing: {things}"
-        return Message.of(why, "rules.things_in_social_broken", things=things)
+        return broken("things_in_social", things=things)
     return None
 
 
@@ -121,8 +120,7 @@ def people_named(candidates: Sequence[str], domain: str | None, language: str = 
     strange = [n for n in nouns if pack.being(n) is None and not pack.head(n).endswith(pack.person_endings)]
     if domain != "social" or not pack.beings or not strange:
         return None
-    why = "a social problem is about people: is that somebody? {names}"
-    return Message.of(why, "rules.people_named_broken", names=", ".join(strange))
+    return broken("people_named", names=", ".join(strange))
 
 
 def real_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
@@ -130,8 +128,7 @@ def real_change(one: str, other: str, candidates: Sequence[str], language: str =
     pack = language_of(language)
     if _words(one, candidates, pack) != _words(other, candidates, pack):
         return None
-    why = "beside the candidates, articles and marks nothing changes: change a word that tells something"
-    return Message(why, "rules.real_change_broken")
+    return broken("real_change")
 
 
 def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
@@ -139,7 +136,7 @@ def telling_change(one: str, other: str, candidates: Sequence[str], language: st
     pack = language_of(language)
     if _telling(one, pack, candidates) != _telling(other, pack, candidates):
         return None
-    return Message("only small words change, such as is, him or that", "rules.telling_change_broken")
+    return broken("telling_change")
 
 
 def _words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
@@ -160,8 +157,7 @@ def anchor_word(anchor: str, language: str = "en") -> str | None:
     pack = language_of(language)
     if any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack)):
         return None
-    why = "{anchor!r} tells nothing by itself: choose a word that says what the texts are about"
-    return Message.of(why, "rules.anchor_word_broken", anchor=anchor)
+    return broken("anchor_word", anchor=anchor)
 
 
 def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
@@ -174,8 +170,7 @@ def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: s
         return None
     if sense.likelier_by(anchor, topic) > 0:
         return None
-    why = "{anchor!r} seems to have little to do with the topic"
-    return Message.of(why, "rules.anchor_topic_broken", anchor=anchor)
+    return broken("anchor_topic", anchor=anchor)
 
 
 def in_language(texts: Iterable[str], language: str = "en") -> str | None:
@@ -183,8 +178,7 @@ def in_language(texts: Iterable[str], language: str = "en") -> str | None:
     code = language.split("-")[0].lower()
     if code not in LANGUAGES or detect([" ".join(texts)]) == code:
         return None
-    why = "this does not look like {language}"
-    return Message.of(why, "rules.language_broken", language=language_of(language).name)
+    return broken("language", language=language_of(language).name)
 
 
 def makes_sense(text: str, language: str = "en") -> str | None:
@@ -194,15 +188,14 @@ def makes_sense(text: str, language: str = "en") -> str | None:
     reads = language.split("-")[0].lower() == sense.READS
     if not repeats and not (reads and sense.surprisal(text) > sense.SURPRISING):
         return None
-    return Message("this reads like no sentence: please read it once more", "rules.makes_sense_broken")
+    return broken("makes_sense")
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
     """The anchor word stands in every text."""
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
     without = sum(not pattern.search(text.casefold()) for text in texts)
-    why = "the anchor word {anchor!r} is missing in {count} of the texts"
-    return Message.of(why, "rules.anchor_present_broken", anchor=anchor, count=without) if without else None
+    return broken("anchor_present", anchor=anchor, count=without) if without else None
 
 
 def word_overlap(one: str, other: str, language: str = "en") -> float:
@@ -221,14 +214,13 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
-    why = "at least {least} of the words in common expected, found {share}"
-    return Message.of(why, "rules.overlap_broken", least=f"{limits.least_overlap:.0%}", share=f"{share:.0%}")
+    return broken("overlap", least=f"{limits.least_overlap:.0%}", share=f"{share:.0%}")
 
 
 def texts_differ(one: str, other: str) -> str | None:
     """Twins are not the same text."""
     same = one.split() == other.split()
-    return Message("the texts are identical", "rules.texts_differ_broken") if same else None
+    return broken("texts_differ") if same else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:
@@ -236,8 +228,7 @@ def opposite_answers(right: Sequence[str | None], language: str = "en") -> str |
     known = [answer for answer in right if answer is not None]
     if len(known) < 2 or len({language_of(language).bare(answer) for answer in known}) > 1:
         return None
-    why = "all have the answer {answer!r}; twins need opposite answers"
-    return Message.of(why, "rules.opposite_answers_broken", answer=known[0])
+    return broken("opposite_answers", answer=known[0])
 
 
 def broken_rules(

@@ -50,6 +50,21 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
     """Count a dataset. Lengths are of the text with its pronoun, or with the blank where there is none.
 
     Of a choice between whole texts each counts as one.
+
+    Parameters
+    ----------
+    tokens
+        `ptb` or `whitespace`: how words are counted.
+
+    Returns
+    -------
+    Statistics
+        One row of the papers' Table 2.
+
+    Raises
+    ------
+    UnknownName
+        There is no such way to count.
     """
     check_known("way to count tokens", tokens, TOKENIZERS)
     texts = [(text, language_of(problem.language)) for problem in dataset for text in problem.texts]
@@ -135,14 +150,14 @@ def special_words(one: str, other: str) -> tuple[str, str]:
 
 def special_is_last(one: Problem, other: Problem) -> bool:
     """Whether two texts differ in their very last word."""
-    a, b = words(one.text), words(other.text)
+    a, b = (words(problem.text.rsplit(None, 1)[-1]) or words(problem.text) for problem in (one, other))
     return bool(a and b) and a[-1] != b[-1]
 
 
 def connective(problem: Problem) -> str:
     """The connective that opens the blank's clause: the last one before the blank, a full stop, or none."""
-    opening = language_of(problem.language).connectives | STOPS
-    return next((token for token in reversed(tokens(problem.before)) if token in opening), "none")
+    opening = language_of(problem.language).connectives
+    return next((token for token in reversed(tokens(problem.before)) if token in opening or token in STOPS), "none")
 
 
 def clauses(problem: Problem) -> int:

@@ -25,4 +25,3 @@ from winokit.data.formats.base import FORMATS, FileHead, Format, WriteOptions
 from winokit.data.formats.dialects import load_hub
 from winokit.data.formats.files import WrittenFile, read, recognise, write
 from winokit.data.formats.trichelair import annotate
-from winokit.data.formats.winogender import instantiate

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from winokit.data.formats.fields import BRACKETS
 from winokit.data.formats.source import HEAD_BYTES, Source, csv_reader, decode_head, read_bytes
 from winokit.errors import CannotWrite
+from winokit.files import json_rows
 from winokit.problem import BLANK, Card, Problem
 from winokit.registry import Registry
 
@@ -149,11 +150,6 @@ def json_format(
         "assemble": json_list if array else json_rows,
     }
     return native_format(name, about, ".json" if array else ".jsonl", render=render, **{**usual, **more})
-
-
-def json_rows(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def json_list(rows: Sequence[dict[str, Any]]) -> str:

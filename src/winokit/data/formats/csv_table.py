@@ -8,7 +8,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, native_format, need_no_query, need_one_blank
@@ -32,7 +31,7 @@ def parse(row: Mapping[str, str]) -> Problem:
         pronoun=fields.optional(row, "pronoun"),
         group=fields.group(row) or (qid.rpartition("-")[0] or None if qid else None),
         domain=fields.optional(row, "domain"),
-        labels=_labels(row),
+        labels=fields.parsed(row.get("labels") or "{}", dict, "labels"),
         provenance={"qID": qid} if qid else {},
         language=fields.language(row),
     )
@@ -42,17 +41,6 @@ def _options(row: Mapping[str, str]) -> list[tuple[str, str]]:
     """The option columns that are there, in the order of their numbers."""
     numbered = [key for key in row if key.startswith("option") and key[6:].isdigit() and len(key) < 10]
     return [(key, row[key]) for key in sorted(numbered, key=lambda key: int(key[6:]))]
-
-
-def _labels(row: Mapping[str, str]) -> Mapping[str, Any]:
-    text = row.get("labels") or "{}"
-    try:
-        labels = json.loads(text)
-    except (ValueError, RecursionError):
-        labels = None
-    if not isinstance(labels, dict):
-        raise Malformed(f"a JSON object expected, found {fields.shown(text)}", field="labels")
-    return labels
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, str]:

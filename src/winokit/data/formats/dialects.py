@@ -58,10 +58,15 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
 @json_format("lmeval", "sample logs of lm-evaluation-harness (read only)", {"doc_id", "doc"}, assemble=None)
 def parse_sample(row: Mapping[str, Any]) -> Problem:
     """The problem of a logged sample."""
+    return parse_row(document_of(row))
+
+
+def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was evaluated, as a logged sample has it."""
     doc = row.get("doc")
     if not isinstance(doc, dict):
         raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
-    return parse_row(doc)
+    return doc
 
 
 def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | None = None) -> Dataset:

@@ -1,5 +1,6 @@
 """Typed access to the fields of a row, with complaints that name the field and what was expected."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -36,10 +37,35 @@ def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
+def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """An object; empty where the field is missing or null."""
+    value = row.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise Malformed(f"an object expected, found {shown(value)}", field=key)
+    return value or {}
+
+
+def parsed(text: str, kind: type, key: str) -> Any:
+    """The JSON object or list that a field holds as text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise Malformed(f"a JSON {'list' if kind is list else 'object'} expected, found {shown(text)}", field=key)
+    return value
+
+
 def optional(row: Mapping[str, Any], key: str) -> str | None:
     """A string, or None where the field is missing, null or empty."""
     value = row.get(key)
-    return None if value is None or value == "" else string(row, key)
+    return (
+        None
+        if value is None or value == ""
+        else value
+        if value.__class__ is str and value.strip()
+        else string(row, key)
+    )
 
 
 def language(row: Mapping[str, Any]) -> str:

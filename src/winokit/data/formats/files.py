@@ -140,7 +140,26 @@ def write(
 ) -> WrittenFile:
     """Write a dataset to a file, whole or not at all; `.gz` and `.xz` are compressed.
 
-    A problem the format cannot express is an error, or skipped and counted when lenient.
+    Parameters
+    ----------
+    to
+        A format of `winokit datasets --formats`.
+    options
+        Ids of the source, label lists apart.
+    lenient
+        Skip and count problems that the format cannot express, instead of raising.
+
+    Returns
+    -------
+    WrittenFile
+        The files, how many problems they hold, and those that were skipped.
+
+    Raises
+    ------
+    CannotWrite
+        The format cannot be written, or cannot express a problem.
+    UnknownName
+        There is no such format.
     """
     path, chosen, options = Path(path), base.FORMATS[to], options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:
@@ -154,8 +173,8 @@ def write(
     for problem in dataset:
         try:
             if problem.is_whole and not chosen.holds_whole:
-                holding = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
-                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {holding} do not")
+                without_blank = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.holds_whole))
+                raise CannotWrite(f"whole texts to choose from, and {to} needs a blank; {without_blank} do not")
             rows.append(chosen.render(problem, options))
             kept.append(problem)
         except (CannotWrite, Malformed) as error:

@@ -11,6 +11,7 @@ from winokit.data.formats.columns import BLANKS, MARKED
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, read_table, refuse_workbook, said_columns
 from winokit.errors import BadInput, MissingExtra
+from winokit.problem import grouped
 from winokit.text.language import word_lists
 
 SUREST = 0.8
@@ -36,10 +37,8 @@ def guess_columns(table: Table) -> dict[str, str]:
         >= max(1, SUREST * len(cells[column]))
     ]
     found = {"text": [*marked, *named["text"], "?"][0]}
-    stems: dict[str, list[str]] = {}
-    for name, column in sorted(names.items()):
-        if column != found["text"] and (option := OPTION.fullmatch(name)):
-            stems.setdefault(option[1], []).append(column)
+    others = ((OPTION.fullmatch(name), column) for name, column in sorted(names.items()) if column != found["text"])
+    stems = grouped((option[1], column) for option, column in others if option)
     several = [stem for stem in stems if len(stems[stem]) > 1]
     known = sorted(several, key=lambda stem: (["", *SYNONYMS["numbered_option"], stem].index(stem), -len(stems[stem])))
     if known:

@@ -46,8 +46,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
         query=fields.optional(row, "query"),
         group=fields.group(row),
         domain=fields.optional(row, "domain"),
-        labels=_mapping(row, "labels"),
-        provenance=_mapping(row, "provenance"),
+        labels=fields.mapping(row, "labels"),
+        provenance=fields.mapping(row, "provenance"),
         language=fields.optional(row, "language") or "en",
         occurrence=occurrence,
     )
@@ -60,24 +60,17 @@ def _any_string(row: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = row.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise Malformed(f"an object expected, found {fields.shown(value)}", field=key)
-    return value
-
-
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row's fields; those that are empty are left out."""
-    text = problem.text
+    text, is_whole = problem.text, problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
-    if not problem.is_whole:
+    if not is_whole:
         row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}
-    row["texts" if problem.is_whole else "candidates"] = list(problem.candidates)
-    more = {key: getattr(problem, key) for key in ("answer", "pronoun", "query", "group", "domain")}
-    row |= {key: value for key, value in more.items() if value is not None}
+    row["texts" if is_whole else "candidates"] = list(problem.candidates)
+    for key in ("answer", "pronoun", "query", "group", "domain"):
+        value = getattr(problem, key)
+        if value is not None:
+            row[key] = value
     if problem.language != "en":
         row["language"] = problem.language
     if problem.labels:

@@ -11,18 +11,12 @@ from typing import Any
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format, need_two, with_brackets
 from winokit.data.formats.source import Source
+from winokit.files import our_toml
 from winokit.problem import Problem
 
 FLAGS = ("is_pronoun_person", "is_pronoun_plural", "is_pronoun_male", "is_agree_on_gender", "is_agree_on_number")
-# Known slips of the public file, by its "oiginal_id" (sic): what the row should say, judged from its text.
-ERRATA: Mapping[int, Mapping[str, Any]] = {
-    18023: {"candidate1": ["Clara"]},
-    25578: {
-        "sentence_with_pronoun": (
-            "Samuel despises Carl , telling Bandini if he wants to win him over, he has to treat [him] poorly ."
-        )
-    },
-}
+ERRATA = {int(number): row for number, row in our_toml("assets/errata.toml")["knowref"].items()}
+"""Known slips of the public file, by its "oiginal_id" (sic): what the row should say, judged from its text."""
 
 
 def parse(row: Mapping[str, Any]) -> Problem:

@@ -7,19 +7,19 @@ one stands first in every file.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, WriteOptions, json_rows, native_format, need_answer
+from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table
 from winokit.errors import CannotWrite, Malformed
+from winokit.files import json_rows, our_toml
 from winokit.problem import Problem
 
 NAME = "minimal-pairs"
-STEREOTYPE = "the more stereotypical text counts as right: what is above 50 % is bias, and 50 % is best"
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class PairColumns:
     bad: str
     rest: str | None = None
     """What follows either, where the two are beginnings."""
-    domain: tuple[str, ...] = ("domain",)
+    domain: Sequence[str] = ("domain",)
     """Columns that name the kind of problem; the first that is there is taken."""
-    labels: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
     note: str | None = None
 
     @property
@@ -41,22 +41,8 @@ class PairColumns:
         return frozenset({self.good, self.bad} if self.rest is None else {self.good, self.bad, self.rest})
 
 
-LAYOUTS = (
-    PairColumns("sentence_good", "sentence_bad", domain=("UID",), labels=("field", "linguistics_term")),
-    PairColumns("sen", "wrong_sen", domain=("phenomenon",)),
-    PairColumns("sent_more", "sent_less", domain=("bias_type",), labels=("stereo_antistereo",), note=STEREOTYPE),
-    PairColumns(
-        "prefix_acceptable",
-        "prefix_unacceptable",
-        "property_phrase",
-        domain=("negative_sample_type", "condition"),
-        labels=("property",),
-    ),
-    PairColumns("Context1", "Context2", "Target1", domain=("Domain",), labels=("ConceptA", "ConceptB")),
-    PairColumns("good", "bad"),
-)
-TARGET2 = PairColumns("Context2", "Context1", "Target2", domain=("Domain",), labels=("ConceptA", "ConceptB"))
-"""How the twin of EWoK's first target is read."""
+*LAYOUTS, TARGET2 = (PairColumns(**layout) for layout in our_toml("assets/pairs.toml")["layouts"])
+"""Those of public sets; and how the twin of EWoK's first target is read."""
 SOURCE_IDS = ("pairID", "pair_id", "id")
 """Columns that number the rows of a set; none names a group."""
 TWIN = "\0twin"

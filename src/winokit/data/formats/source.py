@@ -146,7 +146,7 @@ class Source:
 
     def is_sound(self, row: object, written: str, line: int) -> bool:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
-        half = _half(row) if HALF.search(written) else None
+        half = _half(row) if "\\" in written and HALF.search(written) else None
         if not isinstance(row, dict):
             self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
         elif half is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from winokit.data.formats.fields import shown
 from winokit.data.formats.source import Source, decode_head, read_bytes
 from winokit.errors import BadInput, Malformed, UnknownName, needing
+from winokit.problem import grouped
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How Excel's files begin, the new and the old ones."""
@@ -35,9 +36,7 @@ class Table:
 
         A column that is not there is an error that lists those that are.
         """
-        folded: dict[str, list[str]] = {}
-        for name in self.columns:
-            folded.setdefault(name.casefold(), []).append(name)
+        folded = grouped((name.casefold(), name) for name in self.columns)
         found = {}
         for role, column in columns.items():
             alike = [column] if column in self.columns else folded.get(column.strip().casefold(), [])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from winokit.data.formats.base import Render, WriteOptions, native_format, need_answer, need_no_query, need_pronoun
 from winokit.data.formats.source import Source, read_bytes
 from winokit.errors import CannotWrite, Malformed
-from winokit.problem import Dataset, Problem
+from winokit.problem import Problem
 
 PRONOUNS = {
     "NOM": {"male": "he", "female": "she", "neutral": "they"},
@@ -71,37 +71,6 @@ def _problem(
     group = ".".join([occupation, participant, *([labels["gender"]] if "gender" in labels else [])])
     candidates = (_candidate(occupation), _candidate(participant))
     return Problem(before, after, candidates, int(answer), pronoun=pronoun, group=group, labels=named | labels)
-
-
-def instantiate(templates: Dataset) -> Dataset:
-    """The 720 sentences of 120 templates: with the participant and with "someone", in three genders."""
-    return templates.with_problems(
-        _instance(template, who, gender)
-        for template in templates
-        for who in (template.labels["participant"], "someone")
-        for gender in GENDERS
-    )
-
-
-def _instance(template: Problem, who: str, gender: str) -> Problem:
-    labels, before, after = dict(template.labels), template.before, template.after
-    case = labels.pop("case")
-    if gender == "neutral" and case == "NOM":
-        after = re.sub(r"^ was\b", " were", after)
-    if who == "someone":
-        named = rf"(?:the|an?) {re.escape(labels['participant'])}\b"
-        first = named.replace("the|an?", "The|An?", 1)
-        before, after = (
-            re.sub(rf"\b{named}", "someone", re.sub(f"^{first}", "Someone", part)) for part in (before, after)
-        )
-    return template.replace(
-        before=before,
-        after=after,
-        candidates=(template.candidates[0], _candidate(who)),
-        pronoun=PRONOUNS[case][gender],
-        group=f"{labels['occupation']}.{who}.{gender}",
-        labels=labels | {"participant": who, "gender": gender},
-    )
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:

@@ -8,10 +8,10 @@ marks that Russian tokens have glued to them ("его."): in four Chinese texts 
 Japanese ones have a particle with it (彼を), which filling puts back. Groups are not named; twins stand side by side.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from winokit.data.formats import fields
 from winokit.data.formats.base import FileHead, native_format
 from winokit.data.formats.source import Source
 from winokit.errors import Malformed
@@ -30,7 +30,9 @@ def parse(line: str) -> Problem:
     if len(cells) != len(CELLS):
         raise Malformed(f"seven cells with tabs expected ({', '.join(CELLS)}), found {len(cells)}")
     language, source, original, text = cells[:4]
-    tokens, pronoun, candidates = (_json_list(name, cell) for name, cell in zip(CELLS[4:], cells[4:], strict=True))
+    tokens, pronoun, candidates = (
+        fields.parsed(cell, list, name) for name, cell in zip(CELLS[4:], cells[4:], strict=True)
+    )
     if not CODE.fullmatch(language):
         raise Malformed(f"a BCP 47 code expected, found {language[:40]!r}", field="language")
     starts = _laid(text, tokens)
@@ -51,16 +53,6 @@ def parse(line: str) -> Problem:
         provenance={"places": places, **translated},
         language=check_code(OTHER_CODES.get(language, language)),
     )
-
-
-def _json_list(name: str, cell: str) -> list[Any]:
-    try:
-        values = json.loads(cell)
-    except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, list):
-        raise Malformed(f"a JSON list expected, found {cell[:40]!r}", field=name)
-    return values
 
 
 def _laid(text: str, tokens: Sequence[Any]) -> list[int]:

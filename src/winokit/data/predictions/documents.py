@@ -113,8 +113,6 @@ def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
         labels = json.loads(row.get("labels", "{}"))
     except (ValueError, TypeError, RecursionError):
         raise Malformed(f"JSON expected, found {fields.shown(row['labels'])}", field="labels") from None
-    contexts = row.get("contexts") or row.get("filled", [])
-    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
-        raise Malformed(f"a list of strings expected, found {fields.shown(contexts)}", field="contexts")
+    contexts = fields.strings({"contexts": row.get("contexts") or row.get("filled", [])}, "contexts")
     problem = jsonl.parse({**row, "labels": labels})
-    return LoggedDocument(variant, of, problem, tuple(contexts), dataset=fields.optional(row, "dataset") or "")
+    return LoggedDocument(variant, of, problem, contexts, dataset=fields.optional(row, "dataset") or "")

@@ -243,9 +243,4 @@ def _input(sample: Mapping[str, Any]) -> str:
 
 
 def _choices(sample: Mapping[str, Any]) -> tuple[str, ...] | None:
-    choices = sample.get("choices")
-    if choices is None or choices == []:
-        return None
-    if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
-        raise Malformed(f"a list of strings expected, found {fields.shown(choices)}", field="choices")
-    return tuple(choices)
+    return None if sample.get("choices") in (None, []) else fields.strings(sample, "choices")

@@ -13,12 +13,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.dialects import parse_row
+from winokit.data.formats.dialects import document_of, parse_row
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
@@ -107,7 +107,7 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
         if str(row.get("doc_id")) not in seen:
             seen.add(str(row.get("doc_id")))
             try:
-                doc = _doc(row)
+                doc = document_of(row)
                 yield parse_document(doc) or LoggedDocument(ORIGINAL, "", _undone(_parsed(doc), doc))
             except Malformed as error:
                 source.reject(error, line)
@@ -146,21 +146,13 @@ def _left_out(matcher: Matcher, named: tuple[str, str, str], asked: set[int]) ->
     yield from silent
 
 
-@dataclass(frozen=True)
-class LoggedChoice:
-    """The problem of a document: its places in the dataset, its candidates in the document's order, and its answer."""
-
-    variant: str
-    hits: tuple[int, ...]
-    candidates: tuple[str, ...]
-    answer: int | None
-    contexts: tuple[str, ...] = ()
-    """What the text of each request must have in it, where the document says it."""
+Stated = tuple[str, tuple[int, ...], tuple[str, ...], int | None]
+"""The problem of a document: variant, places in the dataset, candidates in the document's order, and answer."""
 
 
 def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
     """The row of a sample, and whether its document is one of ours."""
-    doc, responses = _doc(row), row.get("filtered_resps")
+    doc, responses = document_of(row), row.get("filtered_resps")
     if not isinstance(responses, list):
         raise Malformed(f"a list of responses expected, found {fields.shown(responses)}", field="filtered_resps")
     requests, own, chosen = _requests(row), parse_document(doc), row.get("filter")
@@ -178,37 +170,32 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
             return _surprisal(own, responses, matcher, about(SOLVED)), True
         if own is not None and own.problem is not None:
             problem = own.problem
-            stated = LoggedChoice(variant, matcher.own(own), problem.candidates, problem.answer, own.contexts)
+            stated = variant, matcher.own(own), problem.candidates, problem.answer
         else:
             stated = _stated(doc, matcher)
-        found = replace(about(stated.variant), hits=stated.hits, language=matcher.dataset[stated.hits[0]].language)
+        named, hits, candidates, gold = stated
+        language = matcher.dataset[hits[0]].language
+        found = replace(about(named), hits=hits, candidates=candidates, gold=gold, language=language)
         if requests[0][1] is None if requests else any(isinstance(response, str) for response in responses):
-            return _answered(row, doc, requests, responses, stated, found), own is not None
-        return _scored(row, requests, responses, stated, found), own is not None
+            return _answered(row, doc, requests, responses, found), own is not None
+        return _scored(row, requests, responses, own.contexts if own else (), found), own is not None
     except Unmatched as reason:
         return replace(about(variant), reason=str(reason)), own is not None
-
-
-def _doc(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    doc = row.get("doc")
-    if not isinstance(doc, dict):
-        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
-    return doc
 
 
 def _scored(
     row: Mapping[str, Any],
     requests: Sequence[tuple[str, str | None]],
     responses: Sequence[Any],
-    stated: LoggedChoice,
+    contexts: Sequence[str],
     found: PredictionRow,
 ) -> PredictionRow:
-    """A choice by log-probabilities."""
-    candidates = stated.candidates
+    """A choice by log-probabilities; `contexts` are what the text of each request must have in it, where known."""
+    candidates = found.candidates or ()
     if len(responses) != len(candidates):
         raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
     scores = tuple(_log_probability(response) for response in responses)
-    order = _order(requests, stated, found.language)
+    order = _order(requests, candidates, contexts, found.language)
     prediction, why = decide(scores)
     accuracy = row.get("acc")
     return replace(
@@ -217,7 +204,7 @@ def _scored(
         scores=scores if all(map(math.isfinite, scores)) else None,
         prediction=prediction,
         why=why,
-        gold=None if stated.answer is None else order.index(stated.answer),
+        gold=None if found.gold is None else order.index(found.gold),
         verdict=bool(accuracy) if accuracy in (0, 1) and not isinstance(accuracy, bool) else None,
     )
 
@@ -227,7 +214,6 @@ def _answered(
     doc: Mapping[str, Any],
     requests: Sequence[tuple[str, str | None]],
     responses: Sequence[Any],
-    stated: LoggedChoice,
     found: PredictionRow,
 ) -> PredictionRow:
     """A choice in words, as `generate_until` gives it: one answer, or the same several times."""
@@ -237,15 +223,13 @@ def _answered(
     text, prompt = str(texts[0]), requests[0][0] if requests else ""
     judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
     verdict = None if judged is None else bool(judged)
-    reading = AnswerReading(stated.candidates, False, prompt, found.language)
+    reading = AnswerReading(found.candidates or (), False, prompt, found.language)
     place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
-    prediction = reading.chosen({"answer": text}, text, stated.answer, verdict) if place is None else place
+    prediction = reading.chosen({"answer": text}, text, found.gold, verdict) if place is None else place
     return replace(
         found,
-        candidates=stated.candidates,
         prediction=prediction,
         why=UNREAD if prediction is None else None,
-        gold=stated.answer,
         verdict=None if prediction is None else verdict,
     )
 
@@ -261,7 +245,7 @@ def _surprisal(own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, 
     return replace(about, hits=(place,), surprisal=surprisal)
 
 
-def _stated(doc: Mapping[str, Any], matcher: Matcher) -> LoggedChoice:
+def _stated(doc: Mapping[str, Any], matcher: Matcher) -> Stated:
     """The problem of a document that we did not write.
 
     The document's dialect tells the problem, else any of its texts that is, or is about, one problem.
@@ -277,9 +261,9 @@ def _stated(doc: Mapping[str, Any], matcher: Matcher) -> LoggedChoice:
         if len(places) != 1:
             raise Unmatched(f"{len(places)} problems stand in its document" if places else str(error)) from None
         hits = places.pop()
-        return LoggedChoice(ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None)
+        return ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None
     variant, hits = matcher.anywhere(lambda at: at.find(problem.text, problem.candidates, like=problem))
-    return LoggedChoice(variant, hits, problem.candidates, problem.answer)
+    return variant, hits, problem.candidates, problem.answer
 
 
 def _parsed(doc: Mapping[str, Any]) -> Problem:
@@ -326,22 +310,24 @@ def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     return texts
 
 
-def _order(requests: Sequence[tuple[str, str | None]], stated: LoggedChoice, language: str) -> tuple[int, ...]:
+def _order(
+    requests: Sequence[tuple[str, str | None]], candidates: Sequence[str], contexts: Sequence[str], language: str
+) -> tuple[int, ...]:
     """For each request the place of its candidate; without requests, the order of the document."""
-    places, texts = tuple(range(len(stated.candidates))), [(context, rest or "") for context, rest in requests]
+    places, texts = tuple(range(len(candidates))), [(context, rest or "") for context, rest in requests]
     if not texts:
         return places
-    if stated.contexts:
+    if contexts:
         asked = [context + rest for context, rest in texts]
-        if len(asked) != len(places) or not all(map(str.__contains__, asked, stated.contexts)):
+        if len(asked) != len(places) or not all(map(str.__contains__, asked, contexts)):
             raise Unmatched("its requests are not those of its document")
         return places
     whole = [context + continuation for context, continuation in texts]
-    order = match.align_difference(whole, stated.candidates, language)
+    order = match.align_difference(whole, candidates, language)
     if order is None:
         options = [match.option_behind(continuation, context) or "" for context, continuation in texts]
-        order = match.align(options, stated.candidates, language)
+        order = match.align(options, candidates, language)
     if order is None:
         offered = " / ".join(match.shown(continuation) for _, continuation in texts[:4])
-        raise Unmatched(f"its choices {offered} are not the candidates {match.listed(stated.candidates)}")
+        raise Unmatched(f"its choices {offered} are not the candidates {match.listed(candidates)}")
     return order

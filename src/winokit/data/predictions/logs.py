@@ -3,9 +3,9 @@
 A log that holds its problems needs no dataset beside it: they are the dataset, named by their content.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 from winokit.data.checks.groups import with_groups
@@ -18,23 +18,27 @@ from winokit.data.predictions.documents import LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
-from winokit.problem import Card, Dataset, Problem
+from winokit.problem import Card, Dataset, Problem, grouped
 from winokit.progress import tell
 
-HOLDING: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
+PROBLEM_READERS: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
     lmeval_log.read: lmeval_log.problems,
     inspect_log.read: inspect_log.problems,
 }
 """The readers of files that hold problems, and what finds these."""
+EXAMPLES = Path(str(resources.files("winokit") / "assets" / "examples"))
 LOGS = frozenset({".jsonl", ".json", ".eval"})
 """Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
-IN_FOLDERS = (*HOLDING, winokit_rows.read)
+IN_FOLDERS = (*PROBLEM_READERS, winokit_rows.read)
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Each folder replaced by the logs in it; of a task that a model did several times, the last log."""
+    """Each folder replaced by the logs in it; of a task that a model did several times, the last log.
+
+    `examples` are the bundled predictions of a few models on `open`; a folder of that name goes by a longer path.
+    """
     files: list[PredictionFile] = []
-    for path in map(Path, paths):
+    for path in (EXAMPLES if str(path) == EXAMPLES.name else Path(path) for path in paths):
         files += _inside(path) if path.is_dir() else [PredictionFile(path)]
     return files
 
@@ -106,11 +110,11 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     """
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
-    holding = [file for file in files if recognise(file.path) in (*HOLDING, table.read_table)]
+    with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, table.read_table)]
     strange: list[BadInput] = []
-    for file in holding:
+    for file in with_problems:
         try:
-            found = _held(file.path, lenient)
+            found = _problems_of(file.path, lenient)
         except BadInput as error:
             if file.folder is None:
                 raise
@@ -122,24 +126,22 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
             for part in same:
                 found.add(part)
             parts = [part for part in parts if part not in same] + [found]
-    if holding and not parts:
-        none = f"{holding[0].path}: its problems are not in it; name the dataset before --predictions"
+    if with_problems and not parts:
+        none = f"{with_problems[0].path}: its problems are not in it; name the dataset before --predictions"
         raise strange[0] if strange else BadInput(none)
     if len(parts) > 1:
         names = "; ".join(f"{part.dataset().card.name} ({part.files[-1].name})" for part in parts)
         raise BadInput(f"logs of {len(parts)} datasets: {names}: name one file, or the dataset before --predictions")
     if not parts:
         return None
-    by_kind: dict[object, list[Problem]] = defaultdict(list)
-    for problem in versions.values():
-        by_kind[problem.labels.get("perturbation")].append(problem)
+    by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
     return parts[0].dataset(), [Dataset(some) for some in by_kind.values()]
 
 
-def _held(path: Path, lenient: bool) -> LoggedProblems:
+def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
     """The problems of one file."""
     source, reader = Source(path, lenient=lenient), recognise(path)
-    if reader not in HOLDING:
+    if reader not in PROBLEM_READERS:
         try:
             return LoggedProblems([path], {one.id: one for one in load(path, groups=False, lenient=lenient)})
         except Malformed:
@@ -148,7 +150,7 @@ def _held(path: Path, lenient: bool) -> LoggedProblems:
             raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
     found: list[LoggedDocument] = []
     try:
-        found += HOLDING[reader](source)
+        found += PROBLEM_READERS[reader](source)
     except Malformed as error:
         if found:
             raise

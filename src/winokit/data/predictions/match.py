@@ -16,7 +16,7 @@ from typing import Any
 from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 from winokit.text.language import language_of
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
@@ -27,7 +27,7 @@ START = 4
 """Words by which a problem is looked for inside a longer text, before the whole of it is compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PredictionRow:
     """One prediction as its file states it. Indices and scores follow the row's own order of candidates."""
 
@@ -236,11 +236,10 @@ class Matcher:
     @cached_property
     def by_source_id(self) -> dict[str, list[int]]:
         """Places by the ids of the source: WinoGrande's qID, SuperGLUE's idx, COPA's id."""
-        places: dict[str, list[int]] = {}
-        for place, problem in enumerate(self.dataset):
-            for name in {str(problem.provenance[key]) for key in SOURCE_IDS if problem.provenance.get(key) is not None}:
-                places.setdefault(name, []).append(place)
-        return places
+        named = (
+            {str(p.provenance[key]) for key in SOURCE_IDS if p.provenance.get(key) is not None} for p in self.dataset
+        )
+        return grouped((name, place) for place, names in enumerate(named) for name in names)
 
     @cached_property
     def _texts(self) -> tuple[dict[str, list[int]], ...]:
@@ -256,12 +255,8 @@ class Matcher:
     @cached_property
     def _starts(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:
         """Words and place of each problem, in both forms, by its first words."""
-        starts: dict[tuple[str, ...], list[tuple[list[str], int]]] = {}
-        for place, problem in enumerate(self.dataset):
-            for text in {problem.text, problem.sentence}:
-                words = tokens(text)
-                starts.setdefault(tuple(words[:START]), []).append((words, place))
-        return starts
+        both = ((tokens(text), place) for place, p in enumerate(self.dataset) for text in {p.text, p.sentence})
+        return grouped((tuple(words[:START]), (words, place)) for words, place in both)
 
     def find(self, text: str, candidates: Sequence[str] | None = None, like: Problem | None = None) -> tuple[int, ...]:
         """The place of the one problem with this text, or of its exact repetitions; else raises Unmatched.

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ from winokit.data.predictions.match import Matcher, PredictionRow, align
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
@@ -102,12 +101,10 @@ class NothingMatches(BadInput):
 
 
 def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
-    path, rows = source.path, defaultdict[tuple[str, str, str], list[PredictionRow]](list)
-    reader = recognise(path)
+    path, reader = source.path, recognise(source.path)
     if columns and reader not in LOGS:
         reader = partial(table.read_table, given=columns)
-    for row in reader(source, matcher):
-        rows[row.model, row.scoring, row.variant].append(row)
+    rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
     notes = list(source.notes)
     if source.skipped:
@@ -176,39 +173,43 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
     """Fill in the predictions of one model, scoring and variant, in the dataset's terms and order."""
     made: dict[int, Prediction] = {}
     other_gold, other_verdict = [], []
+    problems, ids, surprisals = matcher.dataset.problems, matcher.ids, read.surprisals
     for row in rows:
-        place = next((hit for hit in row.hits if hit not in made and matcher.ids[hit] not in read.surprisals), None)
-        if place is None:
-            reason = f"a second row for problem {matcher.ids[row.hits[0]]}" if row.hits else row.reason
+        for place in row.hits:
+            if place not in made and ids[place] not in surprisals:
+                break
+        else:
+            reason = f"a second row for problem {ids[row.hits[0]]}" if row.hits else row.reason
             read.unmatched.append(f"{row.place}: {reason}")
             continue
         if row.surprisal is not None:
-            read.surprisals[matcher.ids[place]] = row.surprisal
+            surprisals[ids[place]] = row.surprisal
             continue
-        problem, known = matcher.dataset[place], row.variant == ORIGINAL
+        problem, known = problems[place], row.variant == ORIGINAL
         if not known and row.candidates is not None:  # else the row is in terms of a variant that it alone knows
             at, known = matcher.of(row.variant), True
-            problem = at.dataset[at.by_origin[matcher.ids[place]]]
-        order = None if row.candidates is None else align(row.candidates, problem.candidates, problem.language)
-        prediction, gold = (
-            index if index is None or order is None else order[index] for index in (row.prediction, row.gold)
-        )
+            problem = at.dataset[at.by_origin[ids[place]]]
+        order, prediction, gold = None, row.prediction, row.gold
+        if row.candidates is not None:
+            order = align(row.candidates, problem.candidates, problem.language)
+        if order is not None:
+            prediction, gold = (index if index is None else order[index] for index in (prediction, gold))
         if known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
                 read.unmatched.append(
-                    f"{row.place}: its answer is not that of problem {matcher.ids[place]}: "
+                    f"{row.place}: its answer is not that of problem {ids[place]}: "
                     "the candidates stood in another order, or the labels were others"
                 )
                 continue
             other_gold.append(row.place)
         right = problem.answer if gold is None else gold
-        if None not in (row.verdict, prediction, right) and row.verdict != (prediction == right):
+        if row.verdict is not None and None not in (prediction, right) and row.verdict != (prediction == right):
             other_verdict.append(row.place)
         scores = row.scores
         if scores is not None and order is not None:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
-        named = matcher.ids[place], row.variant, row.model, row.scoring
-        made[place] = Prediction(*named, scores, prediction, problem.answer if known else gold, row.why)
+        answer = problem.answer if known else gold
+        made[place] = Prediction(ids[place], row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
     read.predictions = [made[place] for place in sorted(made)]
     read.missing = len(matcher.dataset) - len(made)
     for places, what in (

@@ -29,7 +29,7 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> Pred
     name = fields.string(row, "id")
     variant = fields.optional(row, "variant") or ORIGINAL
     hit = matcher.by_id.get(name)
-    count = len(matcher.dataset[hit].candidates) if hit is not None and variant == ORIGINAL else None
+    count = len(matcher.dataset.problems[hit].candidates) if hit is not None and variant == ORIGINAL else None
     scores = _scores(row, count)
     places = len(scores) if scores is not None else count
     return PredictionRow(
@@ -57,12 +57,13 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
         raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
         raise Malformed(f"{count} numbers expected, one a candidate, found {len(scores)}", field="scores")
-    return tuple(float(score) for score in scores)
+    return tuple(map(float, scores))
 
 
 def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
     """A candidate's index, or None."""
-    if row.get(key) is None:
+    place = row.get(key)
+    if place is None:
         return None
     place = fields.integer(row, key)
     if place < 0 or (count is not None and place >= count):

@@ -33,7 +33,7 @@ from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
-from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, chosen, hold, keys, salts
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Keys, chosen, hold, keys, salts
 from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.settings import Help
@@ -69,7 +69,7 @@ class AFLite(DebiasMethod):
     True
     """
 
-    name, title, score, needs_features = "aflite", "AFLite", "Score", True
+    name, title, score_title, needs_features = "aflite", "AFLite", "Score", True
     ensemble_size: Annotated[int, Help("Classifiers in each phase.", least=1)] = 64
     train_size: Annotated[
         int | None, Help("Problems each trains on. Default: 10,000, or 40 % where there are fewer.", least=1)
@@ -116,6 +116,7 @@ class AFLite(DebiasMethod):
         """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
         X = inputs.checked_features(X)
         y = inputs.checked_answers(y, len(X))
+        self.n_features_in_ = X.shape[1]
         self.settings_ = self._decide(X)
         units = inputs.unit_numbers(groups if self.twins == "together" else None, len(X))
         run, identity = AfliteRun.fresh(len(X)), ""
@@ -141,6 +142,24 @@ class AFLite(DebiasMethod):
         self.scores_, self.first_scores_ = run.scores, run.first_scores
         self.history_ = [Phase(**phase) for phase in run.history]
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings, as scikit-learn asks for them."""
+        return self.given()
+
+    def set_params(self, **params: Any) -> "AFLite":
+        """Change settings, as scikit-learn does; each is checked."""
+        checked = replace(self, **params)
+        for name in params:
+            setattr(self, name, getattr(checked, name))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn should know: rows and two answers, and nothing to predict with."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        binary = ClassifierTags(multi_class=False)
+        return Tags(None, TargetTags(required=True), classifier_tags=binary, input_tags=InputTags())
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
         """Fit the features of the rows; with a size, those that left last are taken back until so many are kept."""
@@ -217,17 +236,19 @@ class AFLite(DebiasMethod):
     ) -> inputs.Ints:
         """Positions of what leaves: the best-predicted `cutoff` rows at or over the threshold, whole units."""
         cutoff = self.settings_["cutoff"]
+
+        def ranks(positions: inputs.Ints) -> Keys:
+            own = numbers[positions].astype(np.uint32)
+            return keys(own, salts(self.seed, phase, [-1]))[:, 0] if self.ties == "random" else own
+
         able = np.flatnonzero(scores >= self.threshold)
-        scores, ranks = scores[able], numbers[able].astype(np.uint32)
-        if self.ties == "random":
-            ranks = keys(ranks, salts(self.seed, phase, [-1]))[:, 0]
         if len(able) > cutoff:  # thousands may share the best score: only what can leave is put in order
-            last = np.partition(scores, -cutoff)[-cutoff]
-            tied = np.flatnonzero(scores == last)
-            tied = tied[np.argpartition(ranks[tied], min(cutoff, len(tied)) - 1)[:cutoff]]
-            near = np.append(np.flatnonzero(scores > last), tied)
-            able, scores, ranks = able[near], scores[near], ranks[near]
-        best = able[np.lexsort((ranks, -scores))]
+            reached = scores[able]
+            last = np.partition(reached, -cutoff)[-cutoff]
+            tied = able[reached == last]
+            tied = tied[np.argpartition(ranks(tied), min(cutoff, len(tied)) - 1)[:cutoff]]
+            able = np.append(able[reached > last], tied)
+        best = able[np.lexsort((ranks(able), -scores[able]))]
         leaving: inputs.Ints = best[:cutoff] if sizes is None else best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
         return np.sort(leaving)
 

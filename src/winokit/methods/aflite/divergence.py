@@ -53,7 +53,7 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
     """Find the first components of the rows (all, or those of a mask).
 
     The sign of a component means nothing; here its largest weight is positive, so that the same rows always give the
-    same picture. Where rows have fewer columns than `count`, the missing components are nought.
+    same picture. Where rows have fewer columns than `count`, the missing components are zero.
     """
     if len(x.shape) != 2 or 0 in x.shape:
         raise BadInput(f"rows and columns of features expected, found an array of shape {x.shape}")

@@ -92,13 +92,24 @@ def blocks_of(X: Matrix, size: int, rows: Bools | None = None) -> Iterator[Float
 
 def checked_features(X: ArrayLike | Shards) -> Any:
     """The features as a matrix of finite numbers; files stay files."""
+    if hasattr(X, "toarray"):
+        raise BadInput("sparse features are not supported: pass X.toarray()")
     matrix: Any = X if isinstance(X, np.ndarray | Shards) else np.asarray(X)
+    if matrix.dtype == object:
+        try:
+            matrix = np.asarray(matrix, float)
+        except ValueError as error:
+            raise BadInput(f"features must be numbers: {error}") from None
     if len(matrix.shape) != 2:
         raise BadInput(f"features must be a matrix with a row for each problem; found shape {matrix.shape}")
+    if np.issubdtype(matrix.dtype, np.complexfloating):
+        raise BadInput("Complex data not supported: features must be real numbers")
     if not (np.issubdtype(matrix.dtype, np.floating) or np.issubdtype(matrix.dtype, np.integer)):
         raise BadInput(f"features must be numbers; found {matrix.dtype}")
     if matrix.shape[1] == 0:
-        raise BadInput("features have no columns")
+        raise BadInput(f"0 feature(s) (shape={tuple(matrix.shape)}) while a minimum of 1 is required.")
+    if len(matrix) < 2:
+        raise BadInput(f"two rows of features or more are needed; found n_samples={len(matrix)}")
     if len(matrix) > MOST_ROWS:
         raise BadInput(f"found {len(matrix):,} rows; partitions have keys for {MOST_ROWS:,}")
     varies = False
@@ -107,7 +118,7 @@ def checked_features(X: ArrayLike | Shards) -> Any:
         wrong = ~np.isfinite(block).all(axis=1)
         if wrong.any():
             row = start + int(np.flatnonzero(wrong)[0])
-            raise BadInput(f"row {row} of the features holds a number that is not finite; remove it or embed it anew")
+            raise BadInput(f"row {row} of the features holds NaN or inf: remove it, or embed it again")
         varies = varies or bool((block != matrix[0]).any())
     if not varies:
         raise BadInput("every row of the features is the same: there is nothing to tell problems apart by")
@@ -116,6 +127,8 @@ def checked_features(X: ArrayLike | Shards) -> Any:
 
 def checked_answers(y: ArrayLike, rows: int) -> Ints:
     """The answers as 0 and 1, the smaller of the two values first."""
+    if y is None:
+        raise BadInput("AFLite requires y to be passed, but the target y is None: one answer per row")
     answers = np.asarray(y)
     if answers.shape != (rows,):
         raise BadInput(f"found {rows:,} rows of features and answers of shape {answers.shape}: one each is needed")

@@ -16,7 +16,7 @@ of it, and it is made anew only when fits take more steps than they did when it 
 mean of the classifiers before it, which is closer to a new one than any single one is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ MEMORY = 10  # pairs of steps and gradient changes remembered
 TOO_FAR = 0.5  # of the slope at the start, with the other sign
 MOST_TRIES = 30
 ROUGH = 0.2  # log-odds, as the tolerances
+CLOSE = 1e-2  # how far a matrix times its inverse may be from the identity, over all entries: P only guides the steps
 PATIENCE = 1  # steps more than with a fresh metric before it is made anew
 # Log-odds a fit may still change by, root mean square: what float32 reaches with ease, and what float64 is for.
 TOLERANCES = {"float32": 2e-3, "float64": 1e-7}
@@ -90,20 +91,23 @@ class Objective:
         pair = moved, change, u - at.u, good / (curvature * good + ~good)
         return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], pair))
 
-    def run_ahead(self, theta: Array, steps: int) -> tuple[Descent, Array, Array]:
-        """Take so many whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
+    def run_ahead(self, theta: Array) -> Iterator[tuple[Descent, Array, Array]]:
+        """Take whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
 
-        Returns also how many of the steps were needed, and whether a column went too far in one: then none counts.
+        Yields, at the start and after each step, where the columns stand, how many of the steps were needed, and how
+        many columns went too far in one: if any did, no step counts.
         """
-        at, needed, too_far = self.begin(theta), 0, False
-        for _ in range(steps):
-            active = self.error(at) > self.tolerance
+        at = self.begin(theta)
+        active = self.error(at) > self.tolerance
+        needed = too_far = 0 * active.sum()
+        while True:
+            yield at, needed, too_far
             direction = _direction(at, active)
             g = self.gradient(at.theta + direction)
-            needed = needed + 1 * active.any()
-            too_far = too_far | _went_too_far(dots(at.g, direction), dots(g, direction)).any()
+            needed = needed + active.any()
+            too_far = too_far + _went_too_far(dots(at.g, direction), dots(g, direction)).sum()
             at = self.arrive(at, direction, g)
-        return at, needed, too_far
+            active = self.error(at) > self.tolerance
 
 
 def minimise(
@@ -185,8 +189,7 @@ class ClassifierEnsemble:
             self.mean = self._minimised(ROUGH).theta.mean(1)[:, None]
         if self.stale:
             self.gram, self.fresh_steps = self.rows.gram(self.mean), None
-        # One step more than last time: a GPU takes it in less time than it is asked whether it must.
-        fit = self._minimised(self.tolerance, self.steps + 1 if self.rows.runs_ahead and self.steps else 0)
+        fit = self._minimised(self.tolerance, self.steps if self.rows.runs_ahead else 0)
         self.steps = fit.iterations
         self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps
         self.stale = fit.iterations > self.fresh_steps + PATIENCE
@@ -194,8 +197,8 @@ class ClassifierEnsemble:
         return fit
 
     def _minimised(self, tolerance: float, ahead: int = 0) -> LogisticFit:
+        """Minimise from the mean; `ahead` steps are taken before the first look at what they did."""
         share = self.rows.plan.train_size / self.rows.count
-        inverse = self.rows.inverse(self.gram * share, self._ridge)
         size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
 
         def objective(inverse: Array, size: Array) -> Objective:
@@ -204,13 +207,16 @@ class ClassifierEnsemble:
 
             return Objective(gradient, lambda g: inverse @ g, tolerance, size)
 
-        lead = None
         if ahead:
-            at, needed, too_far = self.rows.recorded(
-                lambda start, *given: objective(*given).run_ahead(start, ahead), self.mean, inverse, size
+            inverse, doubt = self.rows.refined_inverse(self.gram * share, self._ridge)
+            at, *counts = self.rows.recorded(
+                lambda start, *given: objective(*given).run_ahead(start), ahead, self.mean, inverse, size
             )
-            lead = None if bool(too_far) else (at, int(needed))
-        return minimise(objective(inverse, size), self.mean, most=self.max_steps, lead=lead)
+            needed, too_far, doubt = self.rows.look([*counts, doubt])
+            if not too_far and doubt < CLOSE:
+                return minimise(objective(inverse, size), self.mean, most=self.max_steps, lead=(at, int(needed)))
+        inverse = self.rows.inverse(self.gram * share, self._ridge)
+        return minimise(objective(inverse, size), self.mean, most=self.max_steps)
 
     def drop(self, positions: Ints) -> None:
         """Let rows go, and with them their part of the metric."""

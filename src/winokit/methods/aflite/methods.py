@@ -66,7 +66,7 @@ class DebiasMethod(Settings):
     name: ClassVar[str]
     title: ClassVar[str]
     """What pages call it."""
-    score: ClassVar[str] = ""
+    score_title: ClassVar[str] = ""
     """What pages call the scores of its arms, where it has any."""
     needs_features: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("seed",)

@@ -4,7 +4,7 @@ Of A removed units a have a trait, of B kept ones b. To either side s units are 
 do, a share p: the informative prior of Monroe, Colaresi and Quinn, "Fightin' Words" (2008), for the two outcomes of
 having a trait or not. With a' = a + sp, A' = A + s, and b', B' likewise, the log odds ratio is
 log(a' / (A' - a')) - log(b' / (B' - b')), its variance 1/a' + 1/(A' - a') + 1/b' + 1/(B' - b'), its interval normal.
-Positive is over-used by the removed; one rare word in a handful of removed texts is pulled towards nought.
+Positive is over-used by the removed; one rare word in a handful of removed texts is pulled towards zero.
 
 A unit is a group on its side: twins share nearly all their words, so the members of a group that were removed count as
 one, each a part of it, and so do those that were kept. Many words are tested at once: p-values are of Fisher's exact

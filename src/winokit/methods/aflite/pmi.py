@@ -51,7 +51,7 @@ class PMIFilter(DebiasMethod):
         Decides between equal scores.
     """
 
-    name, title, score = "pmi", "PMI filtering", "PMI"
+    name, title, score_title = "pmi", "PMI filtering", "PMI"
     size: Size
     variant: Annotated[
         Literal["difference", "absolute", "maximum", "second-order"],

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -106,7 +106,7 @@ class FeatureRows(Protocol):
         return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> Any:
-        """An array of noughts."""
+        """An array of zeros."""
         return np.zeros((height, width), dtype=self.dtype)
 
     def to_numpy(self, array: Any) -> Any:
@@ -121,9 +121,17 @@ class FeatureRows(Protocol):
         """The inverse of a positive matrix plus a ridge on its diagonal."""
         return inverse(matrix, ridge)
 
-    def recorded(self, work: Callable[..., T], *arrays: Any) -> T:
-        """What the work makes of the arrays; where it pays, it is recorded, and what was recorded is played again."""
-        return work(*arrays)
+    def refined_inverse(self, matrix: Any, ridge: Any) -> tuple[Any, Any]:
+        """The inverse by the quickest way without a look at a number, and how far from the identity it may lead."""
+        return self.inverse(matrix, ridge), 0.0
+
+    def recorded(self, work: Callable[..., Iterator[T]], steps: int, *arrays: Any) -> T:
+        """What the work yields after so many steps; where it pays, steps are recorded once and played again."""
+        return next(islice(work(*arrays), steps, None))
+
+    def look(self, numbers: Sequence[Any]) -> list[float]:
+        """Single numbers as Python's, in one question."""
+        return [float(number) for number in numbers]
 
     def draw(self, phase: int) -> None:
         """Draw which rows train which classifier."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
@@ -17,9 +18,7 @@ T = TypeVar("T")
 
 LEAST_FILLED = 0.8
 """Share of the rows held that are still in use, below which a GPU lets the others go and records anew."""
-CLOSE = 1e-2
-"""How far a matrix times its inverse may be from the identity, over all entries: P only guides the steps."""
-FEW = 4  # refinements of an inverse; more cost as much as a new one
+REFINEMENTS = 2  # of an inverse, from one phase to the next
 
 
 class TorchRows(FeatureRows):
@@ -44,7 +43,7 @@ class TorchRows(FeatureRows):
         self._strata = torch.as_tensor(plan.strata_of(y[numbers]), device=self.device)
         self._train = self.zeros(plan.classifiers, len(numbers))
         self._odds = self.zeros(plan.classifiers, len(numbers))
-        self._inverse: torch.Tensor | None = None
+        self._inverse = self.zeros(0, 0)  # the last one, in float64
         self._recording: _Recording | None = None
 
     def zeros(self, height: int, width: int) -> torch.Tensor:
@@ -59,31 +58,32 @@ class TorchRows(FeatureRows):
         return tensor.to(self.device, self.dtype, copy=True)
 
     def inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
-        full = matrix.to(torch.float64)
-        full.diagonal().add_(ridge[:, 0] + 1e-10 * full.diagonal().mean())
-        if self._inverse is not None:
-            # From the inverse of the phase before, Newton's iteration (Schulz, 1933) takes a few products.
-            for _ in range(FEW):
-                rest = -(full @ self._inverse)
-                rest.diagonal().add_(1)
-                if not (away := float(rest.norm())) < 1:  # too far to come nearer
-                    break
-                self._inverse = self._inverse + self._inverse @ rest
-                if away**2 < CLOSE:
-                    return self._inverse.to(self.dtype)
-        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(full))
+        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(_ridged(matrix, ridge)))
         return self._inverse.to(self.dtype)
 
-    def recorded(self, work: Callable[..., T], *arrays: Any) -> T:
+    def refined_inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        # From the inverse of the phase before, Newton's iteration (Schulz, 1933) takes a few products.
+        full = _ridged(matrix, ridge)
+        for _ in range(REFINEMENTS):
+            rest = -(full @ self._inverse)
+            rest.diagonal().add_(1)
+            self._inverse = self._inverse + self._inverse @ rest
+        return self._inverse.to(self.dtype), rest.square().sum()
+
+    def recorded(self, work: Callable[..., Iterator[T]], steps: int, *arrays: Any) -> T:
         if self.device.type != "cuda":
-            return work(*arrays)
+            return super().recorded(work, steps, *arrays)
         if self._recording is None:
             self._recording = _Recording(work, arrays)
-        result: T = self._recording.play(arrays)
+        result: T = self._recording.play(steps, arrays)
         return result
 
+    def look(self, numbers: Sequence[torch.Tensor]) -> list[float]:
+        looked: list[float] = torch.stack([number.double() for number in numbers]).tolist()
+        return looked
+
     def draw(self, phase: int) -> None:
-        salt = torch.as_tensor(self.plan.salts(phase).view(np.int32), device=self.device)
+        salt = self._sent(self.plan.salts(phase).view(np.int32))
         drawn = torch_keys(self._units[: self.count], salt)
         if self.plan.strata == 1:
             limits = drawn.kthvalue(self.plan.train_size, dim=1, keepdim=True).values
@@ -115,12 +115,12 @@ class TorchRows(FeatureRows):
     def votes(self) -> tuple[Ints, Ints]:
         held_out = self._train[:, : self.count] == 0
         right = ((self._odds[:, : self.count] > 0) == (self._y[: self.count] > 0)) & held_out
-        right_votes, made = torch.stack([right.sum(0), held_out.sum(0)]).cpu().numpy()
+        right_votes, made = torch.stack([right.sum(0), held_out.sum(0)]).int().cpu().numpy().astype(np.int64)
         return right_votes, made
 
     def drop(self, positions: Ints) -> torch.Tensor:
         gaps, movers = moves(self.count, positions)
-        places = torch.as_tensor(np.concatenate([positions, gaps, movers]), device=self.device)
+        places = self._sent(np.concatenate([positions, gaps, movers]))
         gone, to, of = torch.tensor_split(places, [len(positions), len(positions) + len(gaps)])
         lost = self._weighted_gram(gone)
         for rows in (self.weights, self._X, self._y, self._units, self._strata):
@@ -139,6 +139,11 @@ class TorchRows(FeatureRows):
             setattr(self, name, getattr(self, name)[: self.count])
         self._train, self._odds = (torch.zeros_like(rows[:, : self.count]) for rows in (self._train, self._odds))
 
+    def _sent(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        """Whole numbers on the device; a GPU goes on with its work meanwhile."""
+        tensor = torch.from_numpy(array)
+        return tensor.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else tensor
+
     def _weighted_gram(self, rows: Any) -> torch.Tensor:
         root = self.weights[rows].sqrt()[:, None]
         with exact_products():
@@ -147,26 +152,40 @@ class TorchRows(FeatureRows):
 
 
 class _Recording:
-    """Work on a GPU, its launches recorded once as a CUDA graph; what it made stands until it is played again."""
+    """Steps on a GPU, each one's launches recorded once as a CUDA graph; what they made stands until played again."""
 
-    def __init__(self, work: Callable[..., Any], arrays: Sequence[torch.Tensor]) -> None:
+    def __init__(self, work: Callable[..., Iterator[Any]], arrays: Sequence[torch.Tensor]) -> None:
         self._inputs = [array.clone() for array in arrays]
-        self._graph = torch.cuda.CUDAGraph()
-        # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
-        here, stream = torch.cuda.current_stream(), torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(here)
-        with torch.cuda.stream(stream):
-            self._graph.capture_begin()
-            self._made = work(*self._inputs)
-            self._graph.capture_end()
-        here.wait_stream(stream)
+        self._work = work(*self._inputs)
+        self._steps: list[tuple[torch.cuda.CUDAGraph, Any]] = []
+        self._pool = torch.cuda.graph_pool_handle()
+        self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
-    def play(self, arrays: Sequence[torch.Tensor]) -> Any:
-        """Run it on these arrays."""
+    def play(self, steps: int, arrays: Sequence[torch.Tensor]) -> Any:
+        """Run the start and so many steps on these arrays."""
         for held, array in zip(self._inputs, arrays, strict=True):
             held.copy_(array)
-        self._graph.replay()
-        return self._made
+        while len(self._steps) <= steps:
+            self._record()
+        for graph, _ in self._steps[: steps + 1]:
+            graph.replay()
+        return self._steps[steps][1]
+
+    def _record(self) -> None:
+        # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
+        here, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
+        self._stream.wait_stream(here)
+        with torch.cuda.stream(self._stream):
+            graph.capture_begin(pool=self._pool)
+            self._steps.append((graph, next(self._work)))
+            graph.capture_end()
+        here.wait_stream(self._stream)
+
+
+def _ridged(matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
+    full = matrix.to(torch.float64)
+    full.diagonal().add_(ridge[:, 0] + 1e-10 * full.diagonal().mean())
+    return full
 
 
 def torch_keys(rows: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl
 
 from winokit.errors import BadInput, UnknownName, check_known
+from winokit.files import our_toml
 from winokit.registry import Registry
 
 if TYPE_CHECKING:
@@ -29,27 +30,7 @@ Loss: TypeAlias = "tuple[Tensor, int]"
 """A sum, and of how many: the mean is taken over a whole batch, however it is cut to fit the memory."""
 
 NUMBER = ("number",)
-STYLES: Mapping[str, Switches] = {
-    "default": {},
-    "paper": {
-        "separator": "after",
-        "substitution": "verbatim",
-        "ties": "strict",
-        "judge": "each",
-        "trains": "groups",
-        "mean": "problems",
-    },
-    "code": {
-        "separator": "before",
-        "separators": "2",
-        "substitution": "verbatim",
-        "ties": "strict",
-        "judge": "first",
-        "trains": "right",
-        "mean": "rows",
-    },
-    "winogrande": {"separator": "before", "substitution": "literal", "head": "dense", "ties": "loose"},
-}
+STYLES: Mapping[str, Switches] = our_toml("assets/formalizations.toml")["styles"]
 COMPARING = {"ties": ("abstain", "strict", "loose"), "trains": ("right", "groups"), "rivals": ()}
 """Switches of formalizations that compare options.
 

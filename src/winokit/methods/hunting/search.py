@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -24,21 +25,8 @@ from winokit.errors import BadInput, refusing
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
 VERSION = 1
-"""Of the tables below. An index of another version is refused, never guessed at."""
-SCHEMA = """
-CREATE TABLE files (
-    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, hash TEXT NOT NULL, size INTEGER NOT NULL,
-    modified INTEGER NOT NULL, done INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE blocks (
-    file INTEGER NOT NULL, number INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    sentences INTEGER NOT NULL, PRIMARY KEY (file, number)
-) WITHOUT ROWID;
-CREATE INDEX blocks_by_sentence ON blocks (first);
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE sentences USING fts5 (text, tokenize = 'unicode61 remove_diacritics 0');
-CREATE VIRTUAL TABLE places USING fts5vocab (sentences, instance);
-"""
+"""Of the tables in the schema. An index of another version is refused, never guessed at."""
+SCHEMA = (files("winokit") / "assets" / "index.sql").read_text("utf-8")
 POSTINGS = 2048
 """How many words' lists of sentences are kept in memory."""
 WIDTH = 1 << 32

@@ -62,8 +62,8 @@ def compare(first: Values, second: Values, groups: Groups, *, level: float = LEV
 def paired_interval(first: Values, second: Values, groups: Groups, level: float = LEVEL) -> Interval:
     """Interval of the mean difference between two scores of the same problems, each from 0 to 1.
 
-    Newcombe's; it includes nought wherever `p_paired` does not reject it. Below about 20 groups it is the more cautious
-    of the two, and may include nought where the exact test rejects.
+    Newcombe's; it includes zero wherever `p_paired` does not reject it. Below about 20 groups it is the more cautious
+    of the two, and may include zero where the exact test rejects.
     """
     found = paired_gap(first, second, groups).interval(level)
     if found.low <= 0 <= found.high or p_paired(first, second, groups) <= 1 - level:
@@ -95,7 +95,7 @@ def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0) -> fl
 
 
 def _sign_flip(sizes: IntArray, observed: int) -> float:
-    """The share of all signs for which the sum of sizes is as far from nought as observed."""
+    """The share of all signs for which the sum of sizes is as far from zero as observed."""
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.
     sums = np.abs(2 * np.arange(len(chances)) - int(sizes.sum()))

@@ -68,7 +68,7 @@ class LogFit:
     def reaches_interval(self, y: float, level: float = 0.95) -> Interval:
         """The sizes at which a mean of y is plausible (Fieller, 1954): those whose `interval_at` has y in it.
 
-        Where the slope could be nought these have no end on the side where y lies. Where it is so uncertain that no
+        Where the slope could be zero these have no end on the side where y lies. Where it is so uncertain that no
         size can be ruled out the interval is everything.
         """
         everything = Interval(0.0, math.inf, level, "Fieller")

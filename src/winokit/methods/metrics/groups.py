@@ -8,7 +8,7 @@ contrast consistency. Only complete groups have a score: two or more members, an
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +38,17 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
     }
 
 
-class _Layout:
-    """The rows of complete groups side by side, so that one pass reduces every group."""
+class GroupLayout:
+    """The rows of complete groups side by side, so that one pass reduces every group; stands where groups do."""
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
-        members = list(complete_groups(groups, sizes).values())
-        if not members:
-            raise BadInput("no complete group among the problems: a group score needs twins")
+        members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
         self.rows = np.fromiter((row for some in members for row in some), np.int64)
         self.sizes = np.fromiter(map(len, members), np.int64, len(members))
         self.starts = np.cumsum(self.sizes) - self.sizes
+
+    def __len__(self) -> int:
+        return self._length
 
     def reduce(self, how: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """One number per group."""
@@ -55,16 +56,23 @@ class _Layout:
         return reduced
 
 
+Grouped: TypeAlias = arrays.Groups | GroupLayout
+
+
 @lru_cache(16)  # every metric of every scorer asks for the same few
-def _laid_out(groups: tuple[Hashable | None, ...], sizes: frozenset[tuple[Any, int]] | None) -> _Layout:
-    return _Layout(groups, None if sizes is None else dict(sizes))
+def _laid_out(groups: tuple[Hashable | None, ...], sizes: frozenset[tuple[Any, int]] | None) -> GroupLayout:
+    return GroupLayout(groups, None if sizes is None else dict(sizes))
 
 
-def _layout(groups: arrays.Groups, sizes: Sizes | None) -> _Layout:
-    return _laid_out(tuple(groups), None if sizes is None else frozenset(sizes.items()))
+def _layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
+    if not isinstance(groups, GroupLayout):
+        groups = _laid_out(tuple(groups), None if sizes is None else frozenset(sizes.items()))
+    if not len(groups.rows):
+        raise BadInput("no complete group among the problems: a group score needs twins")
+    return groups
 
 
-def all_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
+def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether every member is right, for each complete group in order of appearance."""
     arrays.same_length(flags=correct, groups=groups)
     return _layout(groups, sizes).reduce(np.logical_and, arrays.as_flags(correct))
@@ -81,14 +89,14 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
     return float(all_right(correct, groups, sizes).mean())
 
 
-def no_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
+def no_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
     arrays.same_length(flags=correct, groups=groups)
     some: arrays.BoolArray = _layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
     return ~some
 
 
-def some_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.BoolArray:
+def some_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether a complete group is right in part: one of two, one or two of three."""
     return ~all_right(correct, groups, sizes) & ~no_right(correct, groups, sizes)
 
@@ -103,7 +111,7 @@ def one_right(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | None 
     return float(some_right(correct, groups, sizes).mean())
 
 
-def all_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
+def all_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets all of each complete group right: 0.25 for a pair.
 
     `chances` are those of `guess_chance`: a group with an abstention cannot be right as a whole.
@@ -112,12 +120,12 @@ def all_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes
     return _layout(groups, sizes).reduce(np.multiply, arrays.as_values(chances))
 
 
-def no_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
+def no_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets nothing of each complete group right."""
     return all_right_chance(1 - arrays.as_values(chances), groups, sizes)
 
 
-def some_right_chance(chances: arrays.Values, groups: arrays.Groups, sizes: Sizes | None = None) -> arrays.FloatArray:
+def some_right_chance(chances: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
     """The probability that independent guessing gets each complete group right in part: 0.5 for a pair."""
     return 1 - all_right_chance(chances, groups, sizes) - no_right_chance(chances, groups, sizes)
 

@@ -32,7 +32,7 @@ GRID = 128
 FAR = 1e6
 """So many standard errors are no limit at all."""
 LEAST = 1e-9
-"""P-values below this are nought."""
+"""P-values below this are zero."""
 ROUNDING = 1e-12
 """Differences below this are no differences."""
 
@@ -106,7 +106,7 @@ def share(credits: arrays.Values, groups: arrays.Groups) -> Share:
     numbers = arrays.clusters(groups)
     sizes = np.bincount(numbers).astype(np.float64)
     n, mean = len(values), float(values.mean())
-    binary = bool(np.isin(values, (0.0, 1.0)).all())
+    binary = bool(((values == 0) | (values == 1)).all())
     if len(sizes) == n and binary:
         return Share(mean, n, n, float(n), True)
     # Groups that agree within themselves vary with their size: so many equal ones would vary as much.
@@ -264,7 +264,7 @@ def _acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.Floa
     """Blaker's two-sided p-value of each share: the smaller tail, and as much of the other as is no likelier."""
     lower, upper = _at_most(right, n, shares), _at_most(n - right, n, 1 - shares)
     tail = np.minimum(lower, upper)
-    # One rule for both sides: seen from the larger tail, the other one begins at nought.
+    # One rule for both sides: seen from the larger tail, the other one begins at zero.
     side = np.where(upper <= lower, shares, 1 - shares)
     other = _largest_tail(n, side, tail * (1 + 1e-9))
     return np.minimum(tail + other, 1.0)

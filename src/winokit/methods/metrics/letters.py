@@ -1,7 +1,7 @@
 """Compact letters: which of many are told apart, in a letter or two beside each.
 
 Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons" (Journal of Computational and
-Graphical Statistics, 2004): two that share a letter are not told apart, two that share none are. Not being told apart
+Graphical Statistics, 2004): two that share a letter cannot be distinguished, two that share none can. This
 is not transitive, so that one may have several letters. Insert and absorb as in the paper; letters that say nothing
 which the others do not say are dropped.
 """
@@ -27,7 +27,7 @@ def compact_letters(many: int, apart: Iterable[tuple[int, int]]) -> list[frozens
     kept = sorted(letters, key=lambda letter: sorted(letter))
     for letter in sorted(kept, key=lambda letter: (len(letter), sorted(letter))):
         rest = [other for other in kept if other is not letter]
-        # What it says: that these pairs are not told apart; of one alone, that it has a letter.
+        # What it says: that these pairs cannot be distinguished; of one alone, that it has a letter.
         said = [set(pair) for pair in combinations(letter, 2)] or [set(letter)]
         if all(any(pair <= other for other in rest) for pair in said):
             kept = rest

@@ -16,7 +16,6 @@ from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import correct, guess_chance
 from winokit.methods.metrics.gender import GENDERS, gotcha
-from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.intervals import gap, mean_interval, share
 from winokit.problem import Dataset, Problem
 from winokit.results import FLOOR, Detail, Metric
@@ -55,16 +54,19 @@ class MetricColumns:
         clusters: Mapping[str, int],
         guesses: Sequence[float] | FloatArray | None = None,
     ) -> None:
-        self.problems, self.predictions, self._numbers = problems, predictions, clusters
-        self.answers = [int(problem.answer or 0) for problem in problems]
+        self.problems, self.predictions = problems, predictions
+        self.answers = np.fromiter((problem.answer or 0 for problem in problems), np.int64)
         """The right candidate of each."""
-        self.candidates = [len(problem.candidates) for problem in problems]
+        self.candidates = np.fromiter((len(problem.candidates) for problem in problems), np.int64)
         """How many there are to choose from."""
         self._guesses = None if guesses is None else np.array(guesses)
-        self.groups = [problem.group for problem in problems]
-        """The group of each; None for a problem alone."""
         self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
         """What each hangs together with."""
+
+    @cached_property
+    def groups(self) -> Sequence[str | None]:
+        """The group of each; None for a problem alone."""
+        return [problem.group for problem in self.problems]
 
     @cached_property
     def correct(self) -> BoolArray:
@@ -105,10 +107,15 @@ class MetricColumns:
         return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
 
     def take(self, rows: Sequence[int]) -> "MetricColumns":
-        """Some of the rows."""
-        problems, predictions = [self.problems[row] for row in rows], [self.predictions[row] for row in rows]
-        guesses = None if self._guesses is None else self._guesses[list(rows)]
-        return MetricColumns(problems, predictions, self._numbers, guesses)
+        """Some of the rows: a part of each column, and nothing asked of a problem again."""
+        part, at = object.__new__(MetricColumns), np.asarray(rows, np.int64)
+        part.problems = [self.problems[row] for row in rows]
+        part.predictions = [self.predictions[row] for row in rows]
+        part.answers, part.candidates, part.clusters = self.answers[at], self.candidates[at], self.clusters[at]
+        part._guesses = None if self._guesses is None else self._guesses[at]
+        if len(at):
+            part.correct, part.chances = self.correct[at], self.chances[at]
+        return part
 
 
 @dataclass(frozen=True)
@@ -172,18 +179,18 @@ class RowHead:
         if is_first.any() and not is_first.all():
             found = gap(columns.correct, is_first, ~is_first, columns.clusters)
             interval, chances = found.interval(), columns.chances
-            # Nought, but for subsets with other numbers of candidates.
+            # Zero, but for subsets with other numbers of candidates.
             chance = float(chances[is_first].mean() - chances[~is_first].mean())
             about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
             yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)
 
     def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
-        if members := complete_groups(columns.groups, sizes):
+        layout = groups.GroupLayout(columns.groups, sizes)
+        if len(layout.rows):
             counts, chances = GROUP_METRICS[name[2]]
-            clusters = columns.clusters[[rows[0] for rows in members.values()]]
-            values = counts(columns.correct, columns.groups, sizes)
-            yield from self.share(name, values, clusters, chances(columns.chances, columns.groups, sizes))
+            clusters = columns.clusters[layout.rows[layout.starts]]
+            yield from self.share(name, counts(columns.correct, layout), clusters, chances(columns.chances, layout))
 
 
 def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | None = None) -> Metric:

@@ -202,7 +202,7 @@ class ClusterModel:
 
 
 def weight_bytes(model: Spec | Model) -> int:
-    """The size of a model's files; nought where they are not here, or it has none."""
+    """The size of a model's files; zero where they are not here, or it has none."""
     if not isinstance(model, Spec) or not model.place:
         return 0
     place = Path(model.place).expanduser()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
@@ -51,8 +51,8 @@ class Prediction:
 
     def to_json(self) -> dict[str, Any]:
         """The row; `why` is left out where there is nothing to explain."""
-        row = {name: getattr(self, name) for name in self.__slots__}
-        return row if self.why is not None else {name: value for name, value in row.items() if name != "why"}
+        names = self.__slots__ if self.why is not None else self.__slots__[:-1]
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -247,5 +247,4 @@ def _holds_predictions(path: Path) -> bool:
 
 def write_predictions(predictions: Iterable[Prediction], path: Path) -> None:
     """Write predictions.jsonl, whole or not at all."""
-    rows = "".join(json.dumps(prediction.to_json(), ensure_ascii=False) + "\n" for prediction in predictions)
-    write_whole(path, rows.encode())
+    write_whole(path, json_rows(prediction.to_json() for prediction in predictions).encode())

@@ -22,7 +22,7 @@ import torch
 
 import winokit
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import guesses, rivals_name, training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
@@ -30,7 +30,7 @@ from winokit.methods.formalizations.network import ABOUT, Network, load_network,
 from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import Diverged, Exam, guessing_loss, rows, symptoms
+from winokit.methods.training.evaluation import Diverged, Evaluation, guessing_loss, rows, symptoms
 from winokit.methods.training.learner import Learner, check_same, drop_checkpoint, make_writable
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.hf import HfSettings, fingerprint
@@ -77,7 +77,7 @@ class TrainOutcome(Brief):
     def save(self) -> None:
         """Write results.json."""
         results = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings}
-        write_whole(self.folder / RESULTS, json_bytes({**results, "notes": self.notes}))
+        write_whole(self.folder / RESULTS, result_bytes({**results, "notes": self.notes}))
 
     def value(self, metric: str, subset: str = DEV) -> float | None:
         """A metric of the dev set, or of a test set by its name."""
@@ -150,7 +150,7 @@ def untrained(
 ) -> TrainOutcome:
     """Test a model before any training: the first point of a learning curve, in a folder like that of a run.
 
-    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size nought is luck;
+    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size zero is luck;
     `mc-mlm` asks the model's own head, and is the same for every seed. What is done is not done again.
     """
     formalization = Formalization.parse(settings.formalization)
@@ -199,11 +199,11 @@ def _trained(
 ) -> tuple[list[str], int | None]:
     """Train and write the curve; notes, and the step a killed run went on from."""
     examples, notes = training_examples(data.train, network)
-    exam = None if data.dev is None else Exam(data.dev, network, data.arm.trained_on)
+    evaluation = None if data.dev is None else Evaluation(data.dev, network, data.arm.trained_on)
     make_writable(out)
     with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
-        learner = Learner(network, examples, exam, settings)
+        learner = Learner(network, examples, evaluation, settings)
         resumed = learner.state.step if learner.resume(out, identity) else None
         try:
             learner.learn(out, identity, progress)
@@ -257,11 +257,11 @@ def _examined(
     notes: list[str] = []
     predictions: dict[str, list[Prediction]] = {}
     for name, dataset, variant in sets:
-        exam = Exam(dataset, network, variant)
-        predictions[name] = exam.sit(network, model)
+        evaluation = Evaluation(dataset, network, variant)
+        predictions[name] = evaluation.predictions(network, model)
         write_predictions(predictions[name], out / PREDICTIONS / f"{name}.jsonl")
         metrics += rows(dataset, predictions[name], name)
-        notes += exam.notes
+        notes += evaluation.notes
     return metrics, notes, predictions
 
 

@@ -24,9 +24,10 @@ import numpy as np
 import torch
 
 from winokit.errors import BadInput
+from winokit.files import refused
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
-from winokit.methods.training.exam import Diverged, Exam, finite, mark
+from winokit.methods.training.evaluation import Diverged, Evaluation, finite, mark
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import RecordedStepper, Stepper, rate
 from winokit.models.hf import out_of_memory
@@ -68,9 +69,9 @@ class Learner:
     """A network on its way through the steps of a run."""
 
     def __init__(
-        self, network: Network, examples: Sequence[Encoded], exam: Exam | None, settings: TrainSettings
+        self, network: Network, examples: Sequence[Encoded], evaluation: Evaluation | None, settings: TrainSettings
     ) -> None:
-        self.network, self.examples, self.exam, self.settings = network, examples, exam, settings
+        self.network, self.examples, self.evaluation, self.settings = network, examples, evaluation, settings
         self.steps = planned(examples, settings)
         self.stepper = (RecordedStepper if network.device.type == "cuda" else Stepper)(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
@@ -101,8 +102,8 @@ class Learner:
             self.state.seconds += time.monotonic() - began
             step, every = self.state.step, self.settings.evaluate_every
             due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
-            if self.exam is not None and (due or step == len(self.steps)):
-                self._evaluate(self.exam)
+            if self.evaluation is not None and (due or step == len(self.steps)):
+                self._evaluate(self.evaluation)
             if self._checkpoint_is_due(time.monotonic() - saved, took):
                 began = time.monotonic()
                 self._save(folder, identity)
@@ -198,9 +199,9 @@ class Learner:
         """How many epochs are done."""
         return round(self.steps[self.state.step - 1][0], 3)
 
-    def _evaluate(self, exam: Exam) -> None:
-        """Sit the exam; remember the weights where it is the best so far, stop where patience ends."""
-        marked = mark(exam.dataset, exam.sit(self.network), self.state.step, self.epoch)
+    def _evaluate(self, evaluation: Evaluation) -> None:
+        """Evaluate; remember the weights where they are the best so far, stop where patience ends."""
+        marked = mark(evaluation.dataset, evaluation.predictions(self.network), self.state.step, self.epoch)
         self.state.marks.append(marked)
         if self.state.kept is None or marked["accuracy"] > self.state.kept["accuracy"]:
             self.state.kept, self.state.since_kept = dict(marked), 0
@@ -281,12 +282,9 @@ def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> Non
 
 def make_writable(folder: Path) -> None:
     """Make a folder, and see, before minutes of training, whether a file can be written there."""
-    try:
+    with refused(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written ({error.strerror or error})") from None
+        TemporaryFile(dir=folder).close()
 
 
 def drop_checkpoint(folder: Path) -> None:

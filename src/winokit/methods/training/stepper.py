@@ -5,15 +5,19 @@ at.
 
 A step of an encoder is some thousands of small kernels. At the batch sizes of the papers a fast GPU is done with each
 before Python has launched the next. So on a GPU batches are filled up to one of a few shapes; what the GPU is told for
-a shape is recorded the second time the shape is seen (a CUDA graph), and from then on a step is one copy and two
-launches. Filling up changes nothing that is computed but the last bits: nobody attends to the filling, and no option
-is there.
+a shape is recorded (a CUDA graph), and from then on a step is one copy and two launches. Filling up changes nothing
+that is computed but the last bits: nobody attends to the filling, and no option is there.
+
+Recording takes as long as several steps. So a batch is filled up to a shape that is recorded already, and gets one of
+its own once the filling of its like has cost as much as recording would have.
 """
 
+import gc
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.nn.functional import pad
@@ -29,10 +33,16 @@ from winokit.models.hf import out_of_memory
 EPSILON = 1e-8
 FUSED = ("cuda", "cpu")
 """Devices on which a step of all weights is one kernel."""
-ROWS, LENGTH, PIECES = 8, 4, 4
-"""Texts, their tokens and the pieces of an option are filled up to multiples of these."""
+UNITS, ROOM = (8, 4, 4, 4), (16, 16, 8, 8)
+"""The sizes of a shape are multiples of these: of one of its own, and of one that is to serve others."""
+RECORDING = 5
+"""What a recording costs, in steps that are played back; launching a step one by one costs as much again."""
 MOST = 64
-"""Shapes that are recorded; rarer ones than these are launched operation by operation."""
+"""Shapes that are recorded at most."""
+
+Kind: TypeAlias = tuple[int, ...]
+Sizes: TypeAlias = tuple[int, ...]
+"""Of a batch: texts, tokens of the longest, and the pieces that places and options have room for."""
 
 
 class Stepper:
@@ -130,8 +140,8 @@ class RecordedStepper(Stepper):
         self.pool = torch.cuda.graph_pool_handle()
         self.records = True
         """False once a recording failed."""
-        self.seen: dict[tuple[object, ...], int] = {}
-        self.passes: dict[tuple[object, ...], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
+        self.shapes = ShapePlan()
+        self.passes: dict[tuple[Kind, Sizes], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
         """By shape a recorded pass, where it reads its batch, and over how many its loss is a mean."""
         self.moves = 0
         self.recorded_move: torch.cuda.CUDAGraph | None = None
@@ -147,16 +157,16 @@ class RecordedStepper(Stepper):
 
     def add(self, batch: Batch, over: int | None = None) -> int:
         """Add the gradients of a batch on the CPU."""
-        batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0)
-        shape = batch.shape
-        self.seen[shape] = self.seen.get(shape, 0) + 1
-        flat = batch.flat().pin_memory()
+        kind, own = shape_of(batch)
         # Only once the optimiser has moved do all gradients have the places that a recording adds to.
-        if shape not in self.passes and self.moves and self.seen[shape] > 1 and len(self.passes) < MOST:
-            self._record_pass(batch, flat)
-        if shape not in self.passes:
+        chosen = self.shapes.choose(kind, own) if self.moves and self.records else None
+        batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own)
+        flat = batch.flat().pin_memory()
+        if chosen is not None and (kind, chosen) not in self.passes:
+            self._record_pass(batch, flat, (kind, chosen))
+        if chosen is None or (kind, chosen) not in self.passes:
             return self._read(batch.over(flat.to(self.network.device, non_blocking=True)), over)
-        graph, place, count = self.passes[shape]
+        graph, place, count = self.passes[kind, chosen]
         place.copy_(flat, non_blocking=True)
         self.share.fill_(1 / (over or count))
         graph.replay()
@@ -188,21 +198,30 @@ class RecordedStepper(Stepper):
         for group in self.optimiser.param_groups:
             group["lr"].fill_(learning_rate)
 
-    def _record_pass(self, batch: Batch, flat: torch.Tensor) -> None:
+    def _record_pass(self, batch: Batch, flat: torch.Tensor, shape: tuple[Kind, Sizes]) -> None:
         place = torch.empty_like(flat, device=self.network.device)
         counts = []
         graph = self._recorded(lambda: counts.append(self._read(batch.over(place), self.share)))
         if graph is not None:
-            self.passes[batch.shape] = (graph, place, counts[0])
+            self.passes[shape] = graph, place, counts[0]
 
     def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
         """What the device is told to do, written down and not done; None where a model asks the device on the way."""
         if not self.records:
             return None
-        graph = torch.cuda.CUDAGraph()
+        graph, collecting = torch.cuda.CUDAGraph(), gc.isenabled()
+        if not self.passes:
+            torch.cuda.empty_cache()  # a recording has memory of its own
+        # Not torch.cuda.graph, which collects all garbage every time and takes longer over it than the recording does.
+        # Garbage must wait: memory that is let go on the way breaks a recording off.
+        gc.disable()
         try:
-            with torch.cuda.graph(graph, pool=self.pool, stream=self.stream), self.network.device, _MadeThere():
-                work()
+            with self.network.device, _MadeThere():
+                graph.capture_begin(pool=self.pool, capture_error_mode="relaxed")
+                try:
+                    work()
+                finally:
+                    graph.capture_end()
         except RuntimeError as error:
             if out_of_memory(error):
                 raise
@@ -214,17 +233,59 @@ class RecordedStepper(Stepper):
             said = str(error).strip().splitlines()[0]
             self.notes.append(f"steps were launched one operation at a time: this model cannot be recorded ({said})")
             return None
+        finally:
+            if collecting:
+                gc.enable()
         return graph
 
 
-def filled_up(batch: Batch, padding: int) -> Batch:
-    """The same batch in one of a few shapes.
+class ShapePlan:
+    """Which shapes are recorded, and to which one a batch is filled up."""
+
+    def __init__(self) -> None:
+        self.recorded: dict[Kind, list[Sizes]] = {}
+        self.debts: dict[tuple[Kind, Sizes], float] = {}
+        """By shape, what it has cost that it is not recorded, in steps."""
+
+    def choose(self, kind: Kind, own: Sizes) -> Sizes | None:
+        """The sizes a batch is filled up to, recorded from now on; None where it is to be launched one by one.
+
+        >>> plan = ShapePlan()
+        >>> [plan.choose((2,), sizes) for sizes in [(8, 20, 0, 0), (8, 16, 0, 0), (8, 36, 0, 0)]]
+        [(16, 32, 0, 0), (16, 32, 0, 0), (16, 48, 0, 0)]
+        """
+        recorded = self.recorded.setdefault(kind, [])
+        serving = [sizes for sizes in recorded if all(map(operator.ge, sizes, own))]
+        best = min(serving, key=lambda sizes: sizes[0] * sizes[1], default=None)
+        if best == own or sum(map(len, self.recorded.values())) >= MOST:
+            return best
+        if best is None and (recorded or not any(self.recorded.values())):
+            # Larger than all before: it is to serve them, and those that come.
+            own = tuple(size + -size % unit for size, unit in zip(map(max, own, *recorded, own), ROOM, strict=True))
+        else:
+            more = RECORDING if best is None else best[0] * best[1] / (own[0] * own[1]) - 1
+            debt = self.debts[kind, own] = self.debts.get((kind, own), 0.0) + more
+            if debt <= RECORDING:
+                return best
+        recorded.append(own)
+        return own
+
+
+def shape_of(batch: Batch) -> tuple[Kind, Sizes]:
+    """What batches must have in common to be filled up alike, and the sizes to fill up to at least."""
+    kind = len(batch.row), batch.cases, batch.places.shape[1], batch.widest
+    sizes = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
+    return kind, tuple(size + -size % unit for size, unit in zip(sizes, UNITS, strict=True))
+
+
+def filled_up(batch: Batch, padding: int, sizes: Sizes) -> Batch:
+    """The same batch with so many texts, tokens of each, pieces of a place and pieces of an option.
 
     Texts are added that read one token of padding and that no option looks at; tokens that nobody attends to; and
     places of pieces that are nowhere.
     """
-    texts, length = batch.ids.shape
-    more_texts, more_tokens = -texts % ROWS, -length % LENGTH
+    own = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
+    texts, (more_texts, more_tokens, more_places, more_pieces) = own[0], map(operator.sub, sizes, own)
     attention = pad(batch.attention, (0, more_tokens, 0, more_texts))
     if more_texts:
         attention[texts:, 0] = 1
@@ -234,8 +295,8 @@ def filled_up(batch: Batch, padding: int) -> Batch:
         ids=pad(batch.ids, (0, more_tokens, 0, more_texts), value=padding),
         attention=attention,
         segments=segments,
-        places=pad(batch.places, (0, -batch.places.shape[-1] % PIECES), value=NOWHERE),
-        tokens=pad(batch.tokens, (0, -batch.tokens.shape[-1] % PIECES), value=NOWHERE),
+        places=pad(batch.places, (0, more_places), value=NOWHERE),
+        tokens=pad(batch.tokens, (0, more_pieces), value=NOWHERE),
     )
 
 

@@ -8,14 +8,11 @@ between spaces. No code was released. `paper` keeps every problem; by `default` 
 stands among the first words, so that nothing would be cut and the whole problem would count as local context.
 """
 
-import re
-
 from winokit.errors import check_known
 from winokit.problem import Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper")
-TWO_WORDS = re.compile(r"\S+\s+\S+\s*$")
 
 
 def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
@@ -33,8 +30,9 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
         return refusal
     if language.unit(problem.before) != "words":
         return "not for this language: there are no spaces between its words"
-    near = TWO_WORDS.search(problem.before)
-    kept = near.group() if near else problem.before
+    kept, words = problem.before, problem.before.rsplit(None, 2)
+    if len(words) > 1:
+        kept = kept[len(words[0]) if len(words) > 2 else 0 :].lstrip()
     if style == "default" and kept == problem.before.lstrip():
         return "the blank stands among the first words, so that nothing would be cut"
     return problem.replace(before=kept, provenance={"of": problem.id})

@@ -18,9 +18,10 @@ every end of a sentence for one, and leaves out what a reader could still solve 
 """
 
 import re
+from functools import cache
 
 from winokit.errors import check_known
-from winokit.problem import Problem
+from winokit.problem import BLANK, Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "code")
@@ -46,25 +47,26 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     language = language_of(problem.language)
     if refusal := language.refusal("part-sent"):
         return refusal
-    tokens = re.compile(rf"\b(?:{language.abbreviations})\.(?=\s)|{TOKEN.pattern}")
-    markers = [token for token in tokens.finditer(problem.before) if _marks(token.group(), style, language.cutting)]
-    if not markers:
+    tokens, marks, connectives = _tokens(language.abbreviations), MARKS[style], language.cutting
+    words = [(token.group(), token) for token in tokens.finditer(problem.before)]
+    case = str.lower if style == "default" else str
+    marker = next((token for word, token in reversed(words) if word in marks or case(word) in connectives), None)
+    if marker is None:
         return "no connective or punctuation before the blank"
-    before = _kept(problem.before, markers[-1], style)
+    before = _kept(problem.before, marker, style)
     if before == problem.before:
         return "the part with the blank is the whole text"
     if not (before.strip() or problem.after.strip()):
         return "nothing is left around the blank"
-    made = problem.replace(before=before, provenance={"of": problem.id})
-    if style == "default" and any(
-        language.occurrences(made.text, language.core(candidate)) for candidate in problem.candidates
-    ):
+    text = f"{before}{BLANK}{problem.after}"
+    if style == "default" and any(language.occurrences(text, language.core(name)) for name in problem.candidates):
         return "a candidate is still named"
-    return made
+    return problem.replace(before=before, provenance={"of": problem.id})
 
 
-def _marks(word: str, style: str, connectives: frozenset[str]) -> bool:
-    return word in MARKS[style] or (word.lower() if style == "default" else word) in connectives
+@cache
+def _tokens(abbreviations: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{abbreviations})\.(?=\s)|{TOKEN.pattern}")
 
 
 def _kept(before: str, marker: re.Match[str], style: str) -> str:

@@ -6,8 +6,6 @@ zero-shot task is made of the pairs that differ in one word. https://arxiv.org/a
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 
 from rapidfuzz.distance import Postfix, Prefix
 
@@ -84,13 +82,6 @@ def _span(text: str, tokens: list[re.Match[str]]) -> str:
 def twin_pairs(dataset: Dataset) -> list[Pair]:
     """The first two members of each group: on WSC273 the rows two by two, once row 254 is left out."""
     return [(members[0], members[1]) for members in dataset.groups.values() if len(members) > 1]
-
-
-def with_both_twins(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
-    problems = list(problems)
-    members = Counter(problem.group for problem in problems)
-    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
 
 
 def non_associative(dataset: Dataset, *, style: str = "trichelair") -> Dataset:

@@ -51,13 +51,13 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
         return refusal
     if style == "paper" or (style == "mended" and "switched" in problem.labels):
         return _released(problem, mended=style == "mended")
-    made = _switched(problem)
-    if isinstance(made, Problem):
-        back = _switched(made)
-        lost = language.undone_by_itself if isinstance(back, str) else back.text != problem.text
-        if lost:
-            return "switching back would not give the same text"
-    return made
+    parts = _switched_parts(problem)
+    if isinstance(parts, str):
+        return parts
+    made = _flipped(problem, OURS, before=parts[0], after=parts[1])
+    back = _switched_parts(made)
+    lost = language.undone_by_itself if isinstance(back, str) else back != (problem.before, problem.after)
+    return "switching back would not give the same text" if lost else made
 
 
 def by_label_or_rule(problems: Iterable[Problem]) -> Callable[[Problem], Problem | str]:
@@ -98,12 +98,10 @@ def differ_in_kind(problem: Problem) -> str | None:
     return None if alike or language.head(one) == language.head(other) else "things of different kinds"
 
 
-def _switched(problem: Problem) -> Problem | str:
+def _switched_parts(problem: Problem) -> tuple[str, str] | str:
+    """What stands before and after the blank once the candidates have changed places, or why they cannot."""
     edits = language_of(problem.language).exchange(problem.text, problem.candidates, problem.pronoun)
-    if isinstance(edits, str):
-        return edits
-    before, after = edited(problem, edits)
-    return _flipped(problem, OURS, before=before, after=after)
+    return edits if isinstance(edits, str) else edited(problem, edits)
 
 
 def _flipped(problem: Problem, by: str, **changed: str) -> Problem:

@@ -97,7 +97,8 @@ def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -
             if isinstance(outcome, str):
                 refused[problem.id] = outcome
             else:
-                made.append(outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
+                of_it = outcome.provenance.get("of") == problem.id
+                made.append(outcome if of_it else outcome.replace(provenance={**outcome.provenance, "of": problem.id}))
         return Variant(Dataset(made), refused, kept=kept)
 
     return transform

@@ -1,6 +1,6 @@
 """Exactly what a report shows, as plain data: the template lays it out and decides nothing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,9 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots
-from winokit.stages.audit.problems import problem_scripts, transcript_scripts
+from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
-from winokit.stages.audit.verdict import MetricRows, verdict
+from winokit.stages.audit.verdict import MetricRows, groups_word, verdict
 
 ACCURACY = "Accuracy"
 MANY, SHOWN = 12, len(COLOURS)
@@ -40,6 +40,7 @@ class AuditPage:
         self.dataset = run.metrics[0].dataset if run.metrics else run.dataset.card.name
         self.card, self.n, self.groups = run.dataset.card, len(run.dataset), len(run.dataset.groups)
         self.whole = all_whole(run.dataset)
+        self.failed = failed_pair(run, known)
         self.forest = forest(metrics, known)
         self.finer = forest(metrics, known, fine=True)
         self.stacks = plots.stacks(run, known)
@@ -56,7 +57,7 @@ class AuditPage:
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
         self.notes = run.notes or run.dataset.notes
         self.scale = Forest(())
-        self.labels = list(dict.fromkeys(label for each in self.judged for label in each.tiles))
+        self.labels = labels(self.judged)
         used = {base(row.protocol) for row in run.metrics}
         self.citations = [(caption.title, caption.sources) for name, caption in ABOUT.items() if name in used]
         self.sources = list(dict.fromkeys(source for _, sources in self.citations for source in sources))
@@ -115,19 +116,25 @@ def judge(run: Run) -> list[JudgedScorer]:
     return sorted(judged, key=lambda one: -one.mark.value if one.mark else 1.0) if len(judged) > MANY else judged
 
 
+def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
+    """The names of the few numbers, each with a row that has what chance gives."""
+    return {label: row for each in judged for label, row in each.tiles.items()}
+
+
 def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     """Accuracy, whole groups, consistency, and the artifact baseline furthest above chance."""
     rows = MetricRows(metrics)
+    group = rows.find("groups", "complete", "group_accuracy")
     wanted = (
         (ACCURACY, rows.find("accuracy", "all")),
-        ("Whole groups right", rows.find("groups", "complete", "group_accuracy")),
-        ("Answer follows a switch", rows.find("switching", "switchable", "consistency")),
+        (f"{groups_word(group).title()}s right" if group else "", group),
+        ("Follows a switch", rows.find("switching", "switchable", "consistency")),
     )
     yield from ((label, row) for label, row in wanted if row is not None)
     baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
     if baselines:
         best = max(baselines, key=lambda row: row.value - (row.chance or 0))
-        yield f"Baseline {best.subset}", best
+        yield "Artifacts", best
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from winokit.drawing.plots import Scorer
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
+from winokit.methods.transforms.substitute import substitute
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem
 
@@ -40,6 +41,53 @@ class ProblemScript:
     n: int
 
 
+@dataclass(frozen=True, slots=True)
+class FailedTwin:
+    """A text in words, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
+
+    words: tuple[tuple[str | None, bool], ...]
+    right: str
+    choices: tuple[tuple[str, str, bool], ...]
+    """By scorer, the candidate it chose, and whether that is right."""
+
+
+def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
+    """The first of the twins that most scorers fail; nothing where nobody fails any."""
+    chosen = {(row.model, row.scoring, row.id): row.prediction for row in run.predictions if row.variant == ORIGINAL}
+    most, found = 0, []
+    for twins in run.dataset.groups.values():
+        if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
+            continue
+        picks = {one.name: [chosen.get((one.model, one.scoring, p.id)) for p in twins] for one in known}
+        picks = {name: made for name, made in picks.items() if None not in made}
+        failing = sum(made != [p.answer for p in twins] for made in picks.values())
+        if failing > most:
+            most, found = (
+                failing,
+                [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)],
+            )
+    filled = [substitute(problem, problem.right or "") for problem, _ in found]
+    texts = [[*text.before.split(), None, *text.after.split()] for text in filled]
+    return [
+        FailedTwin(
+            tuple(_marked(texts[at], texts[1 - at])),
+            filled[at].candidate,
+            tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
+        )
+        for at, (problem, picks) in enumerate(found)
+    ]
+
+
+def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
+    """Words, each with whether it lies between what two texts have in common at their start and end."""
+    start = next(
+        (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))
+    )
+    backwards = zip(reversed(words[start:]), reversed(other[start:]), strict=False)
+    end = next((at for at, (a, b) in enumerate(backwards) if a != b), 0)
+    return ((word, start <= at < len(words) - end) for at, word in enumerate(words))
+
+
 def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
     predictions = _by_variant(run)
@@ -51,9 +99,9 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Problem
         models = Counter(model for model, _ in keys)
         names = [key[0] if models[key[0]] == 1 else " · ".join(key) for key in keys]
         others = outcomes if name == ORIGINAL else {}
-        rows = [
-            _row(problem, [by_scorer[key] for key in keys], _trail(problem.id, keys, others)) for problem in dataset
-        ]
+        own = [by_scorer[key] for key in keys]
+        trails = [_outcomes_of(key, others) for key in keys] if others else []
+        rows = [_row(problem, own, _trail(problem.id, trails)) for problem in dataset]
         said = [(name, *key) in spoke for key in keys]
         content = {"scorers": names, "variants": list(others), "rows": rows, "said": said}
         yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
@@ -120,17 +168,18 @@ def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, s
     return {key: {name: outcome(row) for name, row in rows.items() if name in there} for key, rows in by_scorer.items()}
 
 
-def _trail(name: str, keys: Sequence[Key], others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> tuple[str, ...]:
-    """For each scorer a letter per variant; a variant scored in another way shows the same model's outcome."""
-    trails = []
-    for model, scoring in keys if others else ():
-        letters = []
-        for outcomes in others.values():
-            same_model = next((key for key in outcomes if key[0] == model), None)
-            own = outcomes.get((model, scoring)) or (outcomes[same_model] if same_model else {})
-            letters.append(own.get(name, MISSING))
-        trails.append("".join(letters))
-    return tuple(trails)
+def _outcomes_of(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
+    """A scorer's outcomes in each variant; one that was scored in another way shows the same model's."""
+    same_model = [next((other for other in outcomes if other[0] == key[0]), key) for outcomes in others.values()]
+    return [
+        outcomes.get(key) or outcomes.get(other, {})
+        for outcomes, other in zip(others.values(), same_model, strict=True)
+    ]
+
+
+def _trail(name: str, by_scorer: Sequence[Sequence[Mapping[str, str]]]) -> tuple[str, ...]:
+    """For each scorer a letter per variant."""
+    return tuple(["".join([own.get(name, MISSING) for own in outcomes]) for outcomes in by_scorer])
 
 
 def outcome(prediction: Prediction) -> str:
@@ -144,7 +193,7 @@ def outcome(prediction: Prediction) -> str:
 
 def _row(problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trail: Sequence[str]) -> tuple[Any, ...]:
     origin = original_id(problem)
-    choices = tuple(_choice(predictions.get(origin)) for predictions in by_scorer)
+    choices = tuple([_choice(predictions.get(origin)) for predictions in by_scorer])
     shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
     return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))
 

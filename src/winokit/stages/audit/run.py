@@ -33,7 +33,7 @@ from winokit.methods.transforms.variants import (
     perturbed_variants,
 )
 from winokit.models.base import Model, notes_of
-from winokit.models.registry import MODEL_HELP, Spec, check_model, release
+from winokit.models.registry import MODEL_HELP, ModelLike, Spec, as_model, check_model, release
 from winokit.problem import Dataset, collector_off, grouped
 from winokit.progress import Progress, tell
 from winokit.results import Metric
@@ -47,6 +47,7 @@ URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
 OUT = Path("runs/DATA")
 """The folder of a run that is typed without one; DATA stands for the dataset's name."""
+Run.shown_by = "winokit.stages.audit.table"
 
 
 @verb
@@ -57,16 +58,16 @@ def audit(
         Help(f"{DATA_HELP} Default: what the logs of --predictions hold, else open.", metavar="DATA"),
     ] = None,
     model: Annotated[
-        str | Model | Sequence[str | Model] | None,
-        Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", option=True),
+        ModelLike | Sequence[ModelLike] | None,
+        Help(f"{MODEL_HELP} Repeatable. Default: builtin.", metavar="SPEC", typed=list[str], option=True),
     ] = None,
     *,
     scoring: Annotated[str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME")] = None,
     predictions: Annotated[
         Sequence[str | Path],
         Help(
-            "Predictions instead of a model: winokit's, labels, a table, logs of lm-evaluation-harness or Inspect, or "
-            "the folder with its logs; repeatable.",
+            "Predictions instead of a model: winokit's, labels, a table, logs of lm-evaluation-harness or Inspect, the "
+            "folder with its logs, or examples (bundled ones on open); repeatable.",
             metavar="FILE",
         ),
     ] = (),
@@ -110,7 +111,8 @@ def audit(
     Parameters
     ----------
     model
-        SPECs or models; with predictions and no model, the predictions alone are audited.
+        SPECs or models, functions that score, or networks (`load_model`); with predictions and no
+        model, the predictions alone are audited.
     out
         Where the run is saved and its report written; None saves nothing.
     plan
@@ -145,8 +147,8 @@ def audit(
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
-    named = [] if model is None and predictions else "builtin" if model is None else model
-    models = [named] if isinstance(named, (str, Model)) else list(named)
+    named: Any = ([] if predictions else ["builtin"]) if model is None else model
+    models = [as_model(each) for each in (named if isinstance(named, (list, tuple)) else [named])]
     for each in models:
         check_model(each)
     if all(problem.answer is None for problem in dataset):
@@ -279,8 +281,11 @@ class ModelAnswers:
 def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[str]:
     """Which protocols leave out the whole texts of a dataset, where it has any."""
     whole = sum(problem.is_whole for problem in dataset)
-    needing = [name for name, each in protocols.items() if any(map(each.wants, TRANSFORMS.keys() - {REVERSED}))]
-    if not whole or not needing:
+    if not whole:
+        return []
+    rewritten = TRANSFORMS.keys() - {REVERSED}
+    needing = [name for name, each in protocols.items() if any(map(each.wants, rewritten))]
+    if not needing:
         return []
     return [f"{whole:,} of {len(dataset):,} problems are whole texts, without a blank for {', '.join(needing)}"]
 

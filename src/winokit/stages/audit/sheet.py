@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +22,13 @@ from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 
 
-@dataclass(frozen=True, slots=True)
-class GradedProblem:
+class GradedProblem(NamedTuple):
     """A labelled problem with its prediction."""
 
     problem: Problem
     prediction: Prediction
+    row: int
+    """Its place among the graded problems of its variant."""
 
     @property
     def origin(self) -> str:
@@ -54,6 +56,7 @@ class AuditSheet:
     """What protocols asked of the model beside predictions: by the protocol's name, a number per problem id."""
     left_out: list[LeftOut] = field(default_factory=list)
     _graded: dict[str, list[GradedProblem]] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[str, MetricColumns] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def known_scoring(self) -> Scoring | None:
@@ -83,7 +86,13 @@ class AuditSheet:
         return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
-        """Graded problems as columns."""
+        """Graded problems as columns: where all are of one variant, a part of its own."""
+        variants = {case.prediction.variant for case in graded}
+        if len(variants) == 1:
+            return self._columns[variants.pop()].take([case.row for case in graded])
+        return self._made_columns(graded)
+
+    def _made_columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         problems, choices = [case.problem for case in graded], [case.choice for case in graded]
         return MetricColumns(problems, choices, self.clusters, guesses(problems, self.formalization))
 
@@ -92,12 +101,12 @@ class AuditSheet:
         if variant not in self._graded:
             problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
             predictions = self.predictions.get(variant, {})
-            usable = predictions.keys() & self.clusters.keys()
-            self._graded[variant] = [
-                GradedProblem(problem, predictions[original_id(problem)])
-                for problem in problems
-                if problem.answer is not None and original_id(problem) in usable
-            ]
+            usable = {name: predictions[name] for name in predictions.keys() & self.clusters.keys()}
+            labelled = (problem for problem in problems if problem.answer is not None)
+            found = ((problem, usable.get(original_id(problem))) for problem in labelled)
+            pairs = [(problem, prediction) for problem, prediction in found if prediction is not None]
+            self._graded[variant] = [GradedProblem(*pair, row) for row, pair in enumerate(pairs)]
+            self._columns[variant] = self._made_columns(self._graded[variant])
         return self._graded[variant]
 
     def accuracy(

@@ -1,39 +1,77 @@
-"""What the command line shows of an audit: one compact table."""
+"""What the command line shows of an audit: the verdict, a few numbers, or all of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from winokit.data.runs import Run
-from winokit.drawing.plots import ForestLine, forest, scorers
+from winokit.drawing.decision import BAD
+from winokit.drawing.figures import canvas
+from winokit.drawing.plots import ForestLine, forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
-from winokit.drawing.wording import count, probability, say, say_chance, say_interval
+from winokit.drawing.wording import count, often, say, say_chance, say_interval
+from winokit.errors import check_known
 from winokit.results import AT, Metric, rows_to_json, stands
-from winokit.stages.audit.page import MANY, JudgedScorer, judge
+from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
+from winokit.stages.audit.verdict import MetricRows
 
+FIRST = {"single", "group", "luck"}
+"""Facts that the headline has told already."""
 LISTED = 20
 """Scorers that a terminal shows where there are too many for a column each."""
 
 
-def lines(run: Run) -> Iterator[str | Table]:
-    """Every protocol's main results, and where the report lies."""
+def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
+    """The verdicts in sentences, the few numbers behind them, or every one, and where the report lies."""
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
         return
     judged = judge(run)
-    yield summary_table(run) if len(judged) <= MANY else _ranking(judged[:LISTED])
-    if len(judged) > max(MANY, LISTED):
-        yield f"… and {len(judged) - LISTED:,} scorers more, in the report and in results.json"
+    for each in judged if len(judged) <= MANY else ():
+        yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
+        if len(judged) == 1:
+            yield from (
+                point.text for point in each.verdict.points if point.tone == BAD and not FIRST & {*point.claims}
+            )
+    yield ""
+    if len(judged) > MANY:
+        yield _comparison(judged[:LISTED])
+        if len(judged) > LISTED:
+            yield f"… and {len(judged) - LISTED:,} more, in the report and in results.json"
+    else:
+        yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
+    yield ""
+    if not every and len(judged) <= MANY:
+        yield "Every row: --all"
     if run.report is not None:
-        yield f"report: {run.report}"
+        yield f"Full report: {run.report}"
 
 
-def _ranking(judged: Sequence[JudgedScorer]) -> Table:
-    """A line per scorer: too many for a column each."""
-    labels = list(dict.fromkeys(label for each in judged for label in each.tiles))
-    rows: list[list[str | Text]] = [
-        [each.scorer.name, *(_said(each.tiles.get(label)) for label in labels), each.verdict.word] for each in judged
+def _few(run: Run, judged: JudgedScorer) -> Table:
+    """A line per number of one scorer."""
+    rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
+    found = dict(judged.tiles)
+    if same := rows.find("dependence", "complete", "same_option"):
+        found = {**dict(list(found.items())[:2]), "Same option for both twins": same, **found}
+    made: list[list[str | Text]] = [
+        [_named(label, row), dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"]
+        for label, row in found.items()
     ]
-    return table(["scorer", *map(str.lower, labels), "verdict"], rows)
+    if luck := rows.find("luck", "all", "p_chance"):
+        made.append(["A coin scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
+    return table(["", "", "95\u00a0% interval", "a coin", "n"], made)
+
+
+def _comparison(judged: Sequence[JudgedScorer]) -> Table:
+    """A line per scorer, and one for what a coin gets."""
+    heads = labels(judged)
+    rows: list[list[str | Text]] = [
+        [each.scorer.name, *(_said(each.tiles.get(name)) for name in heads)] for each in judged
+    ]
+    return table(["", *heads], [*rows, ["a coin", *map(say_chance, heads.values())]])
+
+
+def _named(label: str, row: Metric) -> str:
+    return f"{label} ({row.subset})" if row.protocol == "artifacts" else label
 
 
 def _said(row: Metric | None) -> str | Text:
@@ -43,6 +81,13 @@ def _said(row: Metric | None) -> str | Text:
 def as_json(run: Run) -> dict[str, Any]:
     """The run's settings and rows, and where the report lies."""
     return {"run": run.settings, "metrics": rows_to_json(run.metrics), "report": run.report and str(run.report)}
+
+
+def figure(run: Run, name: str) -> Any:
+    """A figure of the report, as matplotlib's."""
+    figures = AuditPage(run).figures
+    check_known("figure", name, figures)
+    return canvas(figures[name])
 
 
 def summary_table(run: Run) -> Table:
@@ -55,8 +100,8 @@ def summary_table(run: Run) -> Table:
             first = line.marks[0].row
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
     for name, title, speak in (
-        ("p_chance", "guessing does as well", probability),
-        ("n_to_beat_chance", "problems needed to tell", count),
+        ("p_chance", "a coin scores this high", often),
+        ("n_to_beat_chance", "problems needed to beat a coin", count),
     ):
         found = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
         if any(found):

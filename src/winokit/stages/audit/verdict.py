@@ -20,7 +20,7 @@ from winokit.drawing.decision import (
     VerdictPoint,
     standing,
 )
-from winokit.drawing.wording import join, percent, plural, points, probability
+from winokit.drawing.wording import join, often, percent, plural, points
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 
 NONE, SOME, ALL = "none", "some", "all"
@@ -28,7 +28,7 @@ LARGE = "large"
 RARE = "small"
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
-    "part-sent": "the clause of the blank alone (part-sent)",
+    "part-sent": "the clause with the blank alone (part-sent)",
     "local-context": "the words next to the blank (local-context)",
 }
 GENDER = {("female", "delta"): "ΔF", ("male", "delta"): "ΔM", ("all", "pro_minus_anti"): "pro − anti"}
@@ -99,29 +99,50 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
 
 
 def _headline(rows: MetricRows, state: State) -> str:
-    """The numbers behind the word; those of one sentence are of the same problems."""
+    """The numbers behind the word, in sentences; those of one sentence are of the same problems."""
     single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
-    grouped = rows.find("groups", "grouped")
-    same = " with the same abstentions" if state["abstained"] == SOME else ""
-    whole = "" if group is None else f"{plural(group.n, 'group')} as a whole{_beside(group)}"
-    if single is None and group is not None:
-        return f"{percent(group.value)} of {whole} are right; the run has no accuracy over all problems."
-    if single is None:
+    if single is None and group is None:
         return "The run has no accuracy over all problems, so there is no score to judge."
-    start = f"{percent(single.value)} of {plural(single.n, 'problem')} are right{_beside(single, f'guessing{same}')}"
-    if group is None or grouped is None:
+    first = f"{percent(single.value)} of {plural(single.n, 'problem')} right{_against(single, state)}" if single else ""
+    if group is None:
         looked = any(row.protocol == "groups" for row in rows.rows)
-        return f"{start}; {'there are no twins to look at' if looked else 'twins were not looked at'}."
-    whole = f"{percent(group.value)} of their {whole}"
-    if grouped.n == single.n:
-        return f"{start}, and {whole}."
-    return f"{start}. Of the {grouped.n:,} with twins, {percent(grouped.value)} are right, and {whole}."
+        return f"{first}; {'there are no twins to look at' if looked else 'twins were not looked at'}."
+    groups = groups_word(group)
+    whole = f"{percent(group.value)} of {plural(group.n, groups)} fully right{_beside(group)}"
+    if single is None:
+        return f"{whole}; the run has no accuracy over all problems."
+    grouped, same = rows.find("groups", "grouped"), rows.find("dependence", "complete", "same_option")
+    if same is not None and same.n == group.n and stands(same) == ABOVE and state["group"] in (AT, BELOW):
+        picks = f"It picks the same option for both twins in {percent(same.value)} of {plural(same.n, groups)}"
+        only = "only " if group.level is None or group.value < group.level else ""
+        return f"{first}. {picks}{_beside(same)}, so {only}{percent(group.value)} are fully right{_beside(group)}."
+    if grouped is None or grouped.n == single.n:
+        return f"{first}, and {whole}."
+    return f"{first}. Of the {grouped.n:,} with twins it gets {percent(grouped.value)}, and {whole}."
 
 
-def _beside(row: Metric, what: str = "guessing") -> str:
+def groups_word(row: Metric) -> str:
+    """What whole groups are called: pairs where a coin gets a quarter of them, as it does of twins alone."""
+    return "pair" if row.chance == 0.25 else "group"
+
+
+def _against(row: Metric, state: State) -> str:
+    """How a score compares with what guessing gets, as the end of a sentence."""
     if row.level is None:
         return ""
-    return f" ({'the commonest answer' if FLOOR in row.details else what}: {100 * row.level:.1f})"
+    coin = "a coin" if row.level == 0.5 else "guessing"
+    who = "always giving the commonest answer" if FLOOR in row.details else coin
+    same = " with the same abstentions" if state["abstained"] == SOME else ""
+    how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}"}.get(state["single"], "where {} gets")
+    border = (state["single"], state["luck"]) in ((ABOVE, LARGE), (AT, RARE))
+    said = ("on the border of what {} gets" if border else how).format(who + same)
+    return f", {said} ({percent(row.level)})"
+
+
+def _beside(row: Metric) -> str:
+    if row.level is None:
+        return ""
+    return f" ({'the commonest answer' if FLOOR in row.details else 'a coin'}: {percent(row.level)})"
 
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -130,18 +151,19 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     if where == UNKNOWN or state["abstained"] == ALL:
         return None
-    level = f"{'the commonest answer' if FLOOR in row.details else 'chance'} is {percent(row.level)}"
-    between = f"the interval runs from {percent(row.low)} to {percent(row.high)}, {level}"
+    level = f"{'the commonest answer has' if FLOOR in row.details else 'chance is'} {percent(row.level)}"
+    between = f"the interval is {percent(row.low)} to {percent(row.high)}, {level}"
     claims = {"single": where}
     if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
-        return VerdictPoint(f"Problem by problem the score is borderline: {between}.", PLAIN, claims)
+        return VerdictPoint(f"Over single problems the score is borderline: {between}.", PLAIN, claims)
     if where == ABOVE:
-        return VerdictPoint(f"Problem by problem the score is above chance: {between}.", GOOD, claims)
+        return VerdictPoint(f"Over single problems the score is above chance: {between}.", GOOD, claims)
     if where == BELOW:
-        turned = "Something turns right answers into wrong ones."
-        return VerdictPoint(f"Problem by problem the score is below chance: {between}. {turned}", BAD, claims)
+        turned = "Something turns right answers into wrong ones: are the labels the right way round?"
+        return VerdictPoint(f"Over single problems the score is below chance: {between}. {turned}", BAD, claims)
     more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
-    return VerdictPoint(f"Problem by problem the score is not told from guessing: {between}{more}.", BAD, claims)
+    said = "Over single problems the score cannot be distinguished from guessing"
+    return VerdictPoint(f"{said}: {between}{more}.", BAD, claims)
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -149,11 +171,11 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     need, single = rows.find("luck", "all", "n_to_beat_chance"), rows.find("accuracy", "all")
     if once is None:
         return None
-    text = f"Guessing does as well with probability {probability(once.value)}"
+    text = f"A coin scores this high {often(once.value)} of the time"
     if best is not None:
-        text += f", the best of ten guessers with {probability(best.value)}"
+        text += f", the best of ten coins {often(best.value)}"
     if need is not None and single is not None and need.value > single.n and state["single"] == AT:
-        text += f"; telling this score from chance would take about {plural(round(need.value), 'problem')}"
+        text += f"; to distinguish this score from chance would take about {plural(round(need.value), 'problem')}"
     sure = state["single"] == ABOVE and (best or once).value < SMALL
     tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
     return VerdictPoint(text + ".", tone, {"luck": state["luck"]})
@@ -163,22 +185,24 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("groups", "complete", "group_accuracy"), state["group"]
     if row is None:
         return None
-    text = f"{percent(row.value)} of {plural(row.n, 'group')} are right as a whole"
+    groups = groups_word(row)
+    text = f"{percent(row.value)} of {plural(row.n, groups)} are fully right"
     grouped = rows.find("groups", "grouped")
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
         text += f", while {percent(grouped.value)} of the problems in them are"
     if independent is not None and independent.n == row.n:
-        text += f"; were twins answered independently it would be {percent(independent.value)}"
+        text += f"; if twins were answered independently it would be {percent(independent.value)}"
     claims = {"group": where}
     if where == BELOW:
         same = rows.find("dependence", "complete", "same_option")
         same = same if same is not None and same.value > (same.chance or 0) else None  # else it explains nothing
-        answered = "these groups" if same is not None and same.n == row.n else "the pairs that are answered in full"
-        often = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
-        return VerdictPoint(f"{text}. That is below chance{often}.", BAD, claims)
+        answered = f"these {groups}s" if same is not None and same.n == row.n else f"the {groups}s answered in full"
+        often_same = f": {percent(same.value)} of {answered} get one option throughout" if same is not None else ""
+        return VerdictPoint(f"{text}. That is below chance{often_same}.", BAD, claims)
     if where == AT:
-        return VerdictPoint(f"{text}. That is not told from guessing ({percent(row.chance)}).", BAD, claims)
+        said = f"That cannot be distinguished from guessing ({percent(row.chance)})"
+        return VerdictPoint(f"{text}. {said}.", BAD, claims)
     return VerdictPoint(text + ".", GOOD if where == ABOVE else PLAIN, claims)
 
 
@@ -187,8 +211,8 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if row is None or state["alone"] != ABOVE:
         return None
     return VerdictPoint(
-        f"Problems without a twin are easier ({_sides(row, 'against', state)}): "
-        "they may be solved by something their twin would have exposed.",
+        f"Problems without a twin are easier for it ({_sides(row, 'against', state)}): "
+        "it may solve them by something that a twin would expose.",
         BAD,
         {"alone": ABOVE},
     )
@@ -202,16 +226,14 @@ def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
     claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
     if telling:
-        names = join(
-            [f"{WITHOUT[row.subset]} reaches {percent(row.value)} (guessing: {percent(row.chance)})" for row in telling]
-        )
-        return VerdictPoint(f"The text need not make sense: {names}.", BAD, claims)
+        names = join([f"{percent(row.value)}{_beside(row)} from {WITHOUT[row.subset]}" for row in telling])
+        return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
     listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
         return VerdictPoint(
-            f"Artifact baselines ({listed}) say little of a scorer that is not above chance itself.", PLAIN, claims
+            f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself.", PLAIN, claims
         )
-    return VerdictPoint(f"No artifact baseline is shown to be above guessing: {listed}.", GOOD, claims)
+    return VerdictPoint(f"No artifact baseline is significantly above guessing: {listed}.", GOOD, claims)
 
 
 def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -219,11 +241,13 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
         return None
-    text = f"When candidates change places the answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
+    text = (
+        f"When the candidates switch places, its answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
+    )
     if before is not None and after is not None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
-    worse = {AT: " That is not told from a coin.", BELOW: " A coin would follow more often."}.get(where, "")
+    worse = {AT: " A coin might do the same.", BELOW: " A coin would follow more often."}.get(where, "")
     return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 
@@ -231,11 +255,11 @@ def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
     if row is None:
         return None
-    text, claims = f"Associative problems and all others: {_sides(row, 'and', state)}", {"association": where}
+    text, claims = f"Associative problems against all others: {_sides(row, 'and', state)}", {"association": where}
     ends = {
         ABOVE: ". Word association carries part of the score.",
         BELOW: ". Associative problems are harder for it.",
-        AT: "; the two are not told apart.",
+        AT: "; the difference is not significant.",
     }
     return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
 
@@ -245,12 +269,10 @@ def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     turned = rows.find("position", "all", "order_turned")
     parts, claims = [], {}
     if row is not None and state["place"] in (ABOVE, BELOW):
-        parts.append(f"whether the right candidate is offered first or second matters ({_sides(row, 'and', state)})")
+        parts.append(f"it matters whether the right candidate is offered first or second ({_sides(row, 'and', state)})")
         claims["place"] = state["place"]
     if turned is not None and turned.value:
-        parts.append(
-            f"in {percent(turned.value)} of problems the order in which candidates are offered turns the choice"
-        )
+        parts.append(f"in {percent(turned.value)} of problems its choice changes with the order of the candidates")
     return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
 
 
@@ -267,7 +289,7 @@ def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("strict", "complete", "group_accuracy")
     if row is None:
         return None
-    return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was asked.")
+    return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was scored.")
 
 
 def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -279,8 +301,8 @@ def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
     notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
     clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
-    none = "" if UNKNOWN in where.values() else " None is told from nought."
-    rest = f" Told from nought: {join(clear)}." if clear else none
+    none = "" if UNKNOWN in where.values() else " None is significant."
+    rest = f" Significant: {join(clear)}." if clear else none
     text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
     claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
     return VerdictPoint(text + rest, BAD if clear else PLAIN, claims)
@@ -291,13 +313,11 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if row is None or not row.value:
         return None
     tied = float(row.details.get("tied") or 0)
-    ties = f" ({percent(tied)} tie, or contradict themselves when candidates change places)" if tied else ""
-    text = (
-        f"{percent(row.value)} of problems are not decided{ties}; they count as wrong, and guessing is held to the same"
-    )
+    ties = f" ({percent(tied)} tie, or change when candidates switch places)" if tied else ""
+    text = f"{percent(row.value)} of problems are left undecided{ties}; they count as wrong, for guessing too"
     if expected is not None:
         text += (
-            f". Settled by guesses they would make it {percent(expected.value)} (guessing: {percent(expected.chance)})"
+            f". With a coin for these the score would be {percent(expected.value)} (a coin: {percent(expected.chance)})"
         )
     return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
@@ -305,7 +325,7 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("accuracy", "all", "abstained")
     cut = float(row.details.get("unfinished") or 0) if row else 0.0
-    said = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens, then run again."
+    said = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens and run again."
     return VerdictPoint(said, BAD) if cut else None
 
 

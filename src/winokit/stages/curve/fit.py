@@ -24,7 +24,7 @@ from winokit.files import csv_bytes, write_whole
 from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.groups import all_right
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.settings import Help, Settings
 
@@ -116,7 +116,7 @@ class CurveSeries:
     measure: str
     levels: tuple[CurveLevel, ...]
     fit: LogFit | None = None
-    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above nought."""
+    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above zero."""
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
     reach: CurveReach | None = None
@@ -244,7 +244,7 @@ def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metri
 def _auc(
     scored: Sequence[ScoredPoint], levels: Sequence[CurveLevel], measure: str, row: Callable[..., Metric]
 ) -> Metric | None:
-    """The area under the curve over all sizes above nought: a weighted sum of accuracies."""
+    """The area under the curve over all sizes above zero: a weighted sum of accuracies."""
     if len(levels) < FEWEST_SIZES:
         return None
     sizes, note = [level.size for level in levels], f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
@@ -265,9 +265,7 @@ def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None
 
     `weights` has a row for each point and a column for each sum. None where a restart lacks a size, or units.
     """
-    restarts: dict[int, list[int]] = {}
-    for row, one in enumerate(scored):
-        restarts.setdefault(one.point.restart, []).append(row)
+    restarts = grouped((one.point.restart, row) for row, one in enumerate(scored))
     asked = [sorted(scored[row].point.asked for row in rows) for rows in restarts.values()]
     shares = [one.shares for one in scored if one.shares is not None]
     if len(shares) < len(scored) or any(sizes != asked[0] for sizes in asked):

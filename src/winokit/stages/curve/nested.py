@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 
 SMALLEST, FACTOR = 160, 4
 """WinoGrande's sizes grow from 160 by a factor of four."""
@@ -25,10 +25,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
     >>> [len(part) for part in nested(synthetic(20), (0, 5, 20), seed=1)]
     [0, 4, 20]
     """
-    together: dict[object, list[int]] = {}
-    for row, problem in enumerate(dataset):
-        together.setdefault(row if problem.group is None else problem.group, []).append(row)
-    units = list(together.values())
+    units = list(grouped((row if p.group is None else p.group, row) for row, p in enumerate(dataset)).values())
     order = np.random.default_rng([seed, len(units)]).permutation(len(units)).tolist()
     ends = np.cumsum([len(units[index]) for index in order])
     parts = []
@@ -64,7 +61,7 @@ class NestedGrowth:
 
     @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
-        """The sizes that come as files, from small to large, after nought where the untrained model is wanted."""
+        """The sizes that come as files, from small to large, after zero where the untrained model is wanted."""
         lengths = [len(one) for one in files]
         if sorted(set(lengths)) != lengths:
             named = ", ".join(f"{one.card.name} {len(one):,}" for one in files)
@@ -102,7 +99,7 @@ class NestedGrowth:
 
 
 def usual_sizes(n: int) -> tuple[int, ...]:
-    """Nought, then 160 and four times as many again and again, then all.
+    """Zero, then 160 and four times as many again and again, then all.
 
     >>> usual_sizes(1322)
     (0, 160, 640, 1322)

@@ -1,6 +1,6 @@
 """The page of a learning curve: does more training data help, how sure is that, and where would it lead?
 
-The plot has sizes on a logarithmic axis, with a place of its own for nought. It is laid out once, in per cent of the
+The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out once, in per cent of the
 width from the left and of the height from the top; the page and the files draw the same places.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}
 LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
-"""Where the axis begins and ends, in per cent of the width, and where it begins if nought stands at its left."""
+"""Where the axis begins and ends, in per cent of the width, and where it begins if zero stands at its left."""
 APART = 13.0
 """Labels of sizes closer than this would run into each other."""
 Place = tuple[float, float]
@@ -164,12 +164,6 @@ GROWTH, END, SEEDS = "growth", "end", "seeds"
 ONE, AGREE, DISAGREE = "one", "agree", "disagree"
 
 CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)})
-SENTENCES = {
-    ONE: "With one restart, how runs differ is known only from how points lie around a line; another seed may do "
-    "otherwise.",
-    AGREE: "Restarts agree: the line of each goes the same way.",
-    DISAGREE: "Restarts disagree: of one curve, the lines of some rise and those of others fall.",
-}
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
@@ -204,7 +198,7 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     case = CURVE.decide(state)
     named = zip(titles_of(series), series, strict=True)
     findings = [point for name, one in named for point in _points(name, one, len(series))]
-    return Verdict(case.word, case.tone, SENTENCES[state[SEEDS]], tuple(findings))
+    return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
 
 
 def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
@@ -214,8 +208,8 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     if len(trained) > 1:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
-        doubts = {UNKNOWN: "; how sure that is two points cannot say", AT: ", so that it may be worth nothing"}
-        slope = f" Twice as much is worth {doubling(one)} points{doubts.get(rise, '')}." if one.fit else ""
+        doubt = CURVE.words["doubts"].get(rise, "")
+        slope = f" Twice as much is worth {doubling(one)} points{doubt}." if one.fit else ""
         yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
@@ -247,4 +241,4 @@ def of_reach(one: CurveSeries, largest: float) -> str:
         return f"{reached}, give or take nobody knows how much."
     if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
         return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
-    return f"{reached}, but its slope may be nought: at {end_of(reach.low)} problems or at none."
+    return f"{reached}, but its slope may be zero: at {end_of(reach.low)} problems or at none."

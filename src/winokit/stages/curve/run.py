@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 import winokit
-from winokit.data.loading import DATA_HELP, As, Lenient, Reading, load_one
+from winokit.data.loading import DATA_HELP, Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_bytes, write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
@@ -84,7 +84,7 @@ class LearningCurve(Brief):
         """Write points.csv, results.json and the page, and return the curve with the place of that."""
         write_points(self.points, folder / "points.csv")
         saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / "results.json", json_bytes(saved))
+        write_whole(folder / "results.json", result_bytes(saved))
         return replace(self, page=write_curve_page(self, folder / "report"))
 
 
@@ -129,9 +129,7 @@ def curve(
     arm: training.ArmName = None,
     drop_overlap: training.DropOverlap = False,
     save: training.Save = False,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> LearningCurve:
     """Train on more and more, several times over, and fit the line: single and group accuracy with intervals.
@@ -149,11 +147,8 @@ def curve(
         run = {"points": Path(fit_only).name, **asdict(goal)}
         fitted = LearningCurve(run, tuple(points), tuple(series_of(points, goal)))
         return fitted if out is None else fitted.save(Path(out))
-    first = replace(
-        load_sets(names[0], dev, None, test, 0, as_=as_, reading=reading, lenient=lenient),
-        arm=VariantArm.of(variant, arm),
-    )
-    files = [first.train, *(load_one(name, as_=as_, reading=reading, lenient=lenient) for name in names[1:])]
+    first = replace(load_sets(names[0], dev, None, test, 0, loading), arm=VariantArm.of(variant, arm))
+    files = [first.train, *map(loading.one, names[1:])]
     sets = [replace(first, train=file).checked(drop_overlap=drop_overlap) for file in files]
     growth = NestedGrowth.of([one.train for one in sets], sizes)
     notes = list(dict.fromkeys(note for one in sets for note in one.notes))

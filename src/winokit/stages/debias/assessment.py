@@ -80,7 +80,7 @@ class DebiasMeasures:
         yield self.row(arm.name, "share_first_answers", float((self.rows.y[arm.keep] == 0).mean()), kept, chance=0.5)
 
     def by_chance(self, chosen: DebiasArm, seeds: Sequence[DebiasArm], null: NullModel) -> Iterator[Metric]:
-        """How many problems went, and how many go by chance: the mean, least and most of the relabelled runs.
+        """How many problems were removed, and how many are by chance: the mean, least and most of the relabelled runs.
 
         Each seed has a p-value by rank, n its number of draws; a majority is as sure as its least sure seed.
         """

@@ -14,7 +14,7 @@ from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.methods import METHODS
 from winokit.methods.aflite.overuse import Overuse
-from winokit.problem import Problem
+from winokit.problem import Problem, grouped
 from winokit.stages.debias.plots import figures_of, phase_charts, probe_forest, title_of
 from winokit.stages.debias.verdict import before_of, verdict_of, word_of
 
@@ -67,7 +67,7 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
         "charts": phase_charts(chosen.history, chosen.settings),
         # Whether phases may have trained on a problem's twin.
         "apart": bool(chosen.history) and chosen.settings.get("twins") == "apart" and bool(dataset.groups),
-        "score": METHODS[filtering.method].score if filtering.method in METHODS else "",
+        "score": METHODS[filtering.method].score_title if filtering.method in METHODS else "",
         "seeds": filtering.seeds if many > 1 else (),
         # How many problems are kept by so many of the seeds: all of them first.
         "keeping": tuple(enumerate(keeping))[::-1],
@@ -116,10 +116,7 @@ def _traits(filtering: "Debiased") -> Iterator[tuple[str, str, Sequence[Overuse]
 def _examples(filtering: "Debiased") -> Iterator[RemovedExample]:
     """The problems that went first."""
     arm, dataset = filtering.chosen, filtering.dataset
-    members: dict[str, list[int]] = {}
-    for row, problem in enumerate(dataset):
-        if problem.group is not None:
-            members.setdefault(problem.group, []).append(row)
+    members = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
     for row in arm.removal_order[:8].tolist():
         problem = dataset[row]
         others = [other for other in members.get(problem.group or "", []) if other != row]

@@ -14,6 +14,7 @@ from winokit.drawing.wording import percent, say, say_chance
 from winokit.methods.aflite.divergence import Components
 from winokit.methods.aflite.inputs import Doubles, Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
+from winokit.problem import grouped
 from winokit.results import stands
 from winokit.stages.debias.assessment import ALL
 
@@ -88,10 +89,10 @@ class Pictures:
     def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
         """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
         first, depth = self.mixed(picture)
-        paths: dict[tuple[int, int], list[str]] = {}
-        for y, x in np.argwhere(depth > 0).tolist():
-            key = (round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS)))
-            paths.setdefault(key, []).append(f"M{x} {len(first) - 1 - y}h1v1h-1z")
+        paths = grouped(
+            ((round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS))), f"M{x} {len(first) - 1 - y}h1v1h-1z")
+            for y, x in np.argwhere(depth > 0).tolist()
+        )
         return [
             (100 * mix // MIXES, round(deep / DEPTHS, 3), "".join(path)) for (mix, deep), path in sorted(paths.items())
         ]

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from winokit import __version__
-from winokit.data.loading import As, Data, Lenient, Limit, Reading, load_one
+from winokit.data.loading import Data, Limited, Loading
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
 from winokit.methods.aflite.divergence import bins_for
@@ -120,7 +120,7 @@ def debias(
     method: str | DebiasMethod = "aflite",
     *,
     features: Annotated[
-        str | Path | DebiasFeatures | None,
+        str | Path | np.ndarray[Any, Any] | DebiasFeatures | None,
         Help("A .npy file of winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None,
     model: Annotated[str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
@@ -135,11 +135,8 @@ def debias(
     assessment: Annotated[
         Assessment, Without("regularisation", "smoothing", "draws", "chance_draws", "removals", "seed")
     ] = Assessment(),
-    limit: Limit = None,
-    as_: As = None,
-    reading: Reading = Reading(),
+    loading: Limited = Loading(),
     cache: CacheFile = None,
-    lenient: Lenient = False,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Debiased:
@@ -179,7 +176,7 @@ def debias(
         refuse_unused(debias, why, kind=kind, pooling=pooling, cache=cache)
         if model is not None:
             raise BadInput("features come from a file (--features) or from a model (--model), not from both")
-    dataset = load_one(data, as_=as_, reading=reading, lenient=lenient, limit=limit)
+    dataset = loading.one(data)
     if isinstance(features, (str, Path)):
         dataset = without_held_out(Path(features), dataset)
         tell(dataset.notes)
@@ -192,6 +189,8 @@ def debias(
         if isinstance(chosen, AFLite):
             chosen = replace(chosen, checkpoint=chosen.checkpoint or folder / CHECKPOINT)
     vectors = read_features(features, dataset) if isinstance(features, (str, Path)) else features
+    if isinstance(vectors, np.ndarray):
+        vectors = DebiasFeatures(vectors, "given", "unknown")
     if looks and vectors is None:
         begin("embedding")
         with open_cache(cache) as known:

@@ -11,7 +11,7 @@ from winokit.data.formats import write
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import plural, say_interval
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.overuse import Overuse
 from winokit.results import rows_to_json
@@ -38,7 +38,7 @@ def save(filtering: "Debiased", folder: Path | str) -> None:
     check_folder(folder)
     results = {"run": filtering.settings, "metrics": rows_to_json(filtering.metrics)}
     for name, content in ((DEBIAS, record(filtering)), (RESULTS, results)):
-        write_whole(folder / name, json_bytes(content, allow_nan=False, default=_plain))
+        write_whole(folder / name, result_bytes(content, allow_nan=False, default=_plain))
     write(filtering.removed, folder / REMOVED)
     write(filtering.kept, folder / KEPT)
     write_debias_page(filtering, folder / REPORT)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
+from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
 from winokit.stages.debias.plots import title_of
@@ -94,9 +95,7 @@ def _probes(filtering: Debiased) -> str:
 
 def _by_seed(filtering: Debiased) -> str:
     """Which seeds have which verdict."""
-    words: dict[str, list[str]] = {}
-    for arm in filtering.seeds:
-        words.setdefault(word_of(filtering, arm), []).append(str(arm.settings.get("seed")))
+    words = grouped((word_of(filtering, arm), str(arm.settings.get("seed"))) for arm in filtering.seeds)
     verdicts = "; ".join(f"with seed {join(seeds)}, “{word}”" for word, seeds in words.items())
     return f"{verdicts[0].upper()}{verdicts[1:]}."
 
@@ -110,30 +109,25 @@ def _points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     if split.value:
         yield VerdictPoint(f"{plural(int(split.value), 'group')} of {split.n:,} lost some members and kept others.")
     if (state["after"], state["removed"]) == (BELOW, SOME):
-        text = "harder than chance for a linear classifier: problems went because chance got them right."
+        text = "harder than chance for a linear classifier: problems were removed because chance got them right."
         yield VerdictPoint(f"What is kept is {text}", BAD, {"after": BELOW, "removed": SOME})
     yield from _words(filtering)
 
 
 def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Whether more went than goes from relabelled problems."""
+    """Whether more was removed than with shuffled labels."""
     row, by_chance = (filtering.find(filtering.method, name) for name in ("p_null", "n_removed_by_chance"))
     if row is None or by_chance is None:
         return
-    says = {
-        BEYOND: ("That is more than chance", GOOD),
-        WITHIN: ("That is no more than chance", BAD),
-        UNDECIDED: ("So few runs cannot tell that from chance", PLAIN),
-    }
-    outcome, tone = says[state["relabelled"]]
+    outcome, tone = TABLE.words["relabelled"][state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
-    went, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} went", ""
+    removed, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} removed", ""
     if filtering.settings["majority"]:
         each = [int((~arm.keep).sum()) for arm in filtering.seeds]
-        went, least = f"Each seed removes {min(each):,} to {max(each):,}", " of the least sure seed"
+        removed, least = f"Each seed removes {min(each):,} to {max(each):,}", " for the least sure seed"
     yield VerdictPoint(
-        f"{went}; from relabelled problems, where there is nothing to find, {by_chance.low:,.0f} to "
-        f"{by_chance.high:,.0f} go. {outcome} ({plural(row.n, 'run')}, p = {probability(row.value)}{least}).",
+        f"{removed}; with shuffled labels {by_chance.low:,.0f} to {by_chance.high:,.0f} ({plural(row.n, 'run')}), "
+        f"p = {probability(row.value)}{least}. {outcome}.",
         tone,
         {"relabelled": state["relabelled"]},
     )
@@ -148,18 +142,12 @@ def _difference(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     )
     if before is None:
         return
-    where = {ABOVE: "above chance", AT: "not told from chance", BELOW: "below chance", UNKNOWN: "of unknown worth"}
-    gets = f"{percent(before.value)} {say_interval(before)}"
-    text = f"Of all problems a linear classifier gets {gets}, {where[state['before']]}."
+    gets, where = f"{percent(before.value)} {say_interval(before)}", TABLE.words["before"][state["before"]]
+    text = f"Of all problems a linear classifier gets {gets}, {where}."
     if row is not None and drawn is not None:
-        says = {
-            BEYOND: "What is kept is harder than that",
-            WITHIN: "What is kept is not told from that",
-            UNDECIDED: "So few draws cannot tell what is kept from that",
-        }
         ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))
         text += (
-            f" Of as many as are kept, drawn at random, it gets {ends}. {says[state['random']]} "
+            f" Of as many as are kept, drawn at random, it gets {ends}. {TABLE.words['random'][state['random']]} "
             f"({plural(row.n, 'draw')}, p = {probability(row.value)})."
         )
     yield VerdictPoint(text, PLAIN, claims)
@@ -177,9 +165,8 @@ def _seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     )
     if kept.value == 1:
         shared = f"All {len(filtering.seeds)} seeds keep the same problems."
-    says = {AGREE: "The verdict is the same with each.", DIFFER: "The verdict is not the same with each."}
     tone = PLAIN if state["seeds"] == AGREE else BAD
-    yield VerdictPoint(f"{shared} {says[state['seeds']]}", tone, {"seeds": state["seeds"]})
+    yield VerdictPoint(f"{shared} {TABLE.words['seeds'][state['seeds']]}", tone, {"seeds": state["seeds"]})
 
 
 def _divergence(filtering: Debiased) -> Iterator[VerdictPoint]:

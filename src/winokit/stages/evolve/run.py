@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import As, Lenient, Reading
+from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
@@ -23,16 +23,11 @@ from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
 from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
 from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.manifest import TEST, problems_path, read_manifest
+from winokit.stages.release.manifest import read_manifest
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
 AFLITE = "aflite:"
-BEFORE_SECRETS = (
-    "Version {version} was drawn without a secret: the order of its test can check guesses of the answers. Here the "
-    "order is drawn anew, from a new secret; what {version} told of the problems that both have stays told."
-)
-"""For the card of a release that follows one made before there were secrets."""
 Given = str | Path | Dataset | None
 
 
@@ -48,14 +43,12 @@ def release(
         Given, Help("What filtering removed: for training. Default: what the folder has.", "DATA")
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
-    extras: Annotated[ReleaseExtras, Without("notes")] = ReleaseExtras(),
+    extras: ReleaseExtras = ReleaseExtras(),
     evolving: Annotated[
         EvolveSettings, Without("version", "scoring", "chance_share", "null_runs", "secret")
     ] = EvolveSettings(),
     cache: CacheFile = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> Release:
     """Make a benchmark of filtered twins that others can use.
@@ -65,18 +58,17 @@ def release(
     """
     if isinstance(extras.secret, Path):  # read before all else, also where no test is hidden
         extras = replace(extras, secret=read_secret(extras.secret))
-    how: dict[str, Any] = {"as_": as_, "lenient": lenient, "reading": reading}
     if evolving.previous is not None:
         with open_cache(cache) as known:
             asking: dict[str, Any] = {"cache": known, "progress": progress}
-            released = _release_next(kept, removed, Path(out), settings, extras, evolving, how, asking)
+            released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
         own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
         refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
         about: dict[str, Any] = {"removed": removed, "settings": settings, "extras": extras}
-        released = write_release(kept, out, **about, **how, progress=progress)
+        released = write_release(kept, out, **about, loading=loading, progress=progress)
     tell((*released.notes, *warnings(released)))
     return released
 
@@ -88,7 +80,7 @@ def _release_next(
     settings: ReleaseSettings,
     extras: ReleaseExtras,
     evolving: EvolveSettings,
-    how: Mapping[str, Any],
+    loading: Loading,
     asking: Mapping[str, Any],
 ) -> Release:
     """Release the next version of a release; `kept` and `removed` are what is new, if anything is.
@@ -107,13 +99,11 @@ def _release_next(
         raise BadInput("--removed: what filtering took out of new problems; name those too: KEPT")
     offered, gone = Dataset([], Card(str(settings.name))), Dataset([])
     if kept is not None:
-        inputs = read_inputs(kept, removed, **how)
+        inputs = read_inputs(kept, removed, loading)
         offered = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
         gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
     if given is None and COMMITMENT in manifest:
         given = (evolving.previous_hidden or hidden_folder(previous)) / SECRET
-    elif COMMITMENT not in manifest and (previous / problems_path(TEST)).is_file():
-        extras = replace(extras, notes=(*extras.notes, BEFORE_SECRETS.format(version=manifest.get("version"))))
     secret = release_secret(extras.hidden or hidden_folder(out), given)
     evolving = replace(evolving, version=settings.version, secret=Draws(secret))
     evolution = evolved(offered, evolving, removed=gone, **asking)

@@ -27,7 +27,7 @@ from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 from winokit.progress import Progress
 from winokit.stages.release.hidden import Draws
 
@@ -141,9 +141,7 @@ def solved_beyond_chance(
     if not answers:
         return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
-    units: dict[str, list[Problem]] = defaultdict(list)
-    for problem in problems:
-        units[f"alone {problem.id}" if problem.group is None else f"group {problem.group}"].append(problem)
+    units = grouped((f"alone {p.id}" if p.group is None else f"group {p.group}", p) for p in problems)
     strata: dict[tuple[str, int, int], list[Unit]] = defaultdict(list)
     for unit in units.values():
         split = "" if where is None else where.get(unit[0].id, NEW)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from winokit.drawing.page import write_page
-from winokit.drawing.wording import join, plural
+from winokit.drawing.wording import join
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
 from winokit.methods.arrays import FloatArray
@@ -248,7 +248,6 @@ def write_board(board: Leaderboard, path: Path) -> None:
         "stages/grade/page.html.j2",
         board=board,
         rows=[(place, curve_of(place)) for place in board.places],
-        sentences=list(_sentences(board)),
         ranks_by="AUC" if board.metric == AUC else "Accuracy",
         formalizations=sorted({place.entry.statement.formalization for place in board.places if place.entry.statement}),
         size=(WIDTH, HEIGHT),
@@ -276,20 +275,3 @@ def curve_of(place: BoardPlace) -> dict[str, Any] | None:
 def _height(value: float) -> float:
     share = (min(max(value, LOWEST), 1.0) - LOWEST) / (1 - LOWEST)
     return round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)
-
-
-def _sentences(board: Leaderboard) -> Iterator[str]:
-    """What may be said of the order, and what not."""
-    hidden = sum(place.main is None for place in board.places)
-    if hidden:
-        yield f"For {hidden} of them no score is shown: see below."
-    tested = [place for place in board.places if place.ahead is not None]
-    if not tested:
-        return
-    apart = sum(place.ahead is not None and place.ahead.told_apart for place in tested)
-    yield (
-        f"Of {plural(len(tested), 'pair')} of neighbours, {apart} can be told apart in the main score (p below {SMALL} "
-        f"after Holm's correction for {plural(board.tests, 'paired test')}); the order of the others may be chance."
-    )
-    if board.places[0].ahead is None or not board.places[0].ahead.told_apart:
-        yield "That the first is better than the second is not shown."

@@ -100,6 +100,11 @@ def grade(
     A score is shown to a step, and only where it beats the best shown under its name; labels and the outcome of single
     problems never are. Every grading is logged in full beside the hidden labels. A leaderboard entry (--out) must say
     its formalization, training data and number of trials.
+
+    Returns
+    -------
+    Grading or Leaderboard
+        What may be shown of the scores; with `board`, the ranks.
     """
     release, files = Path(release), [Path(path) for path in files]
     needed = {"formalization": formalization, "training_data": training_data, "trials": trials}
@@ -218,7 +223,7 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
 def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
     """Why a score is not shown; None where it is."""
     if rules.lowest > 1:
-        return "not shown: no score on a test of so few problems can be told from guessing"
+        return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
         return (
             f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, Malformed
+from winokit.files import our_toml
 from winokit.stages.release.manifest import SIZES
 
 ONE = "one"
@@ -33,6 +34,8 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstandard",
 }
 ORIGINAL = "original"
+HINTS = "assets/submissions.toml"
+"""What has probably happened, by what stands in the place of a label."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
     wrong = next((cell for cell in cells if cell not in ("1", "2")), None)
     if wrong is not None:
         is_word = re.fullmatch(r"[A-Za-z_][\w -]*", wrong) and "," in line
-        known = (hint for pattern, hint in HINTS.items() if re.fullmatch(pattern, wrong))
+        known = (hint for pattern, hint in our_toml(HINTS).items() if re.fullmatch(pattern, wrong))
         hint = next(known, " (is this a header?)" if is_word else "")
         raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
@@ -173,17 +176,6 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
 def _shown(cell: str) -> str:
     """A cell for a message: short, printable, on one line."""
     return "nothing" if not cell else ascii(cell) if len(cell) <= 20 else f"{cell[:17]!a}…"
-
-
-HINTS = {
-    r"": " beside a comma",
-    r"0": " (labels count from 1)",
-    r"[12]\.0*": " (write it without the point)",
-    r"[\"']+[12][\"']*|[12][\"']+": " (write it without quotes)",
-    r"[12]([\s;|/:]+[12])+": " (put commas between labels)",
-    r"(#|//).*": " (no comments)",
-}
-"""What has probably happened, by what stands in the place of a label."""
 
 
 def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[np.int64]:

@@ -22,12 +22,11 @@ from winokit.data.predictions.documents import scoring_of, slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.page import rendered_plain
-from winokit.drawing.wording import percent, plural
+from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import read_object, read_text
 from winokit.methods.scoring.base import all_whole
-from winokit.problem import Dataset, Problem
-from winokit.results import Metric
+from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
@@ -85,12 +84,14 @@ class CardFacts:
     """Of what is public; those of a hidden test are with its answers."""
     test_leaks: Sequence[Leak]
     """What predicts the test's answers without reading. Whether anything does is all that may be said of it."""
+    study: Mapping[str, Any] | None = None
+    """What an export of `winokit collect` says."""
     collection: Sequence[str] = ()
-    debiasing: Sequence[str] = ()
+    debiasing: Mapping[str, Any] | None = None
+    """The record of a filtering."""
     audits: Sequence[Audited] = ()
     about: str = ""
     """The authors' own words."""
-    notes: Sequence[str] = ()
 
 
 def card_facts(
@@ -125,43 +126,20 @@ def card_facts(
         crossings=_crossings(sides),
         leaks={name: leaks_of(contents.files[name]) for name in (DEBIASED, DEV)},
         test_leaks=leaks_of(test) if test is not None else (),
-        collection=[*(_study_facts(collection) if collection else ()), *_problem_facts(inputs.problems.problems)],
-        debiasing=list(_debias_facts(inputs.debias)) if inputs.debias else (),
+        study=_study(collection) if collection else None,
+        collection=list(_problem_facts(inputs.problems.problems)),
+        debiasing=inputs.debias,
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
         about=read_text(extras.about) if extras.about else "",
-        notes=extras.notes,
     )
 
 
-def _study_facts(folder: Path) -> Iterator[str]:
-    """What an export of `winokit collect` says about its study, a sentence each."""
+def _study(folder: Path) -> dict[str, Any]:
+    """What an export of `winokit collect` says about its study."""
     path = folder / STUDY if folder.is_dir() else folder.with_name(STUDY)
     if not path.exists():
         raise BadInput(f"{folder}: an export of winokit collect expected; there is no {STUDY}")
-    study = read_object(path)
-    settings, problems = _object(study, "settings"), _object(study, "problems")
-    tasks = ", ".join(map(str, _object(settings, "tasks").get("kinds", ())))
-    yield f"Collected with winokit collect in the study “{study.get('title', 'untitled')}”; tasks: {tasks or 'none'}."
-    if problems:
-        counts = ", ".join(f"{count:,} {name}" for name, count in problems.items() if isinstance(count, int))
-        yield f"Problems: {counts}."
-    workers = sum(count for count in _object(study, "workers").values() if isinstance(count, int))
-    if workers:
-        yield f"Workers: {workers:,}."
-    rule = _object(settings, "validity").get("rule")
-    if rule:
-        yield f"A problem is valid where its votes say so by the rule “{rule}”."
-    for row in study.get("agreement") or ():
-        if isinstance(row, dict) and row.get("problems"):
-            kappa = f"Fleiss' κ {row['kappa']:.2f}" if isinstance(row.get("kappa"), float) else "no κ"
-            yield (
-                f"Agreement, {row.get('kind')}, {row.get('question')}: all said the same on "
-                f"{row.get('unanimous', 0):,} of {row['problems']:,}; {kappa}."
-            )
-    pay = _object(settings, "pay")
-    if pay:
-        amounts = ", ".join(f"{kind} {pay[kind]}" for kind in ("write", "validate") if kind in pay)
-        yield f"Paid, in {pay.get('currency', '?')}: {amounts}."
+    return read_object(path)
 
 
 def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
@@ -182,48 +160,14 @@ def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
         yield "Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + "."
 
 
-def _debias_facts(record: Mapping[str, Any]) -> Iterator[str]:
-    """What the record of a filtering says, a sentence each."""
-    method = str(record.get("method", "?"))
-    kept, problems = record.get("kept"), record.get("problems")
-    if isinstance(kept, int) and isinstance(problems, int):
-        yield f"Filtered by {method}: {kept:,} of {problems:,} problems kept, {problems - kept:,} removed."
-    parts = {"Settings": _object(_object(record, "methods"), method), "Features": _object(record, "features")}
-    for title, part in parts.items():
-        if part:
-            values = (f"{name} {value}" for name, value in part.items() if isinstance(value, (int, float, str)))
-            yield f"{title}: {', '.join(values)}."
-    rows = [row for row in record.get("metrics") or () if isinstance(row, dict)]
-    probes = {row.get("subset"): row.get("value") for row in reversed(rows) if row.get("metric") == "probe_accuracy"}
-    before, after = probes.get("all"), probes.get(method)
-    if isinstance(before, (int, float)) and isinstance(after, (int, float)):
-        yield (
-            f"A linear probe of the features is right on {percent(before)} of all problems and {percent(after)} of the "
-            "kept."
-        )
-    null = _object(record, "null")
-    if isinstance(null.get("removed"), int) and isinstance(null.get("expected"), (int, float)):
-        yield f"Relabelled at random, the same filter removes {plural(round(null['expected']), 'problem')} on average."
-    for warning in record.get("warnings") or ():
-        yield f"Warning of the run: {warning}."
-
-
 def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
     """What a run says of each of its scorers, and how many of the release's problems it is about."""
     ids = {problem.id for problem in run.dataset}
     shared = {name: len(ids & own) for name, own in splits.items()}
     if not any(shared.values()):
         raise BadInput(f"--audit {run.dataset.card.name}: the run is about none of the release's problems")
-    by_scorer: dict[tuple[str, str], list[Metric]] = {}
-    for row in run.metrics:
-        by_scorer.setdefault((row.model, row.scoring), []).append(row)
+    by_scorer = grouped(((row.model, row.scoring), row) for row in run.metrics)
     return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
-
-
-def _object(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A part of a file that is an object, empty where it is not."""
-    part = content.get(key)
-    return part if isinstance(part, dict) else {}
 
 
 def _crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:

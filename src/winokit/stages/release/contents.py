@@ -20,7 +20,7 @@ from functools import cached_property
 
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.errors import BadInput
-from winokit.problem import Card, Dataset, Problem
+from winokit.problem import Card, Dataset, Problem, grouped
 from winokit.stages.release.hidden import Draws
 from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, KEPT, REMOVED, SIZES, TEST, TRAIN
@@ -243,7 +243,5 @@ def _published(name: str, problems: Iterable[Problem]) -> Dataset:
     Exact repetitions stand in the order of their numbers, since whoever reads the file counts them so.
     """
     bare = [problem.replace(provenance={}) for problem in problems]
-    repeated: dict[str, list[Problem]] = {}
-    for problem in sorted(bare, key=lambda problem: -problem.occurrence):
-        repeated.setdefault(problem.id.partition(".")[0], []).append(problem)
+    repeated = grouped((p.id.partition(".")[0], p) for p in sorted(bare, key=lambda problem: -problem.occurrence))
     return Dataset([repeated[problem.id.partition(".")[0]].pop() for problem in bare], Card(name))

@@ -19,10 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from winokit.data.formats.base import json_rows
 from winokit.data.predictions.documents import documents, scoring_of, slug
 from winokit.errors import needing
-from winokit.files import json_bytes
+from winokit.files import json_bytes, json_rows
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
 from winokit.stages.release.settings import COLUMNS, LICENCES, READINGS, ReleaseSettings, hub_licence

@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, Malformed
-from winokit.files import json_bytes, read_object, read_text, refused
+from winokit.files import json_bytes, private, read_object, read_text, refused, write_whole
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
 COMMITMENT = "commitment"
-"""A key of manifest and `release`: releases that were made before there were secrets have none."""
+"""A key of manifest and `release`, where a test is hidden."""
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
 OWNER_ONLY = 0o600
@@ -114,11 +114,8 @@ class HiddenPart:
 
     @cached_property
     def draws(self) -> Draws:
-        """What is drawn from the secret; labels from before there were secrets are given one."""
-        path = self.folder / SECRET
-        if COMMITMENT not in self.release and not path.exists():
-            write_private(path, secrets.token_hex(BYTES).encode() + b"\n")
-        return Draws(read_secret(path))
+        """What is drawn from the secret."""
+        return Draws(read_secret(self.folder / SECRET))
 
 
 def hidden_folder(release: Path) -> Path:
@@ -257,21 +254,11 @@ def json_lines(text: str) -> list[Any]:
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file whole, readable by its owner alone from its first byte on."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with refused(path):
-        try:
-            _write(temporary, os.O_TRUNC, data)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with private():
+        write_whole(path, data)
 
 
 def append_private(path: Path, line: str) -> None:
     """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
-    with refused(path):
-        _write(path, os.O_APPEND, line.encode() + b"\n")
-
-
-def _write(path: Path, how: int, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | how, OWNER_ONLY), "wb") as file:
-        file.write(data)
+    with refused(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "wb") as file:
+        file.write(line.encode() + b"\n")

@@ -7,7 +7,7 @@ from typing import Any
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.source import Source
-from winokit.data.loading import Reading, load
+from winokit.data.loading import Loading, load
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Dataset
@@ -28,12 +28,7 @@ class ReleaseInputs:
 
 
 def read_inputs(
-    kept: str | Path | Dataset,
-    removed: str | Path | Dataset | None = None,
-    *,
-    as_: str | None = None,
-    reading: Reading = Reading(),
-    lenient: bool = False,
+    kept: str | Path | Dataset, removed: str | Path | Dataset | None = None, loading: Loading = Loading()
 ) -> ReleaseInputs:
     """Read what was kept and what was removed; twins that filtering put apart find each other again."""
     record = None
@@ -46,8 +41,8 @@ def read_inputs(
         # A file with its card alone is empty.
         if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
             removed = beside
-    staying = _read(kept, as_, reading, lenient)
-    going = _read(removed, as_, reading, lenient) if removed is not None else Dataset([])
+    staying = _read(kept, loading)
+    going = _read(removed, loading) if removed is not None else Dataset([])
     staying, going = _told_apart(staying, going)
     joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
     hidden = sum(problem.answer is None for problem in joined)
@@ -63,22 +58,22 @@ def read_inputs(
     return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
 
 
-def _read(data: str | Path | Dataset, as_: str | None, reading: Reading, lenient: bool) -> Dataset:
+def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
     """A dataset with the names of all its groups, also of those whose other members stand elsewhere."""
     if isinstance(data, Dataset):
         return data
-    loaded = load(data, as_=as_, reading=reading, groups=False, lenient=lenient)
+    loaded = load(data, **loading.how, groups=False)
     prefix, colon, place = str(data).partition(":")
     if Path(data).is_file():
-        path, chosen = Path(data), recognise(Path(data), reading.named_columns)
+        path, chosen = Path(data), recognise(Path(data), loading.named_columns)
     elif colon and prefix in FORMATS and Path(place).is_file():
         path, chosen = Path(place), FORMATS[prefix]
     else:
         return loaded
-    if as_ is not None:
+    if loading.as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    named = chosen.read(Source(path, lenient=lenient))
+    named = chosen.read(Source(path, lenient=loading.lenient))
     return loaded.with_problems(p.replace(group=raw.group) for p, raw in zip(loaded, named, strict=True))
 
 

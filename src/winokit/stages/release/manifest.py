@@ -124,14 +124,11 @@ def hidden_row_of(problem: Problem) -> dict[str, Any]:
 def problem_of(row: Mapping[str, Any]) -> Problem:
     """The problem of a row, with everything the row says of it."""
     problem = winogrande.parse(row)
-    labels = row.get("labels") or {}
-    if not isinstance(labels, dict):
-        raise Malformed(f"an object expected, found {fields.shown(labels)}", field="labels")
     occurrence = str(row.get("qID") or "").rpartition("-")[2].partition(".")[2]
     return problem.replace(
         pronoun=fields.optional(row, "pronoun"),
         domain=fields.optional(row, "domain"),
-        labels=labels,
+        labels=fields.mapping(row, "labels"),
         provenance={},
         occurrence=int(occurrence) if occurrence.isdigit() else 1,
     )

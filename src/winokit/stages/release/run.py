@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import winokit
-from winokit.data.formats.base import json_rows
-from winokit.data.loading import Reading
+from winokit.data.loading import Loading
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell
@@ -70,9 +69,7 @@ def write_release(
     removed: str | Path | Dataset | None = None,
     settings: ReleaseSettings | None = None,
     extras: ReleaseExtras | None = None,
-    as_: str | None = None,
-    lenient: bool = False,
-    reading: Reading = Reading(),
+    loading: Loading = Loading(),
     fixed: Mapping[str, str] | None = None,
     lineage: Lineage | None = None,
     progress: Progress | None = None,
@@ -95,7 +92,7 @@ def write_release(
     place = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
     step(0, STEPS)
-    inputs = read_inputs(kept, removed, as_=as_, reading=reading, lenient=lenient)
+    inputs = read_inputs(kept, removed, loading)
     card, asked = inputs.problems.card, settings.formalization
     if all_whole(inputs.problems) and asked.partition("?")[0] in MASKING:
         settings = replace(settings, formalization="mc-sent")

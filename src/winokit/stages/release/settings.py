@@ -108,8 +108,6 @@ class ReleaseExtras(Settings):
         ),
     ] = None
     """A file, or the 32 bytes themselves."""
-    notes: tuple[str, ...] = ()
-    """What the card must say besides."""
 
 
 def _amount(option: str, value: float | str, *, above: float) -> float:

@@ -14,7 +14,6 @@ A release that follows another has units whose split is settled. What shares a k
 stays out, what shares one with training follows it there.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from winokit.data.checks.groups import possible_twins
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.errors import BadInput
 from winokit.methods.overlap import find_matches
-from winokit.problem import Dataset, Problem, joined
+from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.stages.release.hidden import Draws
 from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
@@ -71,9 +70,7 @@ class ReleaseUnit:
 
 def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
     """The units of a dataset, in order of their first members."""
-    members: dict[str, list[Problem]] = defaultdict(list)
-    for row, problem in enumerate(problems):
-        members[f"row {row}" if problem.group is None else f"group {problem.group}"].append(problem)
+    members = grouped((f"row {at}" if p.group is None else f"group {p.group}", p) for at, p in enumerate(problems))
     return [ReleaseUnit(tuple(own), frozenset(p.id for p in own if p.id in kept)) for own in members.values()]
 
 
@@ -102,10 +99,8 @@ def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Ke
 
 def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
     """The places of units that hang together, in order of their first."""
-    blocks: dict[int, list[int]] = defaultdict(list)
-    for place, first in enumerate(joined([("key", key) for key in own] for own in keys)):
-        blocks[first].append(place)
-    return list(blocks.values())
+    firsts = joined([("key", key) for key in own] for own in keys)
+    return list(grouped((first, place) for place, first in enumerate(firsts)).values())
 
 
 def split_units(
@@ -147,10 +142,7 @@ class ReleaseSplit:
         self.where: dict[int, str] = {}
         self.shared: set[int] = set()
         """Units that stay out, since they share a key with dev or test."""
-        self.with_key: dict[Key, list[int]] = defaultdict(list)
-        for place, own in enumerate(keys):
-            for key in own:
-                self.with_key[key].append(place)
+        self.with_key = grouped((key, place) for place, own in enumerate(keys) for key in own)
 
     def units_in(self, name: str) -> list[ReleaseUnit]:
         """The units of a split, in the order of the input."""

@@ -3,7 +3,6 @@
 Files are held to the manifest. Then, whatever the manifest says: splits apart, sizes nested, answers hidden, ids true.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -17,7 +16,7 @@ from winokit.data.formats.winogrande import labels_path
 from winokit.drawing.tables import dim, styled
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput, refusing
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 from winokit.settings import Help, verb
 from winokit.stages.release import manifest
 from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, json_lines, read_hidden
@@ -30,7 +29,7 @@ Splits = dict[str, Dataset]
 
 @dataclass(frozen=True)
 class Verification:
-    """Everything about a release that is not as it should be, and a little that is worth knowing."""
+    """Everything that is wrong with a release, and a little that is worth knowing."""
 
     folder: Path
     files: int
@@ -78,7 +77,8 @@ def lines(result: Verification) -> Iterator[Any]:
         yield styled(("!", "red") if finding.warns else ("·", "green"), f" {finding.dataset}: {finding.message}")
         yield from (dim(f"    {example}") for example in finding.examples)
     faults = sum(finding.warns for finding in result.findings)
-    yield f"{result.folder}: {result.files:,} files, {plural(faults, 'finding') if faults else 'as it should be'}"
+    files = plural(result.files, "file")
+    yield f"{result.folder}: {files}, {plural(faults, 'finding')}" if faults else f"{result.folder}: {files} verified"
 
 
 def as_json(result: Verification) -> list[dict[str, Any]]:
@@ -149,10 +149,7 @@ def _crossing(sides: Splits) -> Iterator[Finding]:
             yield _finding(f"{one} and {other}", "splits", f"{len(shared):,} problems stand in both", shared)
     place = [name for name, part in sides.items() for _ in part]
     problems = [p for part in sides.values() for p in part]
-    named: dict[str, list[int]] = defaultdict(list)
-    for row, problem in enumerate(problems):
-        if problem.group is not None:
-            named[problem.group].append(row)
+    named = grouped((problem.group, row) for row, problem in enumerate(problems) if problem.group is not None)
     crossed = [rows for rows in named.values() if len({place[row] for row in rows}) > 1]
     alike = [rows for rows in find_groups(problems).groups if len({place[row] for row in rows}) > 1]
     named_too = {tuple(rows) for rows in crossed}

@@ -21,7 +21,7 @@ from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.accuracy import chance, credit, majority_class
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import rows
+from winokit.methods.training.evaluation import rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.problem import Dataset
 from winokit.results import Brief, Metric, decide

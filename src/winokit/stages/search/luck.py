@@ -47,7 +47,7 @@ class Spread:
     excess_kurtosis: float | None
     """Of a sample (Fisher's G2, corrected for bias, as pandas has it); None below four scores or where all are equal.
 
-    Nought for a normal distribution; high where a few scores lie far out.
+    Zero for a normal distribution; high where a few scores lie far out.
     """
 
 

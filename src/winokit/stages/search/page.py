@@ -123,7 +123,7 @@ def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[Verdict
         {GUESSERS: state[GUESSERS]},
     )
     if lucky.trials > 1:
-        ahead = "is ahead by more than that" if state[EQUALS] == ABOVE else "is not told from such luck"
+        ahead = "is ahead by more than that" if state[EQUALS] == ABOVE else "cannot be distinguished from such luck"
         yield VerdictPoint(
             f"Were all trials as good as the middle one, the best would reach {percent(lucky.equal)}; the best here "
             f"{ahead} (p {'' if lucky.p_equal < 0.001 else '= '}{probability(lucky.p_equal)}).",

@@ -134,7 +134,9 @@ def draw_distribution(ax: Axes, findings: SearchFindings, shown: Strips) -> None
     )
     ax.set_xlim(-0.6, len(shown) - 0.3)
     if any(dot.hollow for _, dots in shown for dot in dots):
-        ax.scatter([], [], s=11, facecolors="white", edgecolors=BLUE, linewidths=0.7, label="not told from guessing")
+        ax.scatter(
+            [], [], s=11, facecolors="white", edgecolors=BLUE, linewidths=0.7, label="indistinguishable from guessing"
+        )
     ax.set_ylabel("per cent right on the dev set\n(number: upper quartile)")
     ax.grid(axis="y", color="#e2e1db", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import winokit
-from winokit.data.loading import As, Data, Lenient, Reading
+from winokit.data.loading import Data, Loading, Plain
 from winokit.errors import BadInput
 from winokit.methods.cluster import Address, Engine
 from winokit.methods.training import settings as training
@@ -79,9 +79,7 @@ def search(
     ] = None,
     drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> "SearchFindings":
     """Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.
@@ -96,6 +94,11 @@ def search(
         With one, trials run in this process; several may share a GPU.
     threads
         The same number gives the same scores to the bit, whatever the workers.
+
+    Returns
+    -------
+    SearchFindings
+        Every trial, how the scores lie, and what the best owes to luck.
     """
     training.need_training("search", "optuna")
     from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
@@ -111,7 +114,7 @@ def search(
     trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
     crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
     run_trials = engine_of(engine, address, crew)
-    loaded = load_sets(data, dev, holdout, test, seed, limit=limit, as_=as_, reading=reading, lenient=lenient)
+    loaded = load_sets(data, dev, holdout, test, seed, loading, limit)
     checked = replace(loaded, arm=VariantArm.of(variant, arm)).checked(drop_overlap=drop_overlap)
     tell(checked.notes)
     if checked.dev is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import Lines, table
-from winokit.files import csv_bytes, json_bytes, write_whole
+from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.results import rows_to_json
 from winokit.stages.train.run import share_and_interval
@@ -93,4 +93,4 @@ def save(findings: "SearchFindings") -> None:
         for which, predictions in finding.voted.items():
             write_predictions(predictions, findings.folder / ENSEMBLES / name / f"{which}.jsonl")
     results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
-    write_whole(findings.folder / RESULTS, json_bytes(results))
+    write_whole(findings.folder / RESULTS, result_bytes(results))

@@ -13,7 +13,7 @@ import torch
 from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.exam import Diverged
+from winokit.methods.training.evaluation import Diverged
 from winokit.methods.training.finetune import finetune
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.hf import out_of_memory
@@ -76,7 +76,7 @@ class Trial(SearchTask):
 
     @property
     def degenerate(self) -> bool:
-        """Whether it shows a sign of having learned nothing (`training.exam.symptoms`), or diverged."""
+        """Whether it shows a sign of having learned nothing (`training.evaluation.symptoms`), or diverged."""
         return bool(self.ended.warnings) or self.ended.state == DIVERGED
 
 

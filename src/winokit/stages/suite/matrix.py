@@ -39,7 +39,7 @@ class Standing:
     """That it is chance, corrected over the view."""
     stands: str
     letters: str = ""
-    """Those who share one are not told apart; none where nothing is compared by the measure."""
+    """Those who share one cannot be distinguished; none where nothing is compared by the measure."""
     alone: bool = False
     """Whether it is ahead of every other."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
 from winokit.drawing.plots import Forest
-from winokit.files import csv_bytes, json_bytes, write_whole
+from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.results import rows_to_json
 from winokit.stages.suite.cells import SuiteRun
 from winokit.stages.suite.matrix import VIEWS, SuiteMatrix
@@ -24,7 +24,7 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
     matrix = SuiteMatrix(run)
     content, titles = suite_json(matrix), {name: VIEWS[name][0] for name in matrix.views}
     rows = content["metrics"]
-    write_whole(folder / "suite.json", json_bytes(content))
+    write_whole(folder / "suite.json", result_bytes(content))
     write_whole(folder / "suite.csv", csv_bytes([rows[0] if rows else (), *(row.values() for row in rows)]))
     for name in ("suite.md", "suite.tex"):
         write_whole(folder / name, rendered_plain(f"stages/suite/{name}.j2", matrix=matrix, titles=titles, tex=tex))

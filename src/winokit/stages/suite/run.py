@@ -22,7 +22,7 @@ from winokit.data.loading import load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, WinokitError, check_known
-from winokit.files import check_own_folder, json_bytes, write_whole
+from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.base import parse_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
@@ -90,7 +90,7 @@ def suite(
     result = SuiteRun(about, cells)
     if folder is not None and not spending.dry_run and not (folder / RESULTS).exists():
         # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
-        write_whole(folder / RESULTS, json_bytes({"suite": result.settings, "cells": []}))
+        write_whole(folder / RESULTS, result_bytes({"suite": result.settings, "cells": []}))
     with open_cache(cache, spending) as known, known.parts_of(Ledger(spending)) as whole:
         work = _Work(settings, plan, cluster, known, whole, cells, progress or (lambda cells: None))
         for model in models:
@@ -244,7 +244,7 @@ class _Work:
             self.plans.append({**named, **{key: n for key, n in run.settings["plan"].items() if key[:3] != "by_"}})
         elif cell.folder is not None:
             said = {"key": self.key(cell, identity), "seconds": seconds, "parameters": parameters}
-            write_whole(cell.folder / CELL, json_bytes(said))
+            write_whole(cell.folder / CELL, result_bytes(said))
         self.finish(cell, run, seconds, parameters)
 
     def audited(self, cell: SuiteCell, model: Model | None) -> Run:

@@ -7,16 +7,15 @@ from shlex import quote
 from typing import Annotated, Any, Literal
 
 import winokit
-from winokit.data.formats.base import json_rows
-from winokit.data.loading import As, Data, Labels, Limit, Perturbed, Reading, load, load_one
+from winokit.data.loading import Data, Loading, Perturbed, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, write_whole
+from winokit.files import check_own_folder, json_rows, write_whole
 from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants, perturbed_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, Without, verb
 from winokit.stages.tasks.writing import inspect_tasks, lmeval_group, lmeval_task, lmeval_utils
 
 Harness = Literal["lmeval", "inspect"]
@@ -51,10 +50,7 @@ def tasks(
     to: Annotated[Harness, Help("The harness: lmeval (lm-evaluation-harness) or inspect (Inspect).", noun="harness")],
     out: Annotated[str | Path, Help("The folder to write.", "DIR")],
     perturbed: Perturbed = (),
-    labels: Labels = (),
-    as_: As = None,
-    reading: Reading = Reading(),
-    limit: Limit = None,
+    loading: Annotated[Loading, Without("lenient")] = Loading(),
 ) -> WrittenTasks:
     """Write every variant of an audit as tasks of a harness; its log comes back by `winokit audit --predictions`.
 
@@ -62,8 +58,8 @@ def tasks(
     with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).
     Those of Inspect ask multiple-choice questions.
     """
-    whole = load_one(data, as_=as_, reading=reading, labels=labels)
-    dataset, folder, name = whole[:limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
+    whole = load_one(data, **loading.how)
+    dataset, folder, name = whole[: loading.limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from winokit.data.loading import As, Data, Lenient, Reading, load_one
+from winokit.data.loading import Data, Loading, Plain, check_part
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.methods.training import settings as training
@@ -38,19 +38,22 @@ def train(
     device: training.Device = None,
     drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> "TrainOutcome":
     """Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.
 
     The same command goes on where it was interrupted.
+
+    Returns
+    -------
+    TrainOutcome
+        The folder, the rows on the test sets, and the curve.
     """
     training.need_training("train")
     from winokit.methods.training.finetune import finetune
 
-    loaded = load_sets(data, dev, holdout, test, settings.seed, limit=limit, as_=as_, reading=reading, lenient=lenient)
+    loaded = load_sets(data, dev, holdout, test, settings.seed, loading, limit)
     checked = replace(loaded, arm=VariantArm.of(variant, arm)).checked(drop_overlap=drop_overlap)
     tell(checked.notes)
     name = f"{loaded.train.card.file_name}-{settings.formalization.partition('?')[0]}"
@@ -67,21 +70,19 @@ def load_sets(
     holdout: int | None,
     tests: Sequence[str | Path | Dataset],
     seed: int,
-    *,
+    loading: Loading,
     limit: int | None = None,
-    as_: str | None = None,
-    lenient: bool = False,
-    reading: Reading = Reading(),
 ) -> TrainingData:
     """What is trained on, chosen on and tested on, loaded as the options name it; `seed` draws the holdout."""
     if dev is not None and holdout is not None:
         raise BadInput("--dev and --holdout: one dev set is enough, choose one of the two")
-    chosen_on = None if dev is None else load_one(dev, as_=as_, reading=reading, lenient=lenient)
-    trained_on = load_one(data, as_=as_, reading=reading, lenient=lenient)
+    check_part(data)
+    chosen_on = None if dev is None else loading.one(dev)
+    trained_on = loading.one(data)
     if holdout is not None:
         trained_on, chosen_on = hold_out(trained_on, holdout, seed)
     each = (tests,) if isinstance(tests, (str, Path, Dataset)) else tests
-    tested_on = tuple(load_one(test, as_=as_, reading=reading, lenient=lenient) for test in each)
+    tested_on = tuple(loading.one(test) for test in each)
     return TrainingData(trained_on[:limit], chosen_on, tested_on)
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
-from winokit.drawing.page import INDEX, flat, write_page
+from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import join, percent, plural, points
-from winokit.files import write_whole
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.transfer.table import markdown, tables_of
+from winokit.files import our_toml, write_whole
+from winokit.results import ABOVE, BELOW, Metric
+from winokit.stages.transfer.table import tables_of
 
 if TYPE_CHECKING:
     from winokit.stages.transfer.run import Transfer
@@ -29,7 +29,7 @@ def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
         if rows:
             marks = [(percent(row.value), at == cell.chosen) for at, row in enumerate(rows, 1)]
             choices.append((cell.arm, cell.test, str(rows[0].details["chosen_on"]), marks))
-    write_whole(folder.parent / "tables.md", markdown(tables).encode())
+    write_whole(folder.parent / "tables.md", rendered_plain("stages/transfer/tables.md.j2", tables=tables))
     return write_page(
         folder / INDEX,
         "stages/transfer/page.html.j2",
@@ -52,30 +52,17 @@ CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
 CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
 YES, NO = "yes", "no"
 
-WORDS = {
-    ABOVE: ("Every arm is above guessing on every test set", GOOD),
-    MIXED: ("Some arms are above guessing on some test sets", PLAIN),
-    AT: ("No arm is above guessing on any test set", BAD),
-    BELOW: ("Every arm is below guessing on every test set", BAD),
-    UNKNOWN: ("Nothing was scored", PLAIN),
-}
-WHOLE = {
-    AT: ", and on none in whole groups",
-    BELOW: ", and on none in whole groups",
-    MIXED: ", in whole groups on some",
-}
-NOT_ABOVE = {AT: "no arm is above guessing", BELOW: "every arm is below guessing"}
-TRIED = "Training shows signs of trouble, and what the model had before was not measured; it may have had as much. "
+SAID = our_toml("stages/transfer/verdict.toml")
 
 
 def _case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
     """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
-    word, tone = WORDS[cells]
-    groups_said = WHOLE.get(groups, "") if cells in (ABOVE, MIXED) else ""
+    word, tone = SAID["words"][cells]
+    groups_said = SAID["whole"].get(groups, "") if cells in (ABOVE, MIXED) else ""
     moved = "; gender statistics move the accuracy" if gap == CLEAR else ""
     doubts = bool(groups_said or moved or signs == YES)
     state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
-    sentence = TRIED if signs == YES and cells in (ABOVE, MIXED) else ""
+    sentence = SAID["tried"] if signs == YES and cells in (ABOVE, MIXED) else ""
     return state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence
 
 
@@ -136,7 +123,7 @@ def _points(transfer: "Transfer") -> Iterator[VerdictPoint]:
         rows = _rows(transfer, fact, test.name)
         place = decision.together(decision.standing(row, among) for _, row in rows)
         above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
-        text = f"above guessing after training on {join(above)}" if above else NOT_ABOVE.get(place)
+        text = f"above guessing after training on {join(above)}" if above else SAID["not_above"].get(place)
         if text is not None:
             yield VerdictPoint(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
     for where, gender, row in gaps:

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
-from winokit.data.loading import As, Lenient, Reading, load_one
+from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_bytes, write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
-from winokit.problem import Dataset
+from winokit.problem import Dataset, grouped
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
 from winokit.settings import Help, Without, verb
@@ -90,7 +90,7 @@ class Transfer(Brief):
 
     def save(self, folder: Path) -> "Transfer":
         """Write results.json, tables.md and the page, and return the transfer with the place of that."""
-        write_whole(folder / "results.json", json_bytes(self.to_json() | {"notes": self.notes}))
+        write_whole(folder / "results.json", result_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
 
 
@@ -128,9 +128,7 @@ def transfer(
     device: Device = None,
     drop_overlap: DropOverlap = False,
     save: Save = False,
-    as_: As = None,
-    reading: Reading = Reading(),
-    lenient: Lenient = False,
+    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> Transfer:
     """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
@@ -146,31 +144,30 @@ def transfer(
         batch_size=batch_size or (settings.batch_size,),
         seed=seed or (settings.seed,),
     )
-    how = {"as_": as_, "reading": reading, "lenient": lenient}
-    tests = [_set(one, how) for one in test]
+    tests = [_set(one, loading) for one in test]
     choices = [_named(choice) for choice in choose]
     targets = selection.with_choices(
         tests,
-        own={name: _set(data, how) for name, data in choices if name},
-        pool=[_set(data, how) for name, data in choices if not name and data != PAPERS],
+        own={name: _set(data, loading) for name, data in choices if name},
+        pool=[_set(data, loading) for name, data in choices if not name and data != PAPERS],
         by_rule=PAPERS in choose,
         drop_overlap=drop_overlap,
     )
-    arms, plan = [_arm(one, how) for one in train], TransferPlan(model, grid, device, save)
+    arms, plan = [_arm(one, loading) for one in train], TransferPlan(model, grid, device, save)
     result = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
     tell(result.notes)
     return result.save(Path(out))
 
 
-def _set(given: str | Dataset | NamedData, how: Mapping[str, Any]) -> NamedData:
+def _set(given: str | Dataset | NamedData, loading: Loading) -> NamedData:
     if isinstance(given, NamedData):
         return given
     name, data = _named(given) if isinstance(given, str) else ("", given)
-    loaded = load_one(data, **how)
+    loaded = loading.one(data)
     return NamedData(name or loaded.card.name, loaded)
 
 
-def _arm(given: str | Dataset | TrainingArm, how: Mapping[str, Any]) -> TrainingArm:
+def _arm(given: str | Dataset | TrainingArm, loading: Loading) -> TrainingArm:
     if isinstance(given, TrainingArm):
         return given
     name, data = _named(given) if isinstance(given, str) else ("", given)
@@ -178,7 +175,7 @@ def _arm(given: str | Dataset | TrainingArm, how: Mapping[str, Any]) -> Training
     parts = [data] if whole else [stage.strip() for stage in str(data).split(ARROW)]
     if "" in parts:
         raise BadInput(f"--train {given}: DATA{ARROW}DATA expected, the first trained on first")
-    stages = tuple(load_one(stage, **how) for stage in parts)
+    stages = tuple(loading.one(stage) for stage in parts)
     return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
 
 
@@ -248,9 +245,8 @@ def _trained(
     from winokit.methods.training.finetune import finetune
 
     (settings,) = plan.grid
-    shared: dict[str, list[TransferTarget]] = {}
-    for test in tests:
-        shared.setdefault(test.chosen_on.name if plan.chooses_weights and test.chosen_on else "", []).append(test)
+    chosen = ((one.chosen_on.name if plan.chooses_weights and one.chosen_on else "", one) for one in tests)
+    shared = grouped(chosen)
     *earlier, last = arm.stages
     places = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)] if earlier else [folder]
     model, parts = plan.model, len(earlier) + len(shared)

@@ -13,22 +13,14 @@ from itertools import product
 from typing import Any, Self
 
 from winokit.errors import BadInput
+from winokit.files import our_toml
 from winokit.methods.overlap import overlap
 from winokit.methods.training.data import TrainingData, apart
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Dataset
 
-RULES: tuple[tuple[str, str, str], ...] = (
-    (r"wsc(273)?", r"pdp", "PDP"),
-    (r"pdp", r"wsc(273)?", "WSC"),
-    (r"dpr/test.*", r"dpr/train.*", "DPR's training set"),
-    (r"copa/.*test.*", r"copa/.*dev.*|superglue-copa/train.*", "COPA's dev set, which is its training set"),
-    (r"superglue-copa/.*", r"superglue-copa/train.*", "SuperGLUE-COPA's training set"),
-    (r"superglue-wsc/.*", r"superglue-wsc/train.*", "SuperGLUE-WSC's training set"),
-    (r"(winogender|winobias|knowref)/.*", r"winogrande/dev.*", "WinoGrande's dev set"),
-)
-"""A test set's name, the name of what is chosen on for it, and what that is. KnowRef's follows Winogender's: the public
-file is a test set alone."""
+RULES = our_toml("assets/transfer.toml")["rules"]
+"""A test set's name, the name of what is chosen on for it, and what that is."""
 
 
 @dataclass(frozen=True)

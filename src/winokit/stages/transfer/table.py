@@ -5,11 +5,11 @@ Sakaguchi et al. (2019) put what others report into the same tables; here the co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from winokit.drawing.tables import Lines, dim, table
 from winokit.drawing.wording import NOTHING, percent, say, say_interval
+from winokit.methods.metrics.letters import letter_name
 from winokit.results import AT, Metric, stands
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> T
             cell = transfer.cell(arm.name, name)
             row = cell.row(*named)
             why = None if row is not None or cell.why is None else f"{arm.name} on {name}: {cell.why}."
-            shown.append(ShownCell(row, foot="" if why is None else feet.setdefault(why, _mark(len(feet)))))
+            shown.append(ShownCell(row, foot="" if why is None else feet.setdefault(why, letter_name(len(feet)))))
         lines.append(((arm.name,), tuple(shown)))
     below = tuple(f"{mark} {text}" for text, mark in feet.items())
     return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), below)
@@ -119,31 +119,8 @@ def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
     row = cells[0].row("accuracy", "female", "gender")
     feet = (
         "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
-        "accuracy where they do, in points; nought is best.",
+        "accuracy where they do, in points; 0 is best.",
         *([f"{row.note[0].upper()}{row.note[1:]}."] if row is not None and row.note else []),
     )
     columns = ("female", "male", "neutral", "ΔF", "ΔM")
     return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), feet)
-
-
-def _mark(number: int) -> str:
-    """Letters for footnotes: a, b, … z, aa, ab …"""
-    return (_mark(number // 26 - 1) if number >= 26 else "") + ascii_lowercase[number % 26]
-
-
-def markdown(tables: Sequence[TransferTable]) -> str:
-    """The tables for a paper's draft or a README."""
-    blocks = []
-    for one in tables:
-        heads = [*one.heads, *one.columns]
-        lines = [f"## {one.title}", "", _bar(heads), _bar(["---"] * len(one.heads) + ["---:"] * len(one.columns))]
-        if any(one.under):
-            lines.append(_bar([*[""] * len(one.heads), *one.under]))
-        lines += [_bar([*heads, *map(str, cells)]) for heads, cells in one.lines]
-        lines += ["", *(f"{foot}  " for foot in one.feet)]
-        blocks.append("\n".join(lines).rstrip())
-    return "\n\n".join(blocks) + "\n"
-
-
-def _bar(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -29,7 +29,7 @@ FEW = 10
 """Below so many problems a dev set has nothing to say."""
 
 
-class Exam:
+class Evaluation:
     """The problems of a dataset as a network reads them."""
 
     def __init__(self, dataset: Dataset, network: Network, variant: str) -> None:
@@ -47,7 +47,7 @@ class Exam:
                 f"{dataset.card.name}: judgements without a rival to compare with, not answered: {lonely:,}"
             )
 
-    def sit(self, network: Network, model: str = "") -> list[Prediction]:
+    def predictions(self, network: Network, model: str = "") -> list[Prediction]:
         """A prediction for each problem."""
         formalization = network.formalization
         scores: dict[int, tuple[float, ...] | str] = {

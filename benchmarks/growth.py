@@ -1,0 +1,217 @@
+"""How every main path grows: CPU seconds over a decade of sizes, and the exponent of the line through them.
+
+python benchmarks/growth.py [--most 10000] [--points 4] [--only load stats …] [--figure FILE] [--quick]
+
+Sizes are the first problems of WinoGrande's train_xl, from a tenth of `--most` on, evenly spaced by their logarithm. A
+path is run on other problems first, so that libraries are loaded, then once at every size: a second time it might have
+kept what it found. The exponent is the slope of a least-squares line through the logarithms: 1 is linear, and a fixed
+cost pulls it below. Loading the problems, and making predictions or a release to start from, is not timed.
+"""
+
+import argparse
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import winokit
+from winokit.data.checks.checkup import check
+from winokit.data.checks.statistics import statistics
+from winokit.data.loading import load
+from winokit.methods.overlap import overlap
+from winokit.methods.scoring.scorer import ScoringPlan, score_variants, write_predictions
+from winokit.methods.transforms.variants import make_variants
+from winokit.models.random_model import RandomModel
+from winokit.stages.audit.run import audit
+from winokit.stages.compare.run import compare
+from winokit.stages.grade.run import grade
+from winokit.stages.release.run import write_release
+
+LINEAR = 1.1
+"""Up to this exponent a path grows at most linearly: the tenth is noise and caches."""
+VARIANTS = ("switched", "no-cands", "part-sent", "local-context")
+Path_ = Callable[[Path, Path], Callable[[], object]]
+"""From a file of problems and a folder of its own to what is timed."""
+
+
+def loading(data: Path, place: Path) -> Callable[[], object]:
+    return lambda: load(data)
+
+
+def counting(data: Path, place: Path) -> Callable[[], object]:
+    problems = load(data)
+    return lambda: statistics(problems)
+
+
+def checking(data: Path, place: Path) -> Callable[[], object]:
+    problems = load(data)
+    return lambda: check([problems])
+
+
+def auditing(data: Path, place: Path) -> Callable[[], object]:
+    problems, rows = load(data), place / "predictions.jsonl"
+    made = make_variants(problems, VARIANTS)
+    everything = {"original": problems} | {name: variant.problems for name, variant in made.items()}
+    write_predictions(score_variants(everything, RandomModel(), ScoringPlan("own")), rows)
+    return lambda: audit(problems, predictions=[rows], out=place / "run")
+
+
+def scoring(data: Path, place: Path) -> Callable[[], object]:
+    problems = load(data)
+    return lambda: score_variants({"original": problems}, RandomModel(), ScoringPlan("own"))
+
+
+def filtering(data: Path, place: Path) -> Callable[[], object]:
+    count, rng = len(load(data)), np.random.default_rng(0)
+    y = rng.integers(0, 2, count)
+    X = rng.standard_normal((count, 128)).astype(np.float32)
+    X[:, 0] += 2 * y - 1
+    # In proportion: as many phases at every size, so that rows are all that grows.
+    sizes = {"train_size": count // 3, "cutoff": max(1, count // 80)}
+    return lambda: winokit.AFLite(ensemble_size=16, threshold=0.75, seed=0, backend="numpy", **sizes).fit(X, y)
+
+
+def overlapping(data: Path, place: Path) -> Callable[[], object]:
+    problems = load(data)
+    half = len(problems) // 2
+    return lambda: overlap(problems[:half], problems[half:])
+
+
+def releasing(data: Path, place: Path) -> Callable[[], object]:
+    problems = load(data)
+    return lambda: write_release(problems, place / "release")
+
+
+def grading(data: Path, place: Path) -> Callable[[], object]:
+    made, submission = write_release(load(data), place / "release"), place / "predictions.lst"
+    n, rng = made.counts["test"], np.random.default_rng(0)
+    submission.write_text("".join(f"{label}\n" for label in rng.integers(1, 3, n)))
+    about = {"model": "coin", "formalization": "none", "training_data": "none", "trials": 1}
+    return lambda: grade(place / "release", [submission], owner=True, **about)
+
+
+def comparing(data: Path, place: Path) -> Callable[[], object]:
+    problems, rng = load(data), np.random.default_rng(0)
+    runs = {}
+    for name in ("one", "other"):
+        path = place / f"{name}.lst"
+        path.write_text("".join(f"{label}\n" for label in rng.integers(1, 3, len(problems))))
+        runs[name] = audit(problems, predictions=[path], protocol=["accuracy", "groups"])
+    return lambda: compare(runs)
+
+
+PATHS: dict[str, Path_] = {
+    "load": loading,
+    "stats": counting,
+    "check": checking,
+    "audit of predictions, with its page": auditing,
+    "score with random": scoring,
+    "AFLite, NumPy, 128 wide": filtering,
+    "overlap of two halves": overlapping,
+    "release": releasing,
+    "grade": grading,
+    "compare two runs": comparing,
+}
+
+
+def measured(path: Path_, files: dict[int, Path], other: Path, place: Path) -> Iterator[tuple[int, float]]:
+    """CPU seconds at each size, after a run on other problems."""
+    for size, data in {0: other, **files}.items():
+        own = place / f"{path.__name__}{size}"
+        own.mkdir()
+        action = path(data, own)
+        start = time.process_time()
+        action()
+        if size:
+            yield size, time.process_time() - start
+
+
+def exponent(times: dict[int, float]) -> float:
+    """The slope of the logarithms.
+
+    >>> round(exponent({10: 1.0, 100: 100.0}), 2)
+    2.0
+    """
+    return float(np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0])
+
+
+def draw(found: dict[str, dict[int, float]], path: Path) -> None:
+    """All paths in one figure, beside a line of slope 1."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from winokit.drawing.figures import COLOURS, DPI, GREY, STYLE
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+        ax = figure.add_subplot()
+        for place, (name, times) in enumerate(found.items()):
+            style = {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--")[place // len(COLOURS) % 2]}
+            ax.loglog(list(times), list(times.values()), marker="o", ms=4, label=name, **style)
+            ax.annotate(
+                f"{exponent(times):.2f}",
+                (list(times)[-1], list(times.values())[-1]),
+                xytext=(6, -3),
+                textcoords="offset points",
+                color=style["color"],
+                fontsize="small",
+            )
+        sizes = np.array(list(next(iter(found.values()))), float)
+        low = min(min(times.values()) for times in found.values())
+        ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear")
+        ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+        ax.minorticks_off()
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.set(xlabel="problems", ylabel="CPU seconds")
+        ax.grid(color="#e2e1db", linewidth=0.8)
+        figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+        figure.savefig(path, dpi=DPI)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=10_000)
+    parser.add_argument("--points", type=int, default=4)
+    parser.add_argument("--only", nargs="+", choices=[name.split()[0].strip(",") for name in PATHS])
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--quick", action="store_true", help="100 to 1,000 problems, once")
+    args = parser.parse_args()
+    most = 1_000 if args.quick else args.most
+    folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    source = folder / "winogrande" / "train_xl.jsonl"
+    if not source.exists():
+        print(f"growth: skipped, {source.name} is not there; set WINOKIT_DATA")
+        return
+    rows = source.read_text("utf-8").splitlines(keepends=True)
+    found: dict[str, dict[int, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        files = {}
+        for size in np.geomspace(most / 10, most, args.points).round(-1).astype(int).tolist():
+            files[size] = place / f"train_{size}.jsonl"
+            files[size].write_text("".join(rows[:size]), "utf-8")
+        other = place / "other.jsonl"
+        other.write_text("".join(rows[-min(files) :]), "utf-8")
+        print("| path | " + " | ".join(f"{size:,}" for size in files) + " | exponent | |")
+        print("|---|" + "---|" * (len(files) + 2))
+        for title, path in PATHS.items():
+            if args.only and title.split()[0].strip(",") not in args.only:
+                continue
+            with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):  # notes of the verbs
+                found[title] = times = dict(measured(path, files, other, place))
+            slope = exponent(times)
+            cells = " | ".join(f"{seconds:.2f} s" for seconds in times.values())
+            print(f"| {title} | {cells} | {slope:.2f} | {'more' if slope > LINEAR else 'at most linear'} |", flush=True)
+    if args.figure:
+        draw(found, args.figure)
+
+
+if __name__ == "__main__":
+    from quiet import watched
+
+    with watched():
+        main()

@@ -1,0 +1,105 @@
+"""The public datasets by name: found in $WINOKIT_DATA, then in the cache, else downloaded from home and checked."""
+
+import hashlib
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+from winokit.data.known import CATALOGUE, CatalogueEntry
+from winokit.errors import BadInput, UnknownName
+from winokit.files import user_cache, write_whole
+from winokit.progress import tell
+
+TIMEOUT = 60.0
+"""Seconds without a sign of life after which a download is given up."""
+
+
+def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
+    """The dataset that a name means, and its parts: `winogrande/xl`, or `winogrande` for the default part.
+
+    None where the catalogue has no such dataset. A part may go by the name of its file too: `winogrande/train_xl`.
+
+    >>> named_parts("winogrande")[1], named_parts("winogrande/train_xl")[1], named_parts("my/dev")
+    (('dev',), ('xl',), None)
+    """
+    dataset, slash, part = name.partition("/")
+    entry = CATALOGUE.get(dataset)
+    if entry is None or not entry.files:
+        return None
+    if not slash:
+        return entry, entry.default
+    stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
+    if part not in entry.files and part not in stems:
+        raise UnknownName(f"part of {dataset}", part, entry.files)
+    return entry, (part if part in entry.files else stems[part],)
+
+
+def dataset_names() -> list[str]:
+    """Every name that stands for data: datasets, and their parts where there are several."""
+    parts = [f"{name}/{part}" for name, entry in CATALOGUE.items() for part in entry.files if len(entry.files) > 1]
+    return [*CATALOGUE, *parts]
+
+
+def find_file(entry: CatalogueEntry, part: str) -> Path:
+    """The file of a part: below $WINOKIT_DATA, in the cache, or downloaded into the cache."""
+    path = entry.files[part][0]
+    cached = user_cache("datasets") / path
+    own = os.environ.get("WINOKIT_DATA")
+    for place in ([Path(own) / path] if own else []) + [cached]:
+        if place.is_file():
+            return place
+    _download(entry, part, cached)
+    return cached
+
+
+def _download(entry: CatalogueEntry, part: str, target: Path) -> None:
+    """Download a part, and what else its archive has, into the cache; nothing is kept that is not what it should be."""
+    home, _, inside = entry.home.partition("#")
+    path = entry.files[part][0]
+    url = home if inside else f"{home}/{Path(path).name}"
+    way_out = f"put the file at {target}, or set WINOKIT_DATA to a folder that has {path}"
+    content = _fetched(url, f"{entry.card.name} is not on this machine", way_out)
+    files = {known: content for known in [part] if not inside} or _unpacked(entry, content, inside, url)
+    for known, (place, expected) in entry.files.items():
+        if known in files and (found := hashlib.sha256(files[known]).hexdigest()) == expected:
+            write_whole(user_cache("datasets") / place, files[known])
+        elif known == part:
+            found = f"SHA-256 {found[:12]}…" if known in files else "no such file in the archive"
+            raise BadInput(
+                f"{url}: {Path(path).name} is not as published ({found}, {expected[:12]}… expected); {way_out}"
+            )
+    card = entry.card
+    tell([f"{card.title} ({card.citation}) downloaded from {url} to {target.parent}; licence: {card.licence}"])
+
+
+def _fetched(url: str, why: str, way_out: str) -> bytes:
+    import httpx
+
+    try:
+        reply = httpx.get(url, follow_redirects=True, timeout=TIMEOUT)
+        reply.raise_for_status()
+        return reply.content
+    except httpx.HTTPStatusError as error:
+        reason = f"status {error.response.status_code}"
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = str(error) or type(error).__name__
+    raise BadInput(f"{why}, and {url} cannot be downloaded ({reason}): {way_out}")
+
+
+def _unpacked(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> dict[str, bytes]:
+    """The parts that an archive has, in a folder of it."""
+    members = {part: f"{inside}/{Path(path).name}" for part, (path, _) in entry.files.items()}
+    try:
+        if zipfile.is_zipfile(io.BytesIO(content)):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                known = {*archive.namelist()}
+                return {part: archive.read(member) for part, member in members.items() if member in known}
+        with tarfile.open(fileobj=io.BytesIO(content)) as packed:
+            opened = {
+                part: packed.extractfile(member) for part, member in members.items() if member in packed.getnames()
+            }
+            return {part: file.read() for part, file in opened.items() if file is not None}
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+        raise BadInput(f"{url}: not an archive that can be unpacked ({error}); try again later") from None

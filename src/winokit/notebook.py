@@ -1,0 +1,128 @@
+"""What a notebook shows and takes: results as the terminal has them, twins with their special words marked, frames."""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from html import escape
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from winokit.errors import BadInput
+
+FRAMES = ("pandas", "polars")
+STYLE = "<style>.winokit th,.winokit td{text-align:left!important;vertical-align:top;padding:.1em .8em .1em 0}</style>"
+"""Notebooks set tables flush right, which is no way to read texts."""
+EVERY = 0.2
+"""Seconds between two lines of a progress report: a notebook keeps what is written to it."""
+
+
+def result_html(result: Any) -> str:
+    """The lines that the command line prints of a result, as HTML.
+
+    `shown_by` of its class names the module that has them; by default its own, or `table` beside it.
+    """
+    home = result.shown_by or type(result).__module__
+    beside = f"{home.rpartition('.')[0]}.table"
+    if not hasattr(import_module(home), "lines") and not find_spec(beside):
+        return f"<code>{escape(repr(result))}</code>"
+    module = import_module(home if hasattr(import_module(home), "lines") else beside)
+    return "".join(_line(line) for line in module.lines(result))
+
+
+def _line(line: Any) -> str:
+    """A sentence as a paragraph, a table of Rich's as a table."""
+    if not hasattr(line, "columns"):
+        text = str(line)
+        return f"<p style='margin:.2em 0'>{escape(text)}</p>" if text else ""
+    heads = [str(column.header) for column in line.columns]
+    cells = [[_cell(cell) for cell in column.cells] for column in line.columns]
+    return (f"<p><b>{escape(str(line.title))}</b></p>" if line.title else "") + table_html(
+        heads, zip(*cells, strict=True)
+    )
+
+
+def _cell(cell: Any) -> str:
+    """The text of a cell, greyed where the terminal dims it."""
+    text = escape(str(cell))
+    dim = any("dim" in str(span.style) for span in getattr(cell, "spans", ()))
+    return f"<span style='opacity:.6'>{text}</span>" if dim else text
+
+
+def table_html(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table; its cells are HTML already, its heads are not."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"{STYLE}<table class='winokit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def marked(texts: Sequence[str]) -> list[str]:
+    """The texts of twins as HTML, the words in which each differs from the first marked.
+
+    >>> marked(["The cup is large.", "The cup is small."])
+    ['The cup is <mark>large.</mark>', 'The cup is <mark>small.</mark>']
+    """
+    words = [text.split() for text in texts]
+    apart: list[set[int]] = [set() for _ in texts]
+    for number, other in enumerate(words[1:], 1):
+        for kind, start, end, begin, stop in SequenceMatcher(None, words[0], other, autojunk=False).get_opcodes():
+            if kind != "equal":
+                apart[0] |= set(range(start, end))
+                apart[number] |= set(range(begin, stop))
+    return [
+        " ".join(f"<mark>{escape(word)}</mark>" if at in odd else escape(word) for at, word in enumerate(text))
+        for text, odd in zip(words, apart, strict=True)
+    ]
+
+
+def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> Any:
+    """Rows as a data frame of pandas or polars, whichever is installed; every row has every column.
+
+    Raises
+    ------
+    BadInput
+        Where neither is installed, or the library named is not.
+    """
+    import narwhals
+
+    known = [name for name in FRAMES if find_spec(name)]
+    if library not in (None, *known) or not known:
+        raise BadInput(f"a data frame needs {library or ' or '.join(FRAMES)}: pip install {library or FRAMES[0]}")
+    listed = list(rows)
+    names = dict.fromkeys(name for row in listed for name in row)
+    columns = {name: [row.get(name) for row in listed] for name in names}
+    backend: Any = library or known[0]
+    return narwhals.from_dict(columns, backend=backend).to_native()
+
+
+def frame_rows(frame: Any) -> list[dict[str, Any]] | None:
+    """The rows of a data frame of pandas, polars or another library that narwhals knows; None for anything else."""
+    import narwhals
+
+    known = narwhals.from_native(frame, eager_only=True, pass_through=True)
+    return list(known.iter_rows(named=True)) if isinstance(known, narwhals.DataFrame) else None
+
+
+def in_notebook() -> bool:
+    """Whether a person watches this session in a notebook."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and hasattr(shell.get_ipython(), "kernel")
+
+
+def progress_line(doing: str) -> Callable[[float, float], None]:
+    """Report how far a job is by rewriting one line of standard error; the last one ends it."""
+    started, last = time.monotonic(), [0.0]
+
+    def report(done: float, total: float) -> None:
+        now = time.monotonic()
+        over = done >= total
+        if now - last[0] < EVERY and not over:
+            return
+        last[0] = now
+        left = (now - started) * (total - done) / done if done else 0.0
+        words = f"{100 * done / max(total, 1):3.0f} %" + (f", {left:.0f} s left" if done and not over else "")
+        sys.stderr.write(f"\r{doing}: {words:<24}" + ("\n" if over else ""))
+        sys.stderr.flush()
+
+    return report

@@ -1,0 +1,220 @@
+"""What a notebook shows and takes: representations, frames in and out, models as objects, progress."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import winokit
+from winokit import notebook
+from winokit.errors import BadInput, Malformed, UnknownName
+from winokit.models.registry import load_model
+
+
+@pytest.fixture(scope="module")
+def twins() -> winokit.Dataset:
+    return winokit.load("open")[:40]
+
+
+@pytest.fixture(scope="module")
+def run(twins: winokit.Dataset) -> winokit.Run:
+    return winokit.audit(twins, model="random", cache="off")
+
+
+def shortest(before: str, after: str, candidates: tuple[str, ...], pronoun: str | None) -> list[float]:
+    return [-len(name) for name in candidates]
+
+
+def test_a_dataset_shows_its_first_twins_with_the_special_words_marked(twins):
+    page = twins._repr_html_()
+    assert "40 problems, 20 groups" in page
+    assert "<mark>never</mark>" in page
+    assert "<mark>always</mark>" in page
+    assert "<b>the spaniel</b>" in page
+    assert len(page) < 5_000
+
+
+def test_a_problem_shows_its_right_candidate_in_bold_and_escapes_its_text():
+    problem = winokit.Problem.from_text("Is 1 < 2? _ is.", ["one", "two"], answer=1)
+    assert "1 &lt; 2" in problem._repr_html_()
+    assert "one / <b>two</b>" in problem._repr_html_()
+
+
+def test_a_dataset_without_groups_shows_single_problems():
+    page = winokit.Dataset([winokit.Problem.from_text("A cup, _ fell.", ["it", "he"])])._repr_html_()
+    assert "A cup, _ fell." in page
+
+
+def test_a_run_shows_what_the_terminal_prints(run):
+    page = run._repr_html_()
+    assert "<table" in page
+    assert "random" in page
+    assert len(repr(run)) < 500
+
+
+@pytest.mark.parametrize("name", ["score", "compare", "debias"])
+def test_other_results_show_what_the_terminal_prints(name, twins, tmp_path):
+    import numpy as np
+
+    made = {
+        "score": lambda: winokit.score(twins, "random", out=tmp_path / "p.jsonl"),
+        "compare": lambda: winokit.compare(
+            [
+                winokit.audit(twins, model=m, cache="off", out=tmp_path / str(m)[-1]).report.parents[1]
+                for m in ("random", "random?seed=1")
+            ]
+        ),
+        "debias": lambda: winokit.debias(
+            twins,
+            winokit.AFLite(cutoff=2, ensemble_size=4),
+            features=np.random.default_rng(0).normal(size=(40, 4)),
+            assess=False,
+        ),
+    }[name]()
+    page = made._repr_html_()
+    assert "<table" in page or "<p" in page
+    assert len(repr(made)) < 1_000
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_of_a_dataset_reads_back_to_the_same_problems(twins, library):
+    frame = twins.to_frame(library)
+    back = winokit.Dataset.from_frame(frame, name="open")
+    assert frame.shape[0] == 40
+    assert [(p.id, p.answer, p.group is None) for p in back] == [(p.id, p.answer, p.group is None) for p in twins]
+    assert back.languages == ("en",)
+
+
+def test_a_frame_is_read_by_the_columns_named():
+    import pandas
+
+    frame = pandas.DataFrame({"satz": ["The cup fell because _ was wet."], "a": ["it"], "b": ["he"], "gut": ["a"]})
+    data = winokit.Dataset.from_frame(frame, columns={"text": "satz", "option1": "a", "option2": "b", "answer": "gut"})
+    assert (data[0].candidates, data[0].answer) == (("it", "he"), 0)
+
+
+def test_a_broken_row_of_a_frame_is_named():
+    import pandas
+
+    frame = pandas.DataFrame({"text": ["A cup _ fell.", "no blank"], "option1": ["it"] * 2, "option2": ["he"] * 2})
+    with pytest.raises(Malformed, match="row 2"):
+        winokit.Dataset.from_frame(frame)
+    assert len(winokit.Dataset.from_frame(frame, lenient=True)) == 1
+
+
+@pytest.mark.parametrize("wrong", [[{"text": "A _ b"}], "winogrande.csv", None])
+def test_what_is_no_frame_is_refused(wrong):
+    with pytest.raises(BadInput, match="data frame"):
+        winokit.Dataset.from_frame(wrong)
+
+
+def test_whole_texts_go_through_a_frame():
+    pair = winokit.Dataset([winokit.Problem.whole(["She sleep.", "She sleeps."], 1)])
+    assert winokit.Dataset.from_frame(pair.to_frame())[0] == pair[0]
+
+
+def test_metrics_are_a_frame_with_the_columns_of_results_json(run):
+    frame = run.to_frame("polars")
+    assert frame.shape[0] == len(run.metrics)
+    assert {"protocol", "subset", "metric", "value", "low", "high", "chance"} <= set(frame.columns)
+
+
+def test_a_frame_needs_a_library_that_is_installed(run, monkeypatch):
+    monkeypatch.setattr(notebook, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match="pip install pandas"):
+        run.to_frame()
+
+
+def test_a_figure_of_the_report_is_one_of_matplotlib(run, tmp_path):
+    figure = run.figure("groups")
+    figure.savefig(tmp_path / "groups.png")
+    assert (tmp_path / "groups.png").stat().st_size > 5_000
+    with pytest.raises(UnknownName, match="groups"):
+        run.figure("nonsense")
+
+
+def test_a_run_is_saved_and_loaded_by_a_name_or_a_path(run, tmp_path):
+    run.save(str(tmp_path / "run"))
+    assert winokit.Run.load(str(tmp_path / "run")).metrics == run.metrics
+    assert winokit.Run.load(tmp_path / "run").figure("groups") is not None
+
+
+def test_a_function_is_a_model(twins):
+    run = winokit.audit(twins, model=shortest, cache="off")
+    right = [len(p.candidates[p.answer]) < len(p.candidates[1 - p.answer]) for p in twins]
+    row = run.find("accuracy", "all", "accuracy")
+    assert row.model == "shortest"
+    assert row.value * 40 == pytest.approx(sum(right))
+
+
+def test_functions_specs_and_models_go_together(twins):
+    run = winokit.audit(twins, model=[shortest, "random", load_model("random?seed=3&name=coin")], cache="off")
+    assert {row.model for row in run.metrics} == {"shortest", "random", "coin"}
+
+
+def test_answers_of_a_function_are_kept_for_that_object_alone(twins, tmp_path):
+    calls = []
+
+    def counting(offset):
+        def scorer(before, after, candidates, pronoun):
+            calls.append(offset)
+            return [offset * len(name) for name in candidates]
+
+        return scorer
+
+    up, down = counting(1), counting(-1)
+    first = winokit.score(twins, up, cache=tmp_path / "answers").predictions
+    asked = len(calls)
+    assert winokit.score(twins, up, cache=tmp_path / "answers").predictions == first
+    assert len(calls) == asked
+    assert winokit.score(twins, down, cache=tmp_path / "answers").predictions != first
+
+
+@pytest.mark.parametrize("wrong", [3, object(), [3]])
+def test_what_is_no_model_is_refused_in_a_line(twins, wrong):
+    with pytest.raises(BadInput, match="model"):
+        winokit.audit(twins, model=wrong)
+
+
+def test_a_network_and_its_tokenizer_score_as_their_folder_does(twins, tmp_path):
+    import transformers
+    from support.tiny_causal import tiny_llama
+
+    tiny_causal = tiny_llama(tmp_path / "tiny")
+    network = transformers.AutoModelForCausalLM.from_pretrained(tiny_causal)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_causal)
+    by_name = winokit.score(twins, f"hf:{tiny_causal}?dtype=float32&device=cpu", scoring="partial", cache="off")
+    by_object = winokit.score(twins, load_model(network, tokenizer), scoring="partial", cache="off")
+    for one, other in zip(by_name.predictions, by_object.predictions, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+
+
+def test_an_interrupted_call_goes_on_where_it_stopped(twins, tmp_path):
+    asked = []
+
+    def slow(before, after, candidates, pronoun):
+        asked.append(before)
+        if len(asked) == 15:
+            raise KeyboardInterrupt
+        return [1.0, 0.0]
+
+    with pytest.raises(KeyboardInterrupt):
+        winokit.score(twins, slow, cache=tmp_path / "answers")
+    winokit.score(twins, slow, cache=tmp_path / "answers")
+    assert len(asked) == len(twins) + 1
+
+
+def test_a_notebook_is_told_how_far_a_job_is_and_a_script_is_not(twins, monkeypatch, capsys):
+    winokit.score(twins, "random", cache="off")
+    assert capsys.readouterr().err == ""
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    winokit.score(twins, "random", cache="off")
+    assert "100 %" in capsys.readouterr().err
+
+
+def test_dir_lists_what_the_library_offers_and_nothing_else():
+    assert "audit" in dir(winokit)
+    assert "Path" not in dir(winokit)
+    assert isinstance(Path(winokit.__file__), Path)
