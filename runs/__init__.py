@@ -3,6 +3,9 @@
     python -m runs PAPER [--table N] --model [NAME=]SPEC … --data DIR --out DIR [--limit N]
     python -m runs page [--check]                       write the tables of docs/reproduction.md from runs/results
     python -m runs corpus | trigrams | language-head    make the corpus and the models that the page speaks of
+    python -m runs jobs --model mpnet=hf:DIR --out DIR  everything that is trained, as a queue that resumes
+    python -m runs trained DIR                          from the queue's records to runs/results
+    python -m runs figures                              draw the page's figures from runs/results
 
 How the pieces fit:
 
@@ -17,4 +20,6 @@ How the pieces fit:
   must be found in the tables of their section, or of a section that their paragraph links to; what papers say that
   stands in no table is listed in `papers.STATED`.
 - `winogrande`, `winogrande_aaai`, `trichelair`, `liu`, `square_one`, `naturalness`: the tables, one module per paper.
+- `jobs`, `trainer`, `sets`, `authors`: the queue of training runs, what one does, its datasets, AFLite against its
+  authors. `trained` packs their records into stores, `trained_tables` writes the tables from these.
 """

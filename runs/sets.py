@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import winokit
+from runs.square_one import special_words, unfolded, with_both_twins
 from winokit.files import write_whole
 from winokit.methods.training import data as training_data
 from winokit.methods.training.data import TrainingData, hold_out, make_variant
@@ -25,13 +26,10 @@ from winokit.methods.training.embedding import SentenceParts
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import (
-    Pair,
     non_associative,
     special_word_pairs,
     twin_pairs,
-    with_both_twins,
 )
-from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.curve.nested import nested
 from winokit.stages.transfer.selection import TrainingArm, TransferTarget, why_not
@@ -196,7 +194,7 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
     sets.data["dev-local-context"] = make_variant(dev, "local-context")
     pairs = {"wsc": wsc, "wsc-na": non_associative(wsc, style="elazar"), "winogrande": dev}
     for name, data in pairs.items():
-        twins = _unfolded(name, twin_pairs(data))
+        twins = unfolded(name, twin_pairs(data))
         sets.data[f"{name}:original"] = twins
         for variant, make in (("no-cands", no_cands), ("part-sent", part_sent)):
             made = [one for one in (make(problem, style="code") for problem in twins) if isinstance(one, Problem)]
@@ -204,16 +202,16 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
         words = special_words(twins)
         wanted = {str(problem.provenance["of"]) for pair in words for problem in pair}
         sets.data[f"{name}:matched"] = twins.filter(lambda problem, wanted=wanted: problem.id in wanted)
-        sets.data[f"{name}:words"] = _unfolded(f"{name} words", words)
-    sets.data["train:words"] = _unfolded("special words", special_word_pairs(train, style="code"))
+        sets.data[f"{name}:words"] = unfolded(f"{name} words", words)
+    sets.data["train:words"] = unfolded("special words", special_word_pairs(train, style="code"))
     kept = {problem.id for problem in debiased}
     words = special_words(train)
     tested = [pair for pair in words if all(str(problem.provenance["of"]) in kept for problem in pair)][:TESTED_PAIRS]
     chosen = {id(pair) for pair in tested}
     data = TrainingData(
-        _unfolded("special words, train", (pair for pair in words if id(pair) not in chosen)),
+        unfolded("special words, train", (pair for pair in words if id(pair) not in chosen)),
         None,
-        (_unfolded("special words, test", tested),),
+        (unfolded("special words, test", tested),),
     ).checked(drop_overlap=True)
     sets.data["words-test"] = data.tests[0]
     sets.dropped["words"] = {key: dict(kinds) for key, kinds in data.dropped.items()}
@@ -221,17 +219,6 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
         sizes = [size for size in WORD_SIZES if size <= len(data.train)]
         for size, part in zip(sizes, nested(data.train, sizes, restart), strict=True):
             sets.data[f"train:words-{size}-{restart}"] = part
-
-
-def special_words(data: Dataset) -> list[Pair]:
-    """Special-word pairs as the released code makes them, each word one piece of BERT's vocabulary."""
-    pairs = special_word_pairs(data, style="code")
-    pieces = piece_counts(word for pair in pairs for word in pair[0].candidates)
-    return [pair for pair in pairs if all(pieces[word] == 1 for word in pair[0].candidates)]
-
-
-def _unfolded(name: str, pairs: Iterable[Pair]) -> Dataset:
-    return Dataset((problem for pair in pairs for problem in pair), Card(name))
 
 
 def some_of(data: Dataset, count: int, seed: int) -> Dataset:

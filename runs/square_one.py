@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from time import perf_counter
 
@@ -40,7 +41,6 @@ from winokit.methods.transforms.special_word import (
     non_associative,
     special_word_pairs,
     twin_pairs,
-    with_both_twins,
 )
 from winokit.models.builtin import piece_counts
 from winokit.problem import Card, Dataset, Problem
@@ -64,6 +64,13 @@ def baselines(data: Dataset, style: str = "code") -> dict[str, Dataset]:
         some = named(f"{data.card.name} {name}", (make(problem, style=style) for problem in data))
         made[name] = some.with_problems(with_both_twins(some))
     return made
+
+
+def with_both_twins(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
+    problems = list(problems)
+    members = Counter(problem.group for problem in problems)
+    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
 
 
 def special_words(data: Dataset) -> list[Pair]:

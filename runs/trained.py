@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -287,8 +288,8 @@ def _word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
             right, groups = {}, []
             for form, runs in arms.items():
                 data = sets.data[f"{name}:{form}"]
-                at = {one.key: last(one, f"{name}:{form}") for one in runs}
-                each = [_credits([one], f"{name}:{form}", data, lambda one, at=at: at[one.key]) == 1 for one in runs]
+                test = f"{name}:{form}"
+                each = [_credits([one], test, data, partial(last, name=test)) == 1 for one in runs]
                 right[form] = np.mean([one[0::2] & one[1::2] for one in each], axis=0)
                 groups = list(data.clusters)[0::2]
             ends = paired_interval(right["words"], right["matched"], groups)

@@ -92,7 +92,8 @@ def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
 
 def why_empty(store: Store, arm: str, test: str) -> str | None:
     """Why an arm is not tested on a set."""
-    return json.loads(store["sets"].texts["empty"]).get(arm, {}).get(test)
+    empty: dict[str, dict[str, str]] = json.loads(store["sets"].texts["empty"])
+    return empty.get(arm, {}).get(test)
 
 
 def difference(store: Store, arms: str, test: str, how: str) -> str:
@@ -380,11 +381,27 @@ def _span(values: Sequence[int]) -> str:
     return f"{middle:g}, {values[0]} to {values[-1]}"
 
 
-def show_second(store: Store) -> str:
-    """The second encoder."""
-    sets = {"SuperGLUE-WSC": "superglue-wsc", "DPR": "dpr"}
-    tables = {name: trials_table(store, on, "minilm-head", ("mc-mlm", "mc-sent")) for name, on in sets.items()}
-    return "\n\n".join(f"{name}:\n\n{table}" for name, table in tables.items())
+def show_trials(store: Store) -> str:
+    """Every search that was run, under its name; then those that were not."""
+    second = "a second encoder, all-MiniLM-L6-v2 with a head made the same way"
+    parts: dict[str, tuple[str, Callable[[Store], str]]] = {
+        "SuperGLUE-WSC, validation set": (
+            "liu/superglue-wsc/mpnet-head/",
+            lambda store: f"{trials_table(store, 'superglue-wsc')}\n\n{show_answers(store)}",
+        ),
+        "DPR": ("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
+        "WinoGrande-m, dev": ("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
+    }
+    for name, on in (("SuperGLUE-WSC", "superglue-wsc"), ("DPR", "dpr")):
+        write = partial(trials_table, on=on, model="minilm-head", names=("mc-mlm", "mc-sent"))
+        parts[f"{name}, {second}"] = (f"liu/{on}/minilm-head/", write)
+    told, missing = [], []
+    for name, (prefix, write) in parts.items():
+        if any(key.startswith(prefix) for key in store.records):
+            told.append(f"{name}:\n\n{write(store)}")
+        else:
+            missing.append(name)
+    return "\n\n".join([*told, *([f"Not run: {'; '.join(missing)}."] if missing else [])])
 
 
 def show_published(store: Store) -> str:
@@ -417,7 +434,7 @@ def _spread(record: Record) -> str:
 
 def show_heads(store: Store) -> str:
     """What the heads learned."""
-    lines = []
+    lines: list[Sequence[object]] = []
     for name, shown in (("head/mpnet", "all-mpnet-base-v2"), ("head/minilm", "all-MiniLM-L6-v2")):
         if name not in store:
             lines.append((shown, NOT_RUN))
@@ -453,12 +470,12 @@ def show_artifacts(
                 wrong,
                 *(both(untrained, f"{name}:{variant}") if untrained else ()),
             ]
-            theirs = paper.get((name, variant), ("", ""))
+            theirs = paper[name, variant]
             lines.append(
                 (
                     shown if variant == "original" else "",
                     variant,
-                    *(number(one, 2) if one else "" for one in theirs),
+                    *(number(one, 2) for one in theirs),
                     *cells,
                 )
             )
@@ -501,7 +518,7 @@ def show_forms(store: Store) -> str:
             cells = [*both(original, f"{name}:matched"), *both(words, f"{name}:words")]
             lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, percent(gap, interval=True)))
     header = ["dataset (problems)", "loss", "runs", "original: single", "group", "special word: single", "group"]
-    return grid([*header, "pairs, difference"], lines)
+    return f"{grid([*header, 'pairs, difference'], lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
 
 
 def show_other_form(store: Store) -> str:
@@ -615,11 +632,7 @@ register(
         "1",
         "distributions over runs",
         LIU,
-        superglue=("liu/superglue-wsc/mpnet-head", partial(trials_table, on="superglue-wsc")),
-        answers=("liu/superglue-wsc/mpnet-head", show_answers),
-        dpr=("liu/dpr/mpnet-head", partial(trials_table, on="dpr")),
-        winogrande=("liu/winogrande-m/", partial(trials_table, on="winogrande-m")),
-        second=("liu/superglue-wsc/minilm-head", show_second),
+        _=("liu/", show_trials),
     ),
     trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),
     trained(
@@ -631,7 +644,6 @@ register(
         "special words, trained",
         SQUARE_ONE,
         _=("words/", show_forms),
-        other=("words/", show_other_form),
     ),
     trained(
         "square-one",

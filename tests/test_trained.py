@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from runs import sets, trained, trained_tables
+from runs import figures, sets, trained, trained_tables
 from runs.store import Record, Store
 from runs.tables import all_tables
 from winokit.problem import Card, Dataset, Problem
@@ -144,6 +144,18 @@ def test_every_trained_table_can_be_written_where_nothing_was_run(tmp_path, know
         if table.file is not None:
             for write in table.parts.values():
                 assert "nan" not in write(table.store(tmp_path / "out"))
+
+
+def test_figures_are_drawn_from_the_stores_that_have_something_to_draw(tmp_path, known, monkeypatch):
+    known.data |= {f"train:{size}": twins(size, 2 + at) for at, size in enumerate(trained_tables.CURVE)}
+    trial = told(known, "liu/superglue-wsc/mpnet-head/mc-sent/00", {"superglue-wsc-val": {60: 4}})
+    points = [told(known, f"{name}/0", {"winogrande-dev": {3789: 8}}) for name in ("curve/xs", "transfer/xl")]
+    stores(tmp_path, known, trial | {"chosen_on": "superglue-wsc-val"}, *points)
+    monkeypatch.setattr(figures, "RESULTS", tmp_path / "out")
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    assert figures.main() == 0
+    assert {path.name for path in (tmp_path / "docs").iterdir()} == {"curve-winogrande.png", "search-superglue-wsc.png"}
 
 
 def test_predictions_stored_for_the_page_are_those_of_its_rows(tmp_path):
