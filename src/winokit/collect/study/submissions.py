@@ -5,6 +5,7 @@ and as long as nobody else works with what stands: it is stored, what stood is k
 After that it is refused, in so many words: nobody is thanked for what is thrown away.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -24,6 +25,7 @@ from winokit.collect.study.texts import say
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
 
+LOG = logging.getLogger("winokit.collect")
 # Made once: making a query takes longer than running it.
 _OF_SUBMISSION = (
     "task_id worker_id kind counted lease_id fields why_not late seconds pasted adversary submitted_at history"
@@ -48,6 +50,10 @@ MESSAGES = {
     schema.LATE: say("receipts.late"),
 }
 """What a worker is told, by why their work does not count."""
+
+
+class _NoNext(Exception):
+    """The next task could not be given, and the transaction cannot go on."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ def submit(
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
 
     Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two.
+    as dear as two. Where giving it fails, the vote is taken by itself.
 
     Raises
     ------
@@ -103,6 +109,16 @@ def submit(
     AlreadyHandedIn
         Something else was handed in before, and it cannot be corrected any more.
     """
+    try:
+        return _submit(study, worker_id, token, fields, go_on=go_on)
+    except _NoNext as error:
+        LOG.warning("the next task could not be given with a vote, which is taken by itself: %s", error)
+        return _submit(study, worker_id, token, fields)
+
+
+def _submit(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.problem_id is not None:
@@ -128,14 +144,20 @@ def submit(
             if refused is not None:
                 raise refused
             return _take(study, session, held, twins, verdict)
-    return submit(study, worker_id, token, fields)  # a form that was sent twice at once finds what was handed in before
+    return _submit(
+        study, worker_id, token, fields
+    )  # a form that was sent twice at once finds what was handed in before
 
 
 def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
+    if held.kind not in study.config.tasks.kinds:  # any more
+        return None
     try:
         return take_within(study, session, held.worker_id, held.kind, waits=False)
     except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
         return None
+    except Exception as error:  # each driver has its own; and a vote must not be lost with what comes after it
+        raise _NoNext(type(error).__name__) from error
 
 
 def _take(
