@@ -146,7 +146,7 @@ def _submit(
             return _take(study, session, held, twins, verdict)
     return _submit(
         study, worker_id, token, fields
-    )  # a form that was sent twice at once finds what was handed in before
+    )  # a form sent twice at once finds what was handed in before
 
 
 def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
