@@ -319,6 +319,22 @@ def test_a_vote_survives_a_deadlock_over_the_next_task(make_study, crew, databas
     assert count(study, Vote) == 1
 
 
+@pytest.mark.parametrize("go_on", [True, False])
+def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, written, database, go_on):
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    judge = crew.newcomer(study)
+    task = tasks.lease(study, judge.id, "validate")
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task))
+            vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=go_on)
+            time.sleep(0.5)  # until it waits for the task; PostgreSQL ends it after a second, and not us
+            other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
+        assert vote.result().counted
+    assert count(study, Vote) == 1
+
+
 def test_who_votes_on_what_is_not_asked_any_more_is_given_no_more_of_it(make_study, crew):
     study = make_study(tasks={"kinds": ["write", "validate", "switchable"]})
     crew.write(study, crew.newcomer(study))

@@ -19,6 +19,7 @@ from winokit.collect.study.gold import is_right, looks_last, settle
 from winokit.collect.study.new_tasks import add_judgements
 from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
+from winokit.collect.study.store import is_deadlock
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by, take_within
 from winokit.collect.study.texts import say
@@ -100,7 +101,8 @@ def submit(
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
 
     Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two. Where giving it fails, the vote is taken by itself.
+    as dear as two. Where giving it fails, the vote is taken by itself; and what PostgreSQL has ended to let another
+    transaction through is done once more.
 
     Raises
     ------
@@ -111,8 +113,10 @@ def submit(
     """
     try:
         return _submit(study, worker_id, token, fields, go_on=go_on)
-    except _NoNext as error:
-        LOG.warning("the next task could not be given with a vote, which is taken by itself: %s", error)
+    except Exception as error:
+        if not isinstance(error, _NoNext) and not is_deadlock(error):
+            raise
+        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__ or error).__name__)
         return _submit(study, worker_id, token, fields)
 
 
@@ -144,9 +148,7 @@ def _submit(
             if refused is not None:
                 raise refused
             return _take(study, session, held, twins, verdict)
-    return _submit(
-        study, worker_id, token, fields
-    )  # a form sent twice at once finds what was handed in before
+    return _submit(study, worker_id, token, fields)  # a form sent twice at once finds what was handed in before
 
 
 def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
@@ -157,7 +159,7 @@ def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
     except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
         return None
     except Exception as error:  # each driver has its own; and a vote must not be lost with what comes after it
-        raise _NoNext(type(error).__name__) from error
+        raise _NoNext from error
 
 
 def _take(
