@@ -69,8 +69,10 @@ class Person(threading.Thread):
                 self.hand_in(task.token, twice=what > 0.8)
 
     def hand_in(self, token, *, twice=False):
+        go_on = self.random.random() < 0.5
+
         def submit(_):
-            return submissions.submit(self.study, self.worker.id, token, {"choice": "0"})
+            return submissions.submit(self.study, self.worker.id, token, {"choice": "0"}, go_on=go_on)
 
         with ThreadPoolExecutor(2) as pool:
             receipts = list(pool.map(submit, range(1 + twice)))

@@ -280,3 +280,67 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
     with ThreadPoolExecutor(2) as pool:
         assert all(receipt.corrected for receipt in pool.map(correct, held))
     assert rows(study, ProblemRow)[0].valid is True
+
+
+# A vote and the next task in one transaction
+
+
+def test_a_vote_is_kept_where_the_next_task_cannot_be_given_with_it(study, crew, written, monkeypatch):
+    judge = crew.newcomer(study)
+    task = tasks.lease(study, judge.id, "validate")
+
+    def fail(*_, **__):
+        raise OSError
+
+    monkeypatch.setattr(submissions, "take_within", fail)
+    receipt = submissions.submit(study, judge.id, task.token, crew.ballot(task), go_on=True)
+    assert (receipt.counted, receipt.replayed, receipt.next_token) == (True, False, None)
+    assert (count(study, Vote), count(study, Submission)) == (1, 2)
+    assert [line.worker_id for line in rows(study, Payment)].count(judge.id) == 1
+
+
+def test_a_vote_survives_a_deadlock_over_the_next_task(make_study, crew, database):
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    study = make_study(quality={"gold_share": 1e-9})
+    crew.write(study, crew.newcomer(study))
+    crew.write(study, crew.newcomer(study), 1)
+    judge = crew.newcomer(study)
+    task = tasks.lease(study, judge.id, "validate")
+    quality = study.config.quality.model_copy(update={"gold_share": 1.0})
+    study.config = study.config.model_copy(update={"quality": quality})
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as requester:  # as one who discards what others have built on
+            requester.execute(select(Task.id).where(Task.gold).with_for_update())
+            vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=True)
+            time.sleep(0.5)  # until it waits for a gold question; PostgreSQL ends it after a second, and not us
+            requester.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update())
+        assert vote.result().counted
+    assert count(study, Vote) == 1
+
+
+@pytest.mark.parametrize("go_on", [True, False])
+def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, written, database, go_on):
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    judge = crew.newcomer(study)
+    task = tasks.lease(study, judge.id, "validate")
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task))
+            vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=go_on)
+            time.sleep(0.5)  # until it waits for the task; PostgreSQL ends it after a second, and not us
+            other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
+        assert vote.result().counted
+    assert count(study, Vote) == 1
+
+
+def test_who_votes_on_what_is_not_asked_any_more_is_given_no_more_of_it(make_study, crew):
+    study = make_study(tasks={"kinds": ["write", "validate", "switchable"]})
+    crew.write(study, crew.newcomer(study))
+    judge = crew.newcomer(study)
+    task = tasks.lease(study, judge.id, "switchable")
+    now = study.config.tasks.model_copy(update={"kinds": ("write", "validate")})
+    study.config = study.config.model_copy(update={"tasks": now})
+    receipt = submissions.submit(study, judge.id, task.token, {"choice": "yes"}, go_on=True)
+    assert (receipt.counted, receipt.next_token) == (True, None)

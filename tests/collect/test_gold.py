@@ -6,7 +6,7 @@ from sqlalchemy import select
 from winokit.collect.study import moderation, quality, submissions, tasks, workers
 from winokit.collect.study.export import export
 from winokit.collect.study.gold import gold_score
-from winokit.collect.study.next_task import is_gold_turn
+from winokit.collect.study.next_task import is_gold_turn, situation
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import GOLD, Lease, ProblemRow, Task, Vote
 from winokit.collect.study.study import Signer
@@ -205,6 +205,14 @@ def test_what_is_left_to_do_goes_down_by_one_whatever_comes(make_study, crew, sk
         assert now == left - 1
         left = now
     assert seen == {True, False}
+
+
+def test_where_gold_begins_is_drawn_for_each_worker(make_study, crew):
+    study = make_study(quality={"gold_share": 0.5})
+    people = [crew.newcomer(study) for _ in range(20)]
+    with study.store.read() as session:
+        first = {situation(session, study, worker.id, "validate").given_gold for worker in people}
+    assert len(first) > 5
 
 
 def test_when_gold_comes_is_drawn_with_a_secret(make_study):

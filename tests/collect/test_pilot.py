@@ -13,6 +13,7 @@ from winokit.collect.study import (
     own_work,
     pilot,
     progress,
+    quality,
     schema,
     submissions,
     tasks,
@@ -178,3 +179,13 @@ def test_a_new_pilot_begins_with_all_its_tasks(piloted):
     pilot.remove_pilot_data(study, write_off=True)
     new_tasks.prepare(study)
     assert {(asked, accepted, held) for _, asked, accepted, held in places(study)} == {(1, 0, 0)}
+
+
+def test_somebody_new_is_not_shown_with_what_a_removed_worker_did(piloted, crew, monkeypatch):
+    study, _, writer = piloted
+    monkeypatch.setattr(quality, "LARGE", 1)
+    assert writer.code in [row.code for row in quality.workers_page(study, 1).rows]
+    pilot.remove_pilot_data(study, write_off=True)
+    codes = [crew.newcomer(study).code for _ in range(4)]  # SQLite gives them the numbers of those who are gone
+    rows = quality.workers_page(study, 1).rows
+    assert [(row.code, row.submissions, row.earned_cents) for row in rows] == [(code, 0, 0) for code in codes]

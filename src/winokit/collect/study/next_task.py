@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    Float,
     FromClause,
     Integer,
     Row,
@@ -48,7 +49,7 @@ Found: TypeAlias = Select[int, str | None]
 ME: BindParameter[int] = bindparam("me")
 KIND: BindParameter[str] = bindparam("kind")
 AFTER: BindParameter[int] = bindparam("after")
-ANYWHERE: BindParameter[float] = bindparam("anywhere")
+ANYWHERE: BindParameter[float] = bindparam("anywhere", type_=Float)  # beside a number it would be taken for an integer
 BEFORE_ALL = -1
 ENOUGH = 20
 """Gold questions of its own from which on a study needs no others."""

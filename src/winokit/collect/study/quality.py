@@ -75,15 +75,16 @@ def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
     """The same, page by page; where they have done much, counted once in half a minute, but for their state."""
     listing = listings.page_of(study, Worker, [], [Worker.id], page)
-    ids, now = tuple(worker.id for worker in listing.rows), study.now()
-    at, rows = study.kept_workers.get(ids, (None, []))
+    # By their codes: SQLite gives the number of somebody who was removed to the next who comes.
+    codes, now = tuple(worker.code for worker in listing.rows), study.now()
+    at, rows = study.kept_workers.get(codes, (None, []))
     if at is None or now - at >= KEPT:
-        at, rows = now, workers(study, Worker.id.in_(ids))
+        at, rows = now, workers(study, Worker.id.in_([worker.id for worker in listing.rows]))
         if sum(row.submissions for row in rows) >= LARGE:
-            study.kept_workers[ids] = at, rows
+            study.kept_workers[codes] = at, rows
     for row, worker in zip(rows, listing.rows, strict=True):
         row.state, row.pilot = worker.state, worker.pilot
-    at = at if ids in study.kept_workers else None
+    at = at if codes in study.kept_workers else None
     return ListingPage(rows, listing.total, listing.number, listing.pages, at)
 
 

@@ -49,6 +49,7 @@ PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
 """For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
 answer."""
 NEVER = 10**9
+DEADLOCK = "40P01"
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -131,6 +132,11 @@ class Store:
         except CommandError as error:  # a revision that no migration of ours has
             place = self.url.render_as_string()
             raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
+
+
+def is_deadlock(error: Exception) -> bool:
+    """Whether PostgreSQL has ended a transaction that waited in a circle with others."""
+    return getattr(getattr(error, "orig", error), "sqlstate", None) == DEADLOCK
 
 
 def without_password(url: str) -> str:

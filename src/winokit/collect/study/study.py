@@ -115,7 +115,7 @@ class Study:
         self.earlier = EarlierText()
         self.last_expired: datetime | None = None
         self.usual_seconds: tuple[datetime | None, dict[str, float]] = (None, {})
-        self.kept_workers: dict[tuple[int, ...], tuple[datetime, list[Any]]] = {}
+        self.kept_workers: dict[tuple[str, ...], tuple[datetime, list[Any]]] = {}
         model = config.adversary
         self.adversary = Adversary(model.model, model.scoring, model.seconds)
         self._guidelines: dict[str, str] = {}

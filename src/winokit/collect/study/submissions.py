@@ -5,6 +5,7 @@ and as long as nobody else works with what stands: it is stored, what stood is k
 After that it is refused, in so many words: nobody is thanked for what is thrown away.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,12 +19,14 @@ from winokit.collect.study.gold import is_right, looks_last, settle
 from winokit.collect.study.new_tasks import add_judgements
 from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
+from winokit.collect.study.store import is_deadlock
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by, take_within
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
 
+LOG = logging.getLogger("winokit.collect")
 # Made once: making a query takes longer than running it.
 _OF_SUBMISSION = (
     "task_id worker_id kind counted lease_id fields why_not late seconds pasted adversary submitted_at history"
@@ -48,6 +51,10 @@ MESSAGES = {
     schema.LATE: say("receipts.late"),
 }
 """What a worker is told, by why their work does not count."""
+
+
+class _NoNext(Exception):
+    """The next task could not be given, and the transaction cannot go on."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,8 @@ def submit(
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
 
     Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two.
+    as dear as two. Where giving it fails, the vote is taken by itself; and what PostgreSQL has ended to let another
+    transaction through is done once more.
 
     Raises
     ------
@@ -103,6 +111,18 @@ def submit(
     AlreadyHandedIn
         Something else was handed in before, and it cannot be corrected any more.
     """
+    try:
+        return _submit(study, worker_id, token, fields, go_on=go_on)
+    except Exception as error:
+        if not isinstance(error, _NoNext) and not is_deadlock(error):
+            raise
+        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__ or error).__name__)
+        return _submit(study, worker_id, token, fields)
+
+
+def _submit(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
     with study.store.write() as session:
         held = held_by(session, worker_id, token, for_update=True)
         if held.problem_id is not None:
@@ -128,14 +148,18 @@ def submit(
             if refused is not None:
                 raise refused
             return _take(study, session, held, twins, verdict)
-    return submit(study, worker_id, token, fields)  # a form that was sent twice at once finds what was handed in before
+    return _submit(study, worker_id, token, fields)  # a form sent twice at once finds what was handed in before
 
 
 def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
+    if held.kind not in study.config.tasks.kinds:  # any more
+        return None
     try:
         return take_within(study, session, held.worker_id, held.kind, waits=False)
     except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
         return None
+    except Exception as error:  # each driver has its own; and a vote must not be lost with what comes after it
+        raise _NoNext from error
 
 
 def _take(

@@ -79,7 +79,7 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
         return visit.go(f"/task/{receipt.next_token}/vote", notice)
     try:
         return go_to_next(visit, receipt.kind, notice)
-    except NotAllowed:  # a gold question may have been one too many
+    except (NotAllowed, NotFound):  # a gold question may have been one too many; or the kind is not asked any more
         visit.worker = workers.get(visit.study, visit.worker.code)
         return visit.go(visit.next_path, visit.texts.say(receipt.message))
 
