@@ -218,3 +218,59 @@ def test_dir_lists_what_the_library_offers_and_nothing_else():
     assert "audit" in dir(winokit)
     assert "Path" not in dir(winokit)
     assert isinstance(Path(winokit.__file__), Path)
+
+
+TWINS = {
+    "text": ["The cup missed the box because _ was big.", "The cup missed the box because _ was small."],
+    "option1": ["the cup"] * 2,
+    "option2": ["the box"] * 2,
+}
+
+
+def answers(frame, columns=None):
+    return [problem.answer for problem in winokit.Dataset.from_frame(frame, columns)]
+
+
+def test_nullable_numbers_of_a_frame_are_numbers():
+    import pandas
+
+    some = pandas.DataFrame({**TWINS, "answer": pandas.array([2, None], dtype="Int64")})
+    assert answers(some) == [1, None]
+    assert answers(pandas.DataFrame({**TWINS, "answer": [2.0, float("nan")]})) == [1, None]
+
+
+def test_one_column_of_a_frame_can_be_named_alone():
+    import pandas
+
+    frame = pandas.DataFrame({**TWINS, "answer": [1, 1]})
+    with pytest.raises(BadInput, match="answer=answer:1"):
+        answers(frame)
+    assert answers(frame, {"answer": "answer:1"}) == [0, 0]
+    with pytest.raises(BadInput, match="no column 'satz' for 'text'; it has text, option1"):
+        answers(frame, {"text": "satz"})
+
+
+def test_a_frame_of_winograndes_own_rows_is_read():
+    import pandas
+
+    assert answers(pandas.DataFrame({**TWINS, "answer": ["2", "1"]}).rename(columns={"text": "sentence"})) == [1, 0]
+
+
+def test_a_frame_without_what_a_problem_needs_is_told_its_columns():
+    import pandas
+
+    with pytest.raises(BadInput, match=r"^frame: 'text' is missing.*columns=; it has a, b$"):
+        answers(pandas.DataFrame({"a": [1], "b": [2]}))
+    with pytest.raises(BadInput, match="'option1' 2 times"):
+        answers(pandas.DataFrame([["_ fell", "x", "y"]], columns=["text", "option1", "option1"]))
+    assert answers(pandas.DataFrame(TWINS).head(0)) == []
+
+
+def test_a_frame_of_an_unknown_library_is_not_to_be_installed(run):
+    with pytest.raises(UnknownName, match="Known: pandas, polars"):
+        run.to_frame("arrow")
+
+
+def test_two_functions_of_one_name_are_refused_as_two(twins):
+    with pytest.raises(BadInput, match="two models are called 'lambda'"):
+        winokit.audit(twins, model=[lambda *_: [1, 0], lambda *_: [0, 1]])

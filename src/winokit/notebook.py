@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, check_known, refusing
 
 FRAMES = ("pandas", "polars")
 STYLE = "<style>.winokit th,.winokit td{text-align:left!important;vertical-align:top;padding:.1em .8em .1em 0}</style>"
@@ -83,9 +83,13 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> A
     ------
     BadInput
         Where neither is installed, or the library named is not.
+    UnknownName
+        Where it is another library.
     """
     import narwhals
 
+    if library is not None:
+        check_known("library of data frames", library, FRAMES)
     known = [name for name in FRAMES if find_spec(name)]
     if library not in (None, *known) or not known:
         raise BadInput(f"a data frame needs {library or ' or '.join(FRAMES)}: pip install {library or FRAMES[0]}")
@@ -96,12 +100,27 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> A
     return narwhals.from_dict(columns, backend=backend).to_native()
 
 
-def frame_rows(frame: Any) -> list[dict[str, Any]] | None:
-    """The rows of a data frame of pandas, polars or another library that narwhals knows; None for anything else."""
+def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
+    """The columns and rows of a data frame of pandas, polars or another library that narwhals knows.
+
+    Raises
+    ------
+    BadInput
+        Where it is no data frame, or two of its columns have one name.
+    """
     import narwhals
 
-    known = narwhals.from_native(frame, eager_only=True, pass_through=True)
-    return list(known.iter_rows(named=True)) if isinstance(known, narwhals.DataFrame) else None
+    with refusing("the data frame cannot be read", narwhals.exceptions.DuplicateError):
+        known = narwhals.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(known, narwhals.DataFrame):
+        raise BadInput(f"a data frame of pandas or polars expected, found a {type(frame).__name__}")
+    rows = [{str(name): _plain(cell) for name, cell in row.items()} for row in known.iter_rows(named=True)]
+    return [str(name) for name in known.columns], rows
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as Python's own: columns of pandas' nullable types hold NumPy's numbers and `pandas.NA`."""
+    return None if type(cell).__name__ == "NAType" else cell.item() if hasattr(cell, "item") else cell
 
 
 def in_notebook() -> bool:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from winokit.cli.main import VERBS, app, main
@@ -170,6 +171,20 @@ def test_an_interrupt_returns_130(monkeypatch):
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 130
+
+
+def test_a_command_that_is_interrupted_says_so(monkeypatch, capsys):
+    app = typer.Typer()
+
+    @app.command()
+    def wait() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("winokit.cli.main.app", app)
+    monkeypatch.setattr("sys.argv", ["winokit"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (stop.value.code, capsys.readouterr().err) == (130, "winokit: interrupted\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error():

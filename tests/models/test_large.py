@@ -155,7 +155,7 @@ def test_without_its_extra_hf_names_the_pip_command(package):
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "winokit: hf: models needs the 'hf' extra: pip install 'winokit[hf]'\n",
+        "winokit: an hf: model needs the 'hf' extra: pip install 'winokit[hf]'\n",
     )
 
 

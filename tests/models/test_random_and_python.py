@@ -165,7 +165,7 @@ def test_what_is_not_one_number_a_candidate_is_refused(module, returned):
     with pytest.raises(BadInput) as failure:
         list(load_model("python:own_scorer:f").answer([QUESTION]))
     said = str(failure.value)
-    assert said.startswith("python:own_scorer:f must return 2 numbers, one a candidate, or None; it returned ")
+    assert said.startswith("python:own_scorer:f must return 2 numbers, one per candidate, or None; it returned ")
     assert "The water ran until _ was empty." in said
     assert "\n" not in said
 
@@ -195,7 +195,7 @@ def test_a_function_or_module_that_ends_the_process_is_said_in_one_line(module):
         ("python:no_such_thing:f", "no module named 'no_such_thing'; Python looked in"),
         ("python:own_scorer.inner:f", "no module named 'own_scorer.inner'"),
         ("python:own_scorer:g", "module 'own_scorer' has no function named 'g'"),
-        ("python:own_scorer:NUMBER", "module 'own_scorer' has a int, not a function, named 'NUMBER'"),
+        ("python:own_scorer:NUMBER", "module 'own_scorer' has something that is no function (int) named 'NUMBER'"),
         ("python:needy:f", "no module named 'not_there', which 'needy' imports"),
         ("python:broken:f", "importing 'broken' failed with SyntaxError"),
         ("python:builtins:max", "has no source file"),

@@ -179,7 +179,9 @@ def main() -> None:
     except WinokitError as error:
         typer.echo(f"winokit: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != 130:  # typer makes 130 of an interrupt, without a word
+            raise
         typer.echo("winokit: interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does

@@ -7,7 +7,7 @@ from typing import Any
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats.columns import ROLES, checked_columns, read_columns
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, numbered, numbered_rows
+from winokit.data.formats.tables import Table, numbered, numbered_rows, parse_columns
 from winokit.data.loading import in_language
 from winokit.errors import BadInput
 from winokit.notebook import frame_rows
@@ -29,8 +29,9 @@ def from_frame(
     frame
         A data frame of pandas, polars, or any eager one that narwhals knows.
     columns
-        What its columns are, as `--columns` takes them: `{"text": "satz", "option1": "a", "option2": "b"}`. Default:
-        each column whose name is a role (`text`, `option1`, `answer`, `group` …), as `Dataset.to_frame` writes them.
+        What its columns are, as `--columns` takes them: `{"text": "satz", "option1": "a", "option2": "b"}`. A role
+        that is not named has the column of its name (`text`, `option1`, `answer`, `group` …), as `Dataset.to_frame`
+        writes them; `sentence` stands for `text`, as in WinoGrande's files.
     name
         What the dataset is called.
     language
@@ -50,15 +51,19 @@ def from_frame(
     Malformed
         Where a row is no problem; the message names the row and the column.
     """
-    rows = frame_rows(frame)
-    if rows is None:
-        raise BadInput(f"a data frame of pandas or polars expected, found a {type(frame).__name__}")
-    names = tuple(str(each) for each in (rows[0] if rows else ()))
-    if columns is None:
-        options = {*numbered(names, "option"), *numbered(names, "text")}
-        columns = {each: each for each in names if each in ROLES or each in options}
+    names, rows = frame_rows(frame)
+    roles = parse_columns(columns, ROLES) if columns else {}
+    if roles.keys().isdisjoint({"options", "text1", "good"}):  # these take the place of the others
+        numbers = {*numbered(names, "option"), *numbered(names, "text")}
+        alone = {"text": "sentence"} if "sentence" in names else {}
+        roles = {**alone, **{each: each for each in names if each in ROLES or each in numbers}, **roles}
+    try:
+        roles = checked_columns(roles)
+    except BadInput as error:
+        missing = str(error).removeprefix("--columns: ")
+        raise BadInput(f"{name}: {missing}; name them with columns=; it has {', '.join(names) or 'none'}") from None
     source = Source(Path(name), lenient=lenient)
-    table = Table(name, names, numbered_rows(rows))
-    problems = list(read_columns(source, checked_columns(columns), table))
+    table = Table(name, tuple(names), numbered_rows(rows))
+    problems = list(read_columns(source, roles, table))
     notes = [*source.notes, *(f"skipped: {why}" for why in source.skipped)]
     return with_groups(in_language(Dataset(problems, Card(name), notes), language))

@@ -19,7 +19,7 @@ from winokit.models.packing import packed
 try:
     import torch
 except ImportError as error:
-    raise MissingExtra("hf: models", "hf") from error
+    raise MissingExtra("an hf: model", "hf") from error
 
 LEAST, MOST = 64, 16384
 """Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""

@@ -33,7 +33,7 @@ try:
     import transformers
     from transformers.models.auto import modeling_auto as auto
 except ImportError as error:
-    raise MissingExtra("hf: models", "hf") from error
+    raise MissingExtra("an hf: model", "hf") from error
 
 REMOTE = {"AutoModelForSeq2SeqLM": "seq2seq", "AutoModelForMaskedLM": "masked", "AutoModelForCausalLM": "causal"}
 """The kind of a model that brings its own code, by the class it says it is."""

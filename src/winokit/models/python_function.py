@@ -31,7 +31,7 @@ def load(spec: Spec) -> "PythonFunction":
     module = _module(str(spec), module_name)
     function = getattr(module, name, None)
     if not callable(function):
-        instead = "no function" if function is None else f"a {type(function).__name__}, not a function,"
+        instead = "no function" if function is None else f"something that is no function ({type(function).__name__})"
         raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
     return PythonFunction(str(spec), function, _sources(str(spec), module, function))
 
@@ -79,14 +79,14 @@ class PythonFunction:
         return Scores(None if returned is None else self._numbers(returned, request))
 
     def _numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
-        """What came back as one finite number a candidate."""
+        """What came back as one finite number per candidate."""
         try:
             # The characters of "12" would pass for two numbers.
             numbers = () if isinstance(returned, (str, bytes)) else tuple(map(float, returned))  # type: ignore[call-overload]
         except (TypeError, ValueError, OverflowError):
             numbers = ()
         if len(numbers) != len(request.candidates) or not all(isfinite(number) for number in numbers):
-            wanted = f"{len(request.candidates)} numbers, one a candidate, or None"
+            wanted = f"{len(request.candidates)} numbers, one per candidate, or None"
             raise BadInput(f"{self.spec} must return {wanted}; it returned {_short(returned)} on {_shown(request)}")
         return numbers
 
@@ -133,4 +133,4 @@ def _shown(request: Choose) -> str:
 def _short(thing: object) -> str:
     """A thing in one line of moderate length."""
     shown = " ".join(repr(thing).split())
-    return shown if len(shown) <= 80 else f"{shown[:79]}…"
+    return shown if len(shown) <= 80 else f"{shown[:78]}…{shown[-1]}"

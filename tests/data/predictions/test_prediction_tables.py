@@ -79,7 +79,7 @@ def test_a_tie_and_an_empty_score_abstain_and_a_missing_one_is_malformed(sourced
     assert predicted(written("idx,score1,score2\n0,1,1\n1,,\n"), sourced) == [None, None]
     with pytest.raises(Malformed, match=r"table\.csv:2: field 'score1': numbers expected, found 'x 1'"):
         predicted(written("idx,score1,score2\n0,x,1\n"), sourced)
-    with pytest.raises(Malformed, match="2 scores expected, one a candidate, found 3"):
+    with pytest.raises(Malformed, match="2 scores expected, one per candidate, found 3"):
         predicted(written('idx,scores\n0,"1 2 3"\n'), sourced)
 
 

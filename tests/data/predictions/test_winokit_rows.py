@@ -91,7 +91,7 @@ def test_model_and_variant_may_be_left_out(twins, written):
         ({"scores": [-1.0]}, "2: field 'scores': a list of two or more numbers expected"),
         ({"scores": [-1.0, float("nan")]}, "2: field 'scores': a list of two or more numbers expected"),
         ({"scores": [1, 10**400]}, "2: field 'scores': a list of two or more numbers expected"),
-        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': 2 numbers expected, one a candidate, found 3"),
+        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': 2 numbers expected, one per candidate, found 3"),
         ({"id": 7}, "2: field 'id': a string expected, found 7"),
         ({"model": 7}, "2: field 'model': a string expected, found 7"),
     ],

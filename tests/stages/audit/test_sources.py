@@ -39,6 +39,8 @@ def test_parts_of_one_scorers_predictions_are_put_together(tmp_path):
 
 def test_a_model_or_a_scoring_named_twice_is_refused():
     with pytest.raises(BadInput, match="model 'random' is named twice"):
+        audit(model=["random", "random"], protocol="accuracy")
+    with pytest.raises(BadInput, match="two models are called 'random'"):
         audit(model=["random", RandomModel()], protocol="accuracy")
     with pytest.raises(BadInput, match="scoring 'own' is named twice"):
         audit(model="random", scoring=["own", "own"], protocol="accuracy")

@@ -6,6 +6,7 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.stages.compare.run import compare, compare_runs
+from winokit.stages.compare.table import lines
 
 OPEN = load("open")
 
@@ -86,9 +87,16 @@ def test_of_several_datasets_what_can_be_paired_is_and_what_cannot_is_named():
     (note,) = found.notes
     assert note == (
         "open, 40 of 428 and open, 20 of 428 have no problem in common: "
-        "4 pairs of runs not compared, as a on first and a on second"
+        "4 pairs of runs not compared, such as a on first and a on second"
     )
 
 
 def test_one_dataset_has_nothing_to_note():
     assert compare({"a": run(lambda i: i % 3), "b": run(lambda i: i % 2)}).notes == ()
+
+
+def test_the_table_never_says_that_p_is_zero(tmp_path):
+    run(lambda i: True).save(tmp_path / "right")
+    run(lambda i: False).save(tmp_path / "wrong")
+    (table,) = lines(compare([tmp_path / "right", tmp_path / "wrong"]))
+    assert [str(cell) for cell in table.columns[5].cells] == ["< 0.001", "< 0.001"]

@@ -56,7 +56,7 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
     if len(numbers) < 2 or not all(type(score) in (int, float) and abs(score) < 1e308 for score in numbers):
         raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
-        raise Malformed(f"{count} numbers expected, one a candidate, found {len(scores)}", field="scores")
+        raise Malformed(f"{count} numbers expected, one per candidate, found {len(scores)}", field="scores")
     return tuple(map(float, scores))
 
 

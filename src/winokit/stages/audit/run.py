@@ -299,12 +299,12 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
 
 def _check_names(models: Sequence[str | Model]) -> None:
     """Refuse two models that rows could not tell apart."""
-    _check_once("model", [each if isinstance(each, str) else each.spec for each in models])
+    _check_once("model", [each for each in models if isinstance(each, str)])
     named: dict[str, str | Model] = {}
     for each in models:
         name = str(Spec.parse(each)) if isinstance(each, str) else each.spec
         if named.setdefault(name, each) != each:
-            raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name=")
+            raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name= or def")
 
 
 def _check_once(what: str, names: Sequence[str | None]) -> None:

@@ -155,14 +155,14 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     between = f"the interval is {percent(row.low)} to {percent(row.high)}, {level}"
     claims = {"single": where}
     if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
-        return VerdictPoint(f"Over single problems the score is borderline: {between}.", PLAIN, claims)
+        return VerdictPoint(f"Over all problems the score is borderline: {between}.", PLAIN, claims)
     if where == ABOVE:
-        return VerdictPoint(f"Over single problems the score is above chance: {between}.", GOOD, claims)
+        return VerdictPoint(f"Over all problems the score is above chance: {between}.", GOOD, claims)
     if where == BELOW:
         turned = "Something turns right answers into wrong ones: are the labels the right way round?"
-        return VerdictPoint(f"Over single problems the score is below chance: {between}. {turned}", BAD, claims)
+        return VerdictPoint(f"Over all problems the score is below chance: {between}. {turned}", BAD, claims)
     more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
-    said = "Over single problems the score cannot be distinguished from guessing"
+    said = "Over all problems the score cannot be distinguished from guessing"
     return VerdictPoint(f"{said}: {between}{more}.", BAD, claims)
 
 

@@ -70,7 +70,7 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
     datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
     return [
         f"{one} and {other} have no problem in common: "
-        f"{plural(len(pairs), 'pair')} of runs not compared, as {pairs[0][0]} and {pairs[0][1]}"
+        f"{plural(len(pairs), 'pair')} of runs not compared, such as {pairs[0][0]} and {pairs[0][1]}"
         for (one, other), pairs in datasets.items()
     ]
 

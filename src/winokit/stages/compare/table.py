@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import probability
 from winokit.stages.compare.page import ScorerPair
 from winokit.stages.compare.run import ComparedRuns
 
@@ -24,7 +25,7 @@ def _row(pair: ScorerPair) -> tuple[str, ...]:
         pair.measure,
         f"{test.difference:+.3f}",
         f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
-        f"{pair.p_corrected:.4f}",
+        probability(pair.p_corrected),
         f"{test.n:,}",
         "–" if test.n_to_tell_apart is None else f"{test.n_to_tell_apart:,}",
     )
