@@ -215,7 +215,7 @@ def test_rows_in_files_are_filtered_like_rows_in_memory(planted, tmp_path):
 
 
 WRONG = {
-    "row 3 of the features holds a number that is not finite": lambda X, y: AFLite().fit(
+    "row 3 of the features holds NaN or inf": lambda X, y: AFLite().fit(
         np.where(np.arange(len(X))[:, None] == 3, np.nan, X), y
     ),
     "every row of the features is the same": lambda X, y: AFLite().fit(np.ones_like(X), y),

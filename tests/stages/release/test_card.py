@@ -71,9 +71,9 @@ def test_an_audit_is_told_with_its_verdict(tmp_path):
     assert "### random, own" in card or "### random" in card
     assert "428 problems, of which 322 stand in train, 42 stand in dev, 64 stand in test." in card
     assert "What it found is with the test's answers." in card
-    assert "groups are right as a whole" not in card
+    assert "fully right" not in card
     hidden = json.loads((tmp_path / "out.hidden" / "checks.json").read_text())
-    assert "groups are right as a whole" in json.dumps(hidden["audits"])
+    assert "fully right" in json.dumps(hidden["audits"])
 
 
 def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
@@ -81,7 +81,7 @@ def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
     audit(tmp_path / "out" / "winogrande" / "dev.jsonl", model="random").save(tmp_path / "run")
     card = card_of(tmp_path, audit=(tmp_path / "run",))
     assert "42 problems, of which 42 stand in dev." in card
-    assert "groups are right as a whole" in card
+    assert "fully right" in card
 
 
 def test_an_audit_of_other_problems_is_refused(tmp_path, twins):
