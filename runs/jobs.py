@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from runs.sets import FILES, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
+from runs.sets import FILES, OPEN, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
 from winokit.files import write_whole
 from winokit.methods.training.settings import TrainSettings
 from winokit.stages.search.space import SearchSpace
@@ -120,7 +120,7 @@ def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
 
 
 def _heads(corpus: str) -> Iterator[Job]:
-    yield Job("head/mpnet", 0, MPNET, kind="head", makes=HEADED, more={**HEAD, "corpus": corpus})
+    yield Job("head/mpnet", 13, MPNET, kind="head", makes=HEADED, more={**HEAD, "corpus": corpus})
     yield Job("head/minilm", 30, "minilm", kind="head", makes=SECOND, more={**HEAD, "corpus": corpus})
     tests = (*FILES, *PAIRS, *FORMS, "dev-local-context", "words-test")
     settings = replace(OURS, formalization="mc-mlm")
@@ -146,12 +146,13 @@ def _transfer() -> Iterator[Job]:
             )
         yield Job(
             f"transfer/dpr>xl/{seed}",
-            11,
+            21,
             MPNET,
             "train:xl",
             settings,
-            tuple(FILES),
-            marks=MARKS,
+            (*FILES, OPEN),
+            (OPEN,),
+            MARKS,
             after=f"transfer/dpr/{seed}",
         )
 
@@ -179,7 +180,7 @@ def _search(trials: Mapping[str, int]) -> Iterator[Job]:
                     settings = TrainSettings(formalization, **drawn, checkpoint_every=0)
                     yield Job(
                         f"liu/{on}/{model}/{name}/{number:02}",
-                        (31 if early else 291) + (model == SECOND) + (2 if on == "winogrande-m" else number // 5) / 10,
+                        (31 if early else 91) + (model == SECOND) + (2 if on == "winogrande-m" else number // 5) / 10,
                         model,
                         f"train:liu-{on}",
                         settings,
@@ -192,7 +193,7 @@ def _aflite() -> Iterator[Job]:
     """AFLite on features of a model that was fine-tuned on 6,000 problems, against what its authors removed."""
     for seed in range(SEEDS):
         settings = replace(OURS, steps=None, epochs=3, keep="best", seed=seed)
-        yield Job(f"aflite/{seed}", 15 if seed == 0 else 40, settings=settings, kind="aflite")
+        yield Job(f"aflite/{seed}", 12 if seed == 0 else 40, settings=settings, kind="aflite")
 
 
 def _local_context() -> Iterator[Job]:
@@ -201,7 +202,7 @@ def _local_context() -> Iterator[Job]:
         for kind in ("random", "kept"):
             yield Job(
                 f"local-context/{kind}/{seed}",
-                50,
+                26,
                 MPNET,
                 f"train:{kind}:25000:{seed}:local-context",
                 replace(OURS, steps=2344, seed=seed),
@@ -219,10 +220,10 @@ def _pronouns() -> Iterator[Job]:
         for on in ("dpr", "superglue-wsc"):
             settings = replace(OURS, formalization="p-span", steps=2000, seed=seed)
             marks = (250, 500, 1000, 2000)
-            yield Job(f"p-span/{on}/{seed}", 60, MPNET, f"train:{on}", settings, tests, marks=marks)
+            yield Job(f"p-span/{on}/{seed}", 24, MPNET, f"train:{on}", settings, tests, marks=marks)
         settings = replace(OURS, formalization="p-sent", batch_size=64, seed=seed)
         tested = ("winogrande-dev", "wsc273", "dpr-test")
-        yield Job(f"true-false/{seed}", 61, MPNET, "train:xl", settings, tested, marks=(STEPS,))
+        yield Job(f"true-false/{seed}", 25, MPNET, "train:xl", settings, tested, marks=(STEPS,))
 
 
 def _square_one() -> Iterator[Job]:
@@ -344,7 +345,7 @@ class Queue:
             worker.job = job
             if job.network in worker.networks:
                 worker.networks.remove(job.network)
-            worker.networks = [*worker.networks, job.network][-2:]
+            worker.networks = [*worker.networks, job.network][-3:]
             worker.pipe.send(job)
 
     def _hired(self, context: Any) -> Worker:

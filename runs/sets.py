@@ -58,6 +58,8 @@ CHOSEN_ON = {
     "knowref": "winogrande-dev",
 }
 """The papers' rules, as `stages.transfer.selection` has them; WinoGrande's dev set has none: its last weights count."""
+OPEN = "open"
+"""The bundled twins: on no page, but in the examples that `make demo` audits."""
 LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_label.json")
 SIZES = ("xs", "s", "m", "l")
 WORD_SIZES = (100, 1000, 4000, 8000, 16_000)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runs.sets import OPEN
 from runs.store import Record, Store, chosen
 from runs.tables import RESULTS, number, row
 from winokit.results import Metric
@@ -62,13 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
-    """Write every store anew from the records of a folder."""
+    """Write every store from the records of a folder; jobs it has no record of keep what was stored of them."""
     told = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
+    new = {one["job"] for one in told}
     about = sets.about()
     made = []
     for name, pattern in STORES.items():
         own = [one for one in told if re.fullmatch(pattern, one["job"])]
-        records = [record_of(one, sets, paired=name == "trained-square-one") for one in own]
+        path = out / f"{name}.json"
+        stored = Store(path).records.values() if path.exists() else ()
+        kept = [one for one in stored if re.fullmatch(pattern, one.key) and one.key not in new]
+        records = [*kept, *(record_of(one, sets, paired=name == "trained-square-one") for one in own)]
+        records.sort(key=lambda record: record.key)
         more = {
             "trained-winogrande": _differences,
             "trained-liu": _searches,
@@ -76,7 +82,6 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         }[name](records, sets)
         texts = {key: json.dumps(about[key], ensure_ascii=False) for key in ("empty", "dropped", "rules")}
         sizes = {"train": about["train"], "tests": {key: one["n"] for key, one in about["tests"].items()}}
-        path = out / f"{name}.json"
         path.unlink(missing_ok=True)
         store = Store(path)
         store.put(Record("sets", sizes, texts=texts), *records, *more)
@@ -89,7 +94,7 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
     rows: list[Metric] = []
     predictions = {}
     for name, marks in told.get("tests", {}).items():
-        if bool(PAIRED.fullmatch(name)) != paired:
+        if name == OPEN or bool(PAIRED.fullmatch(name)) != paired:
             continue
         for step, mark in marks.items():
             place = f"{name}@{step}"

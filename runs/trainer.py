@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 import winokit
-from runs.sets import Sets, rows_of, some_of
+from runs.sets import OPEN, Sets, rows_of, some_of
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import rivals_name
@@ -43,7 +43,7 @@ from winokit.results import Metric
 if TYPE_CHECKING:
     from runs.jobs import Job
 
-MOST_NETWORKS = 2
+MOST_NETWORKS = 3
 """Networks that a worker keeps: each has some gigabytes, with its optimiser and its recordings."""
 Row = list[Any]
 
@@ -74,6 +74,8 @@ class Workshop:
 
     def dataset(self, name: str) -> Dataset:
         """A set by its name; `kept` and `random` are made of what AFLite left."""
+        if name == OPEN:
+            self.sets.data.setdefault(OPEN, winokit.load(OPEN))
         if name in self.sets.data:
             return self.sets.data[name]
         kind, count, seed, variant = (*name.removeprefix("train:").split(":"), "")[:4]
