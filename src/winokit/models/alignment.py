@@ -107,7 +107,7 @@ def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | No
 def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
     """The borders by the spelling that places most tokens: one of unknown spelling may pass for what others cover."""
     best: list[Collection[int]] | None = None
-    for spell in (_as_read, _byte_level, _sentencepiece):
+    for spell in (_as_read, _byte_level, lambda token: _as_read(token.replace("▁", " "))):
         borders = _borders(text, [None if token is None else spell(token) for token, _ in tokens])
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
@@ -198,11 +198,6 @@ def _as_read(token: str) -> Spelling:
         parts = _ESCAPED.findall(token.removeprefix("bytes:"))
         return b"".join(bytes.fromhex(code) if code else character.encode() for code, character in parts)
     return token.encode(errors="replace")
-
-
-def _sentencepiece(token: str) -> Spelling:
-    """A token as sentencepiece spells it, with ▁ for a space."""
-    return _as_read(token.replace("▁", " "))
 
 
 def _byte_level(token: str) -> Spelling:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Ask, Refusal, Reply, Request, Usage, cannot
+from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
@@ -86,25 +86,13 @@ class ChatModel:
     can: frozenset[type] = frozenset({Ask})
 
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
-        self.spec = spec
-        self._client = client
-        self._system = system
-        self._marks = marks
+        self.spec, self._client, self._system, self._marks = spec, client, system, marks
+        self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
         self.earlier = f"chat:{json.dumps({**determining, 'reading': 1}, sort_keys=True)}"
         """What replies were kept under when thoughts were not separated from answers."""
-
-    @property
-    def usage(self) -> Usage:
-        """What was asked of the server, and charged."""
-        return self._client.server.usage
-
-    @property
-    def count_tokens(self) -> Callable[[str], int] | None:
-        """How many tokens a text has, where a tokenizer was named."""
-        return self._client.server.count_tokens
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
@@ -286,7 +274,11 @@ def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice:
         says_it = rest.startswith(wanted[choice]) and not rest[len(wanted[choice]) :][:1].isalnum()
         if says_it and _begun(token.text, wanted) == choice:
             listed = [(_begun(name, wanted), value) for name, value in token.alternatives if isfinite(value)]
-            return _masses(listed, len(options)) if len(listed) > 1 else None
+            if len(listed) < 2:
+                return None
+            smallest = min(value for _, value in listed)
+            groups = [[value for owner, value in listed if owner == at] or [smallest] for at in range(len(options))]
+            return tuple(float(np.logaddexp.reduce(group)) for group in groups)
     return None
 
 
@@ -295,9 +287,3 @@ def _begun(token: str, wanted: Sequence[str]) -> int | None:
     bare = token.strip(AROUND + "*`").lower()
     begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None
-
-
-def _masses(listed: Sequence[tuple[int | None, float]], options: int) -> tuple[float, ...]:
-    smallest = min(value for _, value in listed)
-    groups = [[value for owner, value in listed if owner == option] or [smallest] for option in range(options)]
-    return tuple(float(np.logaddexp.reduce(group)) for group in groups)

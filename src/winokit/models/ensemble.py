@@ -9,10 +9,9 @@ by itself and counts votes; that is done where predictions are made (scoring/sco
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from math import log
 
 import numpy as np
-import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
 from winokit.models import base
@@ -20,7 +19,6 @@ from winokit.models.registry import Spec, load_model, release
 
 COMBINE = ("probability", "logprob", "vote")
 WORD = re.compile(r"\s*\S+")
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class EnsembleModel:
@@ -82,7 +80,9 @@ class EnsembleModel:
         text = getattr(request, "text", "")
         words = [match.span() for match in WORD.finditer(text)]
         logprobs = np.array([[_word_logprob(answer, span) for span in words] for answer in answers])
-        mean = _log_mean_exp(logprobs) if self.combine == "probability" else logprobs.mean(axis=0)
+        mean = logprobs.mean(axis=0)
+        if self.combine == "probability":
+            mean = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
         return tuple(base.Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
 
 
@@ -90,13 +90,6 @@ def _word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
     """Summed log-probability of the pieces that start within a word; white space before a word belongs to it."""
     pieces: base.Pieces = answer if isinstance(answer, tuple) else ()
     return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
-
-
-def _log_mean_exp(logprobs: Floats) -> Floats:
-    """Logarithm of the mean over models of probabilities, computed without underflow."""
-    highest = logprobs.max(axis=0)
-    mean: Floats = highest + np.log(np.exp(logprobs - highest).mean(axis=0))
-    return mean
 
 
 def load(spec: Spec) -> EnsembleModel:

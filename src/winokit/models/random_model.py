@@ -36,13 +36,8 @@ class RandomModel:
     )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
-        self.seed = seed
-        self.spec = spec
-
-    @property
-    def fingerprint(self) -> str:
-        """The seed is all there is."""
-        return f"random:{self.seed}"
+        self.seed, self.spec = seed, spec
+        self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Guess, in the order asked."""

@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.errors import BadInput, WinokitError, needing
 from winokit.models.base import Usage, estimated_tokens
 from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
 from winokit.models.registry import Spec
@@ -490,8 +490,7 @@ def _requested_pause(response: HttpReply) -> float:
     """Seconds of a Retry-After header, which may be a date; 0 without one."""
     asked = response.headers.get("retry-after", "")
     with suppress(ValueError):
-        seconds = float(asked)
-        return seconds if seconds > 0 else 0.0
+        return max(0.0, float(asked))  # in this order, so that NaN is none
     with suppress(ValueError):
         return max((parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds(), 0.0)
     return 0.0
@@ -519,10 +518,8 @@ def _name_and_url(spec: Spec) -> tuple[str, str]:
 
 def _counter(tokenizer: str) -> Callable[[str], int]:
     """What counts tokens with a tokenizer of the hub or of a folder."""
-    try:
+    with needing("?tokenizer=", "hf"):
         from transformers import AutoTokenizer
-    except ImportError as error:
-        raise MissingExtra("?tokenizer=", "hf") from error
     try:
         loaded = AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:
