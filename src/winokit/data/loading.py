@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
-from winokit.data.formats.beside import FILE, remember
 from winokit.data.formats.columns import checked_columns
-from winokit.data.formats.files import has_columns
+from winokit.data.formats.files import FILE, has_columns, remember
 from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, check_known
 from winokit.models import base
 from winokit.models.registry import Spec, load_model, release
 
@@ -25,8 +25,7 @@ class EnsembleModel:
     """Models that answer together."""
 
     def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
-        if combine not in COMBINE:
-            raise UnknownName("way to combine", combine, COMBINE)
+        check_known("way to combine", combine, COMBINE)
         self.spec, self.members, self.combine = spec, members, combine
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"

@@ -58,15 +58,15 @@ class Grouping:
         self.evidence[evidence] += 1
 
 
-def with_groups(dataset: Dataset, *, use_ids: bool = True, found: Grouping | None = None) -> Dataset:
+def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
     """The dataset with groups found (or given) and named after their members; existing names stay."""
-    found = found or find_groups(dataset, use_ids=use_ids)
+    found = found or find_groups(dataset)
     problems = list(dataset)
     names: list[str | None] = [None] * len(problems)
     used: set[str] = set()
     for rows in found.groups:
         members = [problems[row] for row in rows]
-        known = members[0].group if use_ids else None
+        known = members[0].group
         chosen = known if known is not None and known not in used else group_name(members)
         used.add(chosen)
         for row in rows:

@@ -61,11 +61,6 @@ class Batch:
         }
         return replace(self, **{**moved, "right": moved["right"].float()})
 
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """Whatever two batches must have in common for the device to be told the same about both."""
-        return *((name, tensor.shape) for name, tensor in self._tensors().items()), self.widest
-
     def _tensors(self) -> dict[str, Tensor]:
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in named if isinstance(value, Tensor)}

@@ -97,9 +97,7 @@ def any_of(texts: Sequence[str]) -> AnyOf:
 
 def open_corpus(place: str) -> Corpus:
     """The corpus at a place: an index's file, or the address of an OpenSearch or Elasticsearch index."""
-    if place.startswith(("http://", "https://")):
-        return OpenSearch(place)
-    return SentenceIndex(place)
+    return OpenSearch(place) if place.startswith(("http://", "https://")) else SentenceIndex(place)
 
 
 class SentenceIndex:
