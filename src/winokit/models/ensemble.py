@@ -18,6 +18,7 @@ from winokit.models import base
 from winokit.models.registry import Spec, load_model, release
 
 COMBINE = ("probability", "logprob", "vote")
+COMBINED = {base.Continuation, base.Fill, base.PseudoLikelihood, base.Choose}
 WORD = re.compile(r"\s*\S+")
 
 
@@ -30,9 +31,7 @@ class EnsembleModel:
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"
         shared = frozenset.intersection(*(member.can for member in members))
-        self.can = (
-            shared if combine == "vote" else shared & {base.Continuation, base.Fill, base.PseudoLikelihood, base.Choose}
-        )
+        self.can = shared if combine == "vote" else shared & COMBINED
         if not self.can:
             raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
 
@@ -72,9 +71,7 @@ class EnsembleModel:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
         if isinstance(request, base.Choose):
-            given = [
-                answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
-            ]
+            given = [one.values for one in answers if isinstance(one, base.Scores) and one.values is not None]
             return base.Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
         text = getattr(request, "text", "")
         words = [match.span() for match in WORD.finditer(text)]
@@ -93,9 +90,8 @@ def _word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
 
 def load(spec: Spec) -> EnsembleModel:
     """Load `ensemble:SPEC+SPEC?combine=…`."""
-    return EnsembleModel(
-        str(spec), [load_model(member) for member in members_of(spec)], spec.options.get("combine", COMBINE[0])
-    )
+    members = [load_model(member) for member in members_of(spec)]
+    return EnsembleModel(str(spec), members, spec.options.get("combine", COMBINE[0]))
 
 
 def members_of(spec: Spec) -> list[Spec]:

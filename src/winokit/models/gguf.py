@@ -152,9 +152,7 @@ class _Reader:
             self._library.llama_memory_clear(self._memory, True)
             kept = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
-        parts = [
-            self._read(inputs[start : start + BATCH], start, first - 1) for start in range(kept, len(inputs), BATCH)
-        ]
+        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(kept, len(inputs), BATCH)]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)

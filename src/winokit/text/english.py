@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
+from winokit.text.language import ABILITIES, Edit, Filling, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
 
 WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
@@ -86,9 +86,7 @@ class English(Language, data="words_en.toml"):
             return None
         return first_names("first_names.txt").get(words[0].casefold())
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun: with its possessive, no second article, a fitting first letter."""
         after = re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", after)
         candidate = " ".join(candidate.split())

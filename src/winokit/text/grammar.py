@@ -65,9 +65,14 @@ def is_adverb(word: str) -> bool:
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply"))
 
 
+def is_aside(word: str) -> bool:
+    """Whether a word may stand between a verb and what it goes with: a negation or an adverb."""
+    return word in NEGATIONS or is_adverb(word)
+
+
 def goes_with_a_verb(word: str) -> bool:
     """Whether a word may stand between a subject and its verb: an auxiliary, a negation or an adverb."""
-    return word in AUXILIARIES or word in NEGATIONS or is_adverb(word)
+    return word in AUXILIARIES or is_aside(word)
 
 
 @cache

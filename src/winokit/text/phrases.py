@@ -105,7 +105,7 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     """The part of speech of a word of no closed class: by where it stands, then by what it looks like."""
     word, last, before, after = tokens[at].word, kinds[-1:] or ".", _word(tokens, at - 1), _word(tokens, at + 1)
     opens, verb_follows, past = _is_open(after), _is_verb(after), _is_past(word)
-    lead = next((one.word for one in reversed(tokens[:at]) if not _is_aside(one.word)), ".")
+    lead = next((one.word for one in reversed(tokens[:at]) if not grammar.is_aside(one.word)), ".")
     if last in "DA":
         describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
         return "A" if describes and opens and not _is_past(after) else "N"
@@ -175,8 +175,3 @@ def _is_past(word: str) -> bool:
 def _is_verb(word: str) -> bool:
     """Whether a word looks like a verb, an auxiliary or its negation."""
     return word in grammar.AUXILIARIES or word == "n't" or _is_past(word) or grammar.is_verb_like(word)
-
-
-def _is_aside(word: str) -> bool:
-    """Whether a word may stand between a verb and what it goes with."""
-    return grammar.is_adverb(word) or word in grammar.NEGATIONS

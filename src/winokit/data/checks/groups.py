@@ -240,9 +240,7 @@ def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken:
 def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
     """Cut the rows, in order, into singles, pairs and triplets at least cost; return pairs and triplets."""
     count = len(texts.keys)
-    beside = [
-        None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row, row + 1) for row in range(count)
-    ]
+    beside = [None if {row, row + 1} & taken else texts.neighbours(row, row + 1) for row in range(count - 1)]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, count + 1):
         cost = best[end - 1][0]

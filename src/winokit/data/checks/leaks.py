@@ -63,7 +63,9 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
         Each with how often it is right, of how many problems, and its p-value by Holm's method, smallest first; empty
         where no problem has an answer.
     """
-    units = _units(dataset)
+    # A unit has the number of the first row that it is joined to by a group or by its text, directly or not.
+    texts = ((p.before, p.after, p.query, tuple(sorted(p.candidates))) for p in dataset)
+    units = joined([("text", text), ("group", p.group)] for text, p in zip(texts, dataset, strict=True))
     cases = [
         _Case(row, unit, problem, problem.answer)
         for row, (unit, problem) in enumerate(zip(units, dataset, strict=True))
@@ -74,13 +76,6 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
     tests = [*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)]
     corrected = [replace(leak, p_corrected=p) for leak, p in zip(tests, holm([leak.p for leak in tests]), strict=True)]
     return sorted(corrected, key=lambda leak: leak.p)
-
-
-def _units(problems: Sequence[Problem]) -> list[int]:
-    """The unit of each problem: the first row that it is joined to by a group or by its text, directly or not."""
-    return joined(
-        [("text", (p.before, p.after, p.query, tuple(sorted(p.candidates)))), ("group", p.group)] for p in problems
-    )
 
 
 def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:

@@ -21,6 +21,7 @@ from winokit.problem import BLANK, Problem
 
 NO_SPACE_BEFORE = tuple(".,;:?!'’)")
 OPENING = tuple("(“‘")
+KEPT = ("source", "humanSubjects")
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
@@ -37,13 +38,12 @@ def parse(schema: XmlNode) -> Problem:
     before, after = around_the_pronoun(text.words("txt1"), text.words("txt2"))
     candidates = tuple(" ".join(node.text.split()) for node in answers.children if node.tag == "answer")
     answer = _answer(schema.words("correctAnswer"), len(candidates))
-    known = {tag: schema.words(tag) for tag in ("source", "humanSubjects") if schema.words(tag)}
+    known = {tag: schema.words(tag) for tag in KEPT if schema.words(tag)}
     spelled = BLANK.join(around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
     if spelled != BLANK.join((before, after)):
         known["spelled"] = spelled
-    return Problem(
-        before, after, candidates, answer, pronoun=pronoun, group=schema.attributes.get("group"), provenance=known
-    )
+    group = schema.attributes.get("group")
+    return Problem(before, after, candidates, answer, pronoun=pronoun, group=group, provenance=known)
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
@@ -81,9 +81,7 @@ def render(problem: Problem, options: WriteOptions) -> str:
     ]
     if problem.answer is not None:
         rows.append(element("correctAnswer", letters.ascii_uppercase[problem.answer]))
-    rows += [
-        element(tag, str(value)) for tag, value in problem.provenance.items() if tag in ("source", "humanSubjects")
-    ]
+    rows += [element(tag, str(value)) for tag, value in problem.provenance.items() if tag in KEPT]
     opening = element("schema", "", group=problem.group).removesuffix("</schema>")
     return "\n".join([opening, "<text>", *rows, "</schema>\n"])
 

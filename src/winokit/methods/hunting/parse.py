@@ -101,7 +101,7 @@ class ParseReader:
         if place is None:
             return "no predicate was found for the blank"
         verb, ((first, first_slot), (second, second_slot)) = together
-        head, blank_slot = place
+        head, slot = place
         if head == verb:
             return "the blank and the candidates have a part in one verb"
         closed = frozenset({*named, blank.i})
@@ -111,9 +111,7 @@ class ParseReader:
         if second_slot == SUBJECT:
             first, first_slot, second, second_slot = second, second_slot, first, first_slot
         contrast = _is_contrast(nodes, verb, head)
-        return ProblemReading(
-            context, query, named[first], named[second], first_slot, second_slot, blank_slot, contrast
-        )
+        return ProblemReading(context, query, named[first], named[second], first_slot, second_slot, slot, contrast)
 
 
 def _together(
@@ -155,9 +153,7 @@ def _infinitive(verb: DependencyNode) -> DependencyNode | None:
 
 def _word(verb: DependencyNode, closed: frozenset[int]) -> DependencyNode:
     """The word that carries a verb's predicate: the verb, or what "is" or "has" is said of."""
-    complements = [
-        child for child in verb.children if child.dep_ in ("acomp", "attr", "oprd") and child.i not in closed
-    ]
+    complements = [node for node in verb.children if node.dep_ in ("acomp", "attr", "oprd") and node.i not in closed]
     return complements[0] if complements and deps.said(verb) in AUXILIARIES else verb
 
 

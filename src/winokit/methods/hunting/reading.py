@@ -193,10 +193,8 @@ def _without_what_follows_the_name(between: Sequence[ClausePiece]) -> Sequence[C
     """Words after a name without a phrase that belongs to it: "(the painting) in the hall was sold to"."""
     if between[0].word not in grammar.PREPOSITIONS or not any(map(is_content, between)):
         return between
-    verb = next(
-        (i for i, p in enumerate(between) if p.word in grammar.AUXILIARIES or grammar.is_verb_like(p.word)), None
-    )
-    return between if verb is None else between[verb:]
+    at = next((i for i, p in enumerate(between) if p.word in grammar.AUXILIARIES or grammar.is_verb_like(p.word)), None)
+    return between if at is None else between[at:]
 
 
 def _slot(lead: Sequence[ClausePiece]) -> str:
@@ -215,9 +213,7 @@ def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
     for i, piece in enumerate(lead):
         if not is_content(piece):
             continue
-        previous = next(
-            (p for p in reversed(lead[:i]) if not grammar.is_adverb(p.word) and p.word not in grammar.NEGATIONS), None
-        )
+        previous = next((p for p in reversed(lead[:i]) if not grammar.is_aside(p.word)), None)
         where_one_must = previous is not None and (
             previous.word in grammar.AUXILIARIES or previous.word in SUBJECT_PRONOUNS or previous.word == "to"
         )

@@ -188,7 +188,7 @@ def _filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler |
 
 def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     before = (token.word for token in reversed(tokens[:at]))
-    auxiliary = next((word for word in before if not grammar.is_adverb(word) and word not in grammar.NEGATIONS), "")
+    auxiliary = next((word for word in before if not grammar.is_aside(word)), "")
     return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
 
 
