@@ -127,25 +127,22 @@ def people_named(candidates: Sequence[str], domain: str | None, language: str = 
     pack = language_of(language)
     nouns = [name for name in candidates if name[:1].islower() or pack.article.match(name)]
     strange = [n for n in nouns if pack.being(n) is None and not pack.head(n).endswith(pack.person_endings)]
-    if domain != "social" or not pack.beings or not strange:
-        return None
-    return broken("people_named", names=", ".join(strange))
+    judged = domain == "social" and pack.beings and strange
+    return broken("people_named", names=", ".join(strange)) if judged else None
 
 
 def real_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
     """Twins differ in more than their candidates, articles and marks."""
     pack = language_of(language)
-    if _words(one, candidates, pack) != _words(other, candidates, pack):
-        return None
-    return broken("real_change")
+    same = _words(one, candidates, pack) == _words(other, candidates, pack)
+    return broken("real_change") if same else None
 
 
 def telling_change(one: str, other: str, candidates: Sequence[str], language: str = "en") -> str | None:
     """Twins differ in a word that tells something, not in small words or the place of the blank alone (soft)."""
     pack = language_of(language)
-    if _telling(one, pack, candidates) != _telling(other, pack, candidates):
-        return None
-    return broken("telling_change")
+    same = _telling(one, pack, candidates) == _telling(other, pack, candidates)
+    return broken("telling_change") if same else None
 
 
 def _words(text: str, candidates: Sequence[str], pack: Language) -> list[str]:
@@ -164,9 +161,8 @@ def _telling(text: str, pack: Language, candidates: Sequence[str] = ()) -> list[
 def anchor_word(anchor: str, language: str = "en") -> str | None:
     """The anchor is a word that tells something: no article, pronoun or preposition."""
     pack = language_of(language)
-    if any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack)):
-        return None
-    return broken("anchor_word", anchor=anchor)
+    tells = any(any(map(str.isalpha, word)) and word not in pack.turning for word in _telling(anchor, pack))
+    return None if tells else broken("anchor_word", anchor=anchor)
 
 
 def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: str = "en") -> str | None:
@@ -177,17 +173,14 @@ def anchor_topic(anchor: str, topic: str, words: Iterable[str] = (), language: s
     known = [*_telling(topic, pack), *(part for word in words for part in _telling(word, pack))]
     if any(pack.same_word(word, other) for word in _telling(anchor, pack) for other in known):
         return None
-    if likelier_by(anchor, topic) > 0:
-        return None
-    return broken("anchor_topic", anchor=anchor)
+    return None if likelier_by(anchor, topic) > 0 else broken("anchor_topic", anchor=anchor)
 
 
 def in_language(texts: Iterable[str], language: str = "en") -> str | None:
     """The texts are in the language they are meant to be in, where it is one that is recognised (soft)."""
     code = language.split("-")[0].lower()
-    if code not in LANGUAGES or detect([" ".join(texts)]) == code:
-        return None
-    return broken("language", language=language_of(language).name)
+    fits = code not in LANGUAGES or detect([" ".join(texts)]) == code
+    return None if fits else broken("language", language=language_of(language).name)
 
 
 def makes_sense(text: str, language: str = "en") -> str | None:
@@ -195,9 +188,7 @@ def makes_sense(text: str, language: str = "en") -> str | None:
     words = [word.casefold() for word in language_of(language).split(text)]
     repeats = len(set(words)) < REPETITIVE * len(words)
     reads = language.split("-")[0].lower() == READS
-    if not repeats and not (reads and surprisal(text) > SURPRISING):
-        return None
-    return broken("makes_sense")
+    return broken("makes_sense") if repeats or (reads and surprisal(text) > SURPRISING) else None
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
@@ -228,8 +219,7 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
 
 def texts_differ(one: str, other: str) -> str | None:
     """Twins are not the same text."""
-    same = one.split() == other.split()
-    return broken("texts_differ") if same else None
+    return broken("texts_differ") if one.split() == other.split() else None
 
 
 def opposite_answers(right: Sequence[str | None], language: str = "en") -> str | None:

@@ -110,7 +110,6 @@ native_format(
     render_item,
     assemble_items,
     finish=_with_mirrors,
-    card="copa",
 )(parse_item)
 json_format(
     "superglue-copa",
@@ -118,5 +117,4 @@ json_format(
     {"premise", "choice1", "choice2", "question"},
     render_row,
     finish=_with_mirrors,
-    card="superglue-copa",
 )(parse_row)

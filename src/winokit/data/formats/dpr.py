@@ -111,5 +111,4 @@ native_format(
     render,
     lambda blocks: "".join("\n".join(block) + "\n\n" for block in blocks),
     encode=encode,
-    card="dpr",
 )(parse)

@@ -107,7 +107,7 @@ def read(
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
     own = source.card or _released(path)
-    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
+    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.name)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)
         said = f"{path.parent / FILE}: language {language}, unless --language says another"

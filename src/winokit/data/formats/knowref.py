@@ -94,5 +94,4 @@ json_format(
     array=True,
     read=_read,
     source_ids=True,
-    card="knowref",
 )(parse)

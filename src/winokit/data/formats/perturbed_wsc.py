@@ -88,5 +88,4 @@ json_format(
     {"sentence", "option1", "option2", "pair_number", "qID"},
     render,
     finish=_linked,
-    card="perturbed-wsc",
 )(parse)

@@ -128,7 +128,6 @@ def _add(name: str, about: str, header: str, parse: Callable[[str], Problem], re
         render,
         lambda rows: "\n".join([header, *rows]) + "\n",
         finish=_with_statistics,
-        card="winogender",
     )(parse)
 
 

@@ -97,7 +97,7 @@ def _is_collection(head: FileHead) -> bool:
 
 def _add(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
     records = partial(Source.xml_elements, tag="schema")
-    native_format(name, about, ".xml", recognise, records, render, assemble, card=name, **more)(parse)
+    native_format(name, about, ".xml", recognise, records, render, assemble, **more)(parse)
 
 
 _add(

@@ -88,5 +88,4 @@ native_format(
     ".tsv",
     _recognise,
     Source.lines,
-    card="xwinograd",
 )(parse)
