@@ -66,11 +66,8 @@ class Complaint(BadInput):
     def __init__(self, message: str, text: str, status: int) -> None:
         super().__init__(message)
         self.text, self.status = text, status
-
-    @property
-    def too_long(self) -> bool:
+        self.too_long = TOO_LONG.search(text) is not None
         """Whether the model cannot read so long a text; others it may."""
-        return bool(TOO_LONG.search(self.text))
 
 
 @dataclass(frozen=True)
@@ -383,8 +380,10 @@ class _Exchange:
             answers = self._read(call, outcome)
         except _Failed as failed:
             if failed.crowded:
-                self._slow_down(call.cuts)
                 call.refusals += 1
+                if call.cuts == self._cuts:  # requests that were under way together count as one sign
+                    self._cuts += 1
+                    server._limit = max(server._limit / 2, 1.0)
             elif alone:
                 call.tries += 1
             else:
@@ -414,12 +413,6 @@ class _Exchange:
         self._waiting += [_Call([numbered]) for numbered in call.numbered]
         self.server.usage.calls += 0 if self.free else len(call.numbered)
         return []
-
-    def _slow_down(self, cuts: int) -> None:
-        """Half as many at once; requests that were under way together count as one sign."""
-        if cuts == self._cuts:
-            self._cuts += 1
-            self.server._limit = max(self.server._limit / 2, 1.0)
 
     def _read(self, call: _Call, outcome: Outcome) -> list[Any]:
         """The answers to the bodies of a call."""

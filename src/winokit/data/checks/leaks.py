@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
 
+import numpy as np
+
 from winokit.methods.metrics.compare import holm
 from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.text.language import language_of
@@ -174,8 +176,6 @@ def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak
     The number right by chance is a sum over units, each of which adds one of a few numbers, all equally likely; its
     distribution is computed exactly, as a product of transforms.
     """
-    import numpy as np
-
     units = grouped((case.unit, (case, place)) for case, place in guesses)
     n, kinds = len(guesses), Counter(_outcomes(members) for members in units.values())
     transform = np.ones(n + 1, dtype=complex)
@@ -208,7 +208,6 @@ def _binomial(right: int, n: int, chance: float) -> float:
 
 def _independence(endings: Sequence[str], cases: Sequence[_Case]) -> float:
     """p-value of a score test that endings and answers are independent, its variance taken over units."""
-    import numpy as np
     from scipy.stats import chi2
 
     centred = []
