@@ -134,13 +134,11 @@ class _Reader:
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text and nothing else."""
-        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=False) if text else []
-        return tokens
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
         """What a token stands for."""
-        spelt: bytes = self._llama.detokenize([token])
-        return spelt
+        return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
         """Log-probability of each token from `first` on, given all before it."""

@@ -44,6 +44,8 @@ POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
 QUOTES = str.maketrans("“‘«»", "”’»«")
 UMLAUTS, PLAIN = str.maketrans("aou", "äöü"), str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
+ROLES = frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
+"""What -in is added to: "kolleg", "arzt"."""
 
 ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
 
@@ -62,12 +64,6 @@ for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
             READINGS.setdefault(_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
-
-
-@cache
-def _roles() -> frozenset[str]:
-    """What -in is added to: "kolleg", "arzt"."""
-    return frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
 
 
 @dataclass(frozen=True)
@@ -180,7 +176,7 @@ class German(Language, data="words_de.toml"):
         """
         kind, phrase = super().being(candidate), _phrase(candidate)
         stem = phrase.noun.casefold().removesuffix("in").translate(PLAIN)
-        if kind is None and phrase.noun.endswith("in") and stem in _roles():
+        if kind is None and phrase.noun.endswith("in") and stem in ROLES:
             return "female"
         if kind == "thing" and phrase.noun == "Leiter" and phrase.genders == "m":
             return None  # who leads, not what one climbs

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import inf
 
 from rapidfuzz.distance import Levenshtein, Prefix
@@ -232,9 +232,8 @@ def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken:
     beside = sum(any(abs(row - other) == 1 for other, _ in rivals) for row, rivals in near.items())
     if near:
         return 2 * beside >= len(near)
-    return any(
-        texts.neighbours(row, row + 1) is not None for row in range(len(texts.keys) - 1) if not {row, row + 1} & taken
-    )
+    pairs = pairwise(range(len(texts.keys)))
+    return any(texts.neighbours(*pair) is not None for pair in pairs if taken.isdisjoint(pair))
 
 
 def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:

@@ -23,6 +23,7 @@ from winokit.problem import Card, Problem
 R = TypeVar("R")
 HEAD_BYTES = 65_536
 DELIMITERS = ",;\t|"
+LOST = "nothing from there on is read"
 SEPARATOR = re.compile(r"sep=(.)\r?\n")
 """What Excel writes above a table to say what stands between its cells."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
@@ -147,9 +148,7 @@ class Source:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(
-                    Malformed(f"a JSON object expected ({_reason(error)}); nothing from there on is read"), line
-                )
+                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), line)
                 return
             if self.is_sound(row, text[counted:at], line):
                 yield line, row
@@ -157,8 +156,7 @@ class Source:
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                lost = "',' or ']' expected after an element (is the file cut off?); nothing from there on is read"
-                self.reject(Malformed(lost), line)
+                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), line)
                 return
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))
