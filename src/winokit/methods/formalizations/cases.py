@@ -78,6 +78,11 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     return [*choices, *kept], notes
 
 
+def alone(found: Iterable[Case]) -> int:
+    """How many judgements have no rival to be compared with."""
+    return sum(case.is_judgement and len(case.options) == 1 for case in found)
+
+
 def guesses(problems: Sequence[Problem], spec: str | None) -> list[float] | None:
     """What guessing among the options that a formalization compares gets of each; None where nothing is a judgement.
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from winokit.errors import WinokitError
-from winokit.methods.formalizations.cases import cases, guesses
+from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, credit, majority_class
@@ -37,8 +37,7 @@ class Evaluation:
         self.cases = cases(dataset, network.formalization)
         self.encoded = encode(self.cases, network.formalization, network.reader)
         unread = [why for why in self.encoded if isinstance(why, str)]
-        compares = network.formalization.definition.compares
-        lonely = sum(case.is_judgement and len(case.options) == 1 for case in self.cases) if compares else 0
+        lonely = alone(self.cases) if network.formalization.definition.compares else 0
         self.notes: list[str] = []
         """What a reader of its results should know."""
         if unread:
