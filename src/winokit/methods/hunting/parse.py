@@ -89,47 +89,42 @@ def mask(problem: Problem) -> Masked:
     return Masked(text + problem.text[at:], named, blank_at, shifts)
 
 
-class ParseReader:
-    """Reads problems by the parses of a file."""
+def read_parsed(problem: Problem, parses: ParseFile) -> ProblemReading | str:
+    """A problem taken apart by its parse in a file, else by our own grammar, or why it cannot be."""
+    if problem.query is not None:
+        return reading.read(problem)
+    parsed = _read(problem, parses)
+    by_rules = reading.read(problem) if isinstance(parsed, str) else parsed
+    return parsed if isinstance(by_rules, str) else by_rules
 
-    def __init__(self, parses: ParseFile) -> None:
-        self.name, self.rows = parses.name, parses.rows
 
-    def read(self, problem: Problem) -> ProblemReading | str:
-        """A problem taken apart by its parse, else by our own grammar, or why it cannot be."""
-        if problem.query is not None:
-            return reading.read(problem)
-        parsed = self._read(problem)
-        by_rules = reading.read(problem) if isinstance(parsed, str) else parsed
-        return parsed if isinstance(by_rules, str) else by_rules
-
-    def _read(self, problem: Problem) -> ProblemReading | str:
-        masked = mask(problem)
-        if masked.text not in self.rows:
-            return "the file has no parse of the problem"
-        nodes = tree(self.rows[masked.text]["tokens"])
-        named = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
-        blank = next((node for node in nodes if node.idx == masked.blank), None)
-        if blank is None:
-            return "the parser has the blank inside another word"
-        together = _together(nodes, named, blank)
-        if together is None:
-            return "no two candidates have a part in one verb"
-        place = _place_of(blank)
-        if place is None:
-            return "no predicate was found for the blank"
-        verb, ((first, first_slot), (second, second_slot)) = together
-        head, slot = place
-        if head == verb:
-            return "the blank and the candidates have a part in one verb"
-        closed = frozenset({*named, blank.i})
-        context, query = (_predicate(problem, masked, nodes, _word(node, closed), closed) for node in (verb, head))
-        if context is None or query is None:
-            return f"no predicate was found for the {'candidates' if context is None else 'blank'}"
-        if second_slot == SUBJECT:
-            first, first_slot, second, second_slot = second, second_slot, first, first_slot
-        contrast = _is_contrast(nodes, verb, head)
-        return ProblemReading(context, query, named[first], named[second], first_slot, second_slot, slot, contrast)
+def _read(problem: Problem, parses: ParseFile) -> ProblemReading | str:
+    masked = mask(problem)
+    if masked.text not in parses.rows:
+        return "the file has no parse of the problem"
+    nodes = tree(parses.rows[masked.text]["tokens"])
+    named = {node.i: masked.named[node.idx] for node in nodes if node.idx in masked.named}
+    blank = next((node for node in nodes if node.idx == masked.blank), None)
+    if blank is None:
+        return "the parser has the blank inside another word"
+    together = _together(nodes, named, blank)
+    if together is None:
+        return "no two candidates have a part in one verb"
+    place = _place_of(blank)
+    if place is None:
+        return "no predicate was found for the blank"
+    verb, ((first, first_slot), (second, second_slot)) = together
+    head, slot = place
+    if head == verb:
+        return "the blank and the candidates have a part in one verb"
+    closed = frozenset({*named, blank.i})
+    context, query = (_predicate(problem, masked, nodes, _word(node, closed), closed) for node in (verb, head))
+    if context is None or query is None:
+        return f"no predicate was found for the {'candidates' if context is None else 'blank'}"
+    if second_slot == SUBJECT:
+        first, first_slot, second, second_slot = second, second_slot, first, first_slot
+    contrast = _is_contrast(nodes, verb, head)
+    return ProblemReading(context, query, named[first], named[second], first_slot, second_slot, slot, contrast)
 
 
 def _together(
