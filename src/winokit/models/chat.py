@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.files import our_toml
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
@@ -33,21 +34,10 @@ SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’"
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
-NEGATED = re.compile(
-    r"(?:(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)\s+(?:the\s+|an?\s+)?"
-    r"|\b(?:nicht|kein(?:e[nmrs]?)?|weder|noch|(?:an)?statt|pas|não|nem|не|ни)\s+(?:[^\W\d_]{1,5}\s+|l['’])?"
-    r"|(?:不是|并非|並非|而非))\Z",
-    re.IGNORECASE,
-)
-"""Before a name: in English, German, French, Portuguese, Russian (with an article or preposition) and Chinese."""
-UNSURE = re.compile(
-    r"\b(?:sorry|unclear|ambiguous|impossible|neither|either|both|unable to|as an AI|not (?:sure|clear|enough|possible)"
-    r"|(?:cannot|can['’]t|could not|couldn['’]t|do not|don['’]t) (?:be )?(?:tell|say|know|determined?|decided?|answer"
-    r"|choose|help|assist|provide|comply)|unklar|mehrdeutig|beides?|weder|nicht (?:sicher|klar|eindeutig|möglich|sagen)"
-    r"|weiß (?:es )?nicht|incertain|ambigu|ambíguo|não sei|je ne sais pas|не знаю|неясно)\b"
-    r"|不确定|不知道|わかりません|不明",
-    re.IGNORECASE,
-)
+WORDS = our_toml("assets/replies.toml")
+NEGATED = re.compile(rf"(?:{'|'.join(WORDS['negated'])})\Z", re.IGNORECASE)
+UNSURE = re.compile(rf"\b(?:{'|'.join(WORDS['unsure'])})\b|{'|'.join(WORDS['unsure_anywhere'])}", re.IGNORECASE)
+"""What stands before a name that is denied, and what a reply says that does not choose."""
 
 
 def load(spec: Spec) -> "ChatModel":

@@ -13,7 +13,7 @@ UNFINISHED = "its reply ended before the answer: raise max_tokens"
 """Why a reply says nothing: its tokens were spent on the thought."""
 ALL_THOUGHT = "all of its reply is a thought, though it was not cut off: see the server's reasoning parser"
 """Why a reply says nothing that came to its end by itself."""
-MARKS: list[tuple[str, str]] = our_toml("assets/thoughts.toml")["marks"]
+MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
 """What stands around a thought in the text of a reply."""
 BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z))", re.DOTALL)
 """A reply of gpt-oss whose marks have been dropped, and only the names of its channels are left."""

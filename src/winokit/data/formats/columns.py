@@ -26,6 +26,7 @@ from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered, read_table
 from winokit.data.formats.wsc import around_the_pronoun
 from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.files import our_toml
 from winokit.problem import Problem, grouped
 from winokit.text.language import check_code, word_lists
 
@@ -343,12 +344,7 @@ def advice(path: Path) -> str:
     return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
 
 
-GAP = {
-    "text": "Text",
-    "pronoun": "Pronoun",
-    "start": "Pronoun-offset",
-    **{"option1": "A", "option2": "B", "answer1": "A-coref", "answer2": "B-coref", "id": "ID"},
-}
+GAP = our_toml("assets/columns.toml")["gap"]
 FORMATS.register("gap")(
     Format(
         "gap",
