@@ -189,9 +189,14 @@ class Source:
                 yield lines[element], element
 
 
+def text_at(element: Element, path: str) -> str:
+    """The text at a path below an XML element, with that of elements inside; empty when there is nothing there."""
+    return "".join(text for node in element.findall(path)[:1] for text in node.itertext())
+
+
 def words(element: Element, path: str) -> str:
-    """The text at a path below an XML element with white space folded; empty when there is nothing there."""
-    return " ".join(element.findtext(path, "").split())
+    """The same with white space folded."""
+    return " ".join(text_at(element, path).split())
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:

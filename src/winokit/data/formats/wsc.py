@@ -17,7 +17,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from winokit.data.formats.base import FileHead, WriteOptions, element, native_format, need_no_query, need_pronoun
-from winokit.data.formats.source import Source, words
+from winokit.data.formats.source import Source, text_at, words
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import BLANK, Problem
 
@@ -39,7 +39,7 @@ def parse(schema: Element) -> Problem:
     candidates = tuple(words(node, ".") for node in schema.findall("answers/answer"))
     answer = _answer(words(schema, "correctAnswer"), len(candidates))
     known = {tag: found for tag in KEPT if (found := words(schema, tag))}
-    written = (schema.findtext(f"text/{part}", "").strip() for part in ("txt1", "txt2"))
+    written = (text_at(schema, f"text/{part}").strip() for part in ("txt1", "txt2"))
     spelled = BLANK.join(around_the_pronoun(*(re.sub(r"\s", " ", part) for part in written)))
     if spelled != BLANK.join((before, after)):
         known["spelled"] = spelled
