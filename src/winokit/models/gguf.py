@@ -65,11 +65,8 @@ class GgufModel:
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         self.fingerprint = f"gguf:{content}:gpu{gpu_layers}:bos={'on' if reader.mark else 'off'}"
-        self.notes = (
-            (f"{spec}: texts are read without BOS before them, as the file says; ?bos=on puts it there",)
-            if reader.unmarked
-            else ()
-        )
+        unmarked = f"{spec}: texts are read without BOS before them, as the file says; ?bos=on puts it there"
+        self.notes = (unmarked,) if reader.unmarked else ()
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""

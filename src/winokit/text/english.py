@@ -155,11 +155,8 @@ class English(Language, data="words_en.toml"):
         word = self.head(words)
         if word in WORDS["unusual_plurals"] or word.endswith("men"):
             return True
-        return (
-            word.endswith("s")
-            and not word.endswith(("ss", "us", "is", "'s", "’s"))
-            and word not in WORDS["look_like_plurals"]
-        )
+        ends_like_one = word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s"))
+        return ends_like_one and word not in WORDS["look_like_plurals"]
 
     def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too: its head alone, its plural, a part of its name.
@@ -329,11 +326,8 @@ def _carrying_the_article(text: str, noun: _Naming, bare: _Naming) -> list[Edit]
 def _is_part_of_more(text: str, mention: Mention) -> bool:
     before = text[: mention.start]
     last = before.split()[-1] if before.strip() else ""
-    return (
-        bool(TITLE_BEFORE.search(before))
-        or last.casefold() in ENGLISH.determiners - {"that"}
-        or ENGLISH.gender_of(last) is not None
-    )
+    determined = last.casefold() in ENGLISH.determiners - {"that"}
+    return determined or bool(TITLE_BEFORE.search(before)) or ENGLISH.gender_of(last) is not None
 
 
 def _a_or_an(words: str) -> str:

@@ -136,3 +136,6 @@ def _doubled(base: str) -> str:
 
 BASE_OF = {form: verb[0] for verb in _VERBS for form in (_with_s(verb[0]), _with_ing(verb[0]), *verb)}
 """Every form of an irregular verb to its base."""
+TAKE_AN_INFINITIVE, COPULAS = (
+    frozenset(form for word in WORDS[kind] for form in forms(word)) for kind in ("take_an_infinitive", "copulas")
+)

@@ -27,10 +27,6 @@ ARTICLES = frozenset("the a an every no".split())
 OBJECTS = frozenset("me him her us them you it".split())
 SUBJECTS = frozenset("i we you he she they it who which that".split())
 HAVE = frozenset("have has had having".split())
-LEADING, COPULAS = (
-    frozenset(form for word in WORDS[kind] for form in grammar.forms(word))
-    for kind in ("take_an_infinitive", "copulas")
-)
 ADJECTIVES, NO_NOUNS = WORDS["adjectives"], WORDS["no_nouns"]
 NOUNS = frozenset[str]().union(*ENGLISH.beings.values())
 
@@ -124,7 +120,7 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     if last in "NM":
         return "V" if _is_finite(tokens, at) else "N"
     if last in "SCORV":
-        return "X" if last == "V" and lead in COPULAS else "N"
+        return "X" if last == "V" and lead in grammar.COPULAS else "N"
     if last == "P":
         return "N" if before in OBJECTS else "V"
     listed = before == "," and kinds[-2:-1] == "N"
@@ -148,7 +144,7 @@ def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:
 def _is_finite(tokens: Sequence[WordToken], at: int) -> bool:
     """Whether a word after a noun is its verb: "Pete envies Martin", "ants crawl over it", "wants to"."""
     word, before, after = tokens[at].word, tokens[at - 1].word, _word(tokens, at + 1)
-    if (word in LEADING and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
+    if (word in grammar.TAKE_AN_INFINITIVE and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
         return True
     ends_in_s, follows_plural = (one.endswith("s") and not one.endswith("ss") for one in (word, before))
     opened = after in grammar.DETERMINERS or after in grammar.PRONOUNS or after in ("to", "how", "that", "why", "where")

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from winokit.methods.hunting import reading
-from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, Predicate, ProblemReading
+from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, Predicate, ProblemReading
 from winokit.problem import Problem
 from winokit.text.clauses import is_content, take_apart
 from winokit.text.english import ENGLISH
-from winokit.text.grammar import AUXILIARIES, CONTRASTS
+from winokit.text.grammar import AUXILIARIES, CONTRASTS, TAKE_AN_INFINITIVE
 from winokit.text.parses import ParseFile
 
 STAND_IN, STAND_INS = "Alex", "Romans"

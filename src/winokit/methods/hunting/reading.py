@@ -28,8 +28,6 @@ from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_conte
 from winokit.text.english import is_possessive
 
 SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
-_LEADING = grammar.WORDS["take_an_infinitive"]
-TAKE_AN_INFINITIVE = frozenset(form for word in _LEADING for form in grammar.forms(word))
 SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 
@@ -247,6 +245,6 @@ def _head(words: Sequence[ClausePiece]) -> int | None:
     if head is None:
         return None
     for i in range(head + 1, len(words) - 1):
-        if words[i].word == "to" and words[i - 1].word in TAKE_AN_INFINITIVE and is_content(words[i + 1]):
+        if words[i].word == "to" and words[i - 1].word in grammar.TAKE_AN_INFINITIVE and is_content(words[i + 1]):
             head = i + 1
     return head
