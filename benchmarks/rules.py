@@ -13,8 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from winokit.collect.study.content import bundled, read_topics
-from winokit.data.checks import sense
-from winokit.data.checks.rules import SOFT, broken_rules, readable
+from winokit.data.checks.rules import SOFT, SURPRISING, broken_rules, likelier_by, readable, surprisal
 from winokit.data.loading import load
 
 SEED, TOGETHER = 0, 500
@@ -69,9 +68,9 @@ def surprisals(data):
         texts = [readable(pair[0]) for pair in draw.sample(pairs, min(200, len(pairs)))]
         shuffled = [" ".join(draw.sample(text.split(), len(text.split()))) for text in texts]
         for kind, read in (("as written", texts), ("words shuffled", shuffled)):
-            found = [sense.surprisal(text) for text in read]
-            above = sum(value > sense.SURPRISING for value in found) / len(found)
-            print(f"{name}, {kind}: surprisal {percentiles(found)}; above {sense.SURPRISING}: {above:.1%}")
+            found = [surprisal(text) for text in read]
+            above = sum(value > SURPRISING for value in found) / len(found)
+            print(f"{name}, {kind}: surprisal {percentiles(found)}; above {SURPRISING}: {above:.1%}")
 
 
 def anchors():
@@ -80,8 +79,8 @@ def anchors():
     chosen = draw.sample(topics, 200)
     for topic in chosen:
         stranger = draw.choice([one for one in topics if one is not topic])
-        own += sense.likelier_by(draw.choice(topic.words), topic.topic) <= 0
-        other += sense.likelier_by(draw.choice(stranger.words), topic.topic) <= 0
+        own += likelier_by(draw.choice(topic.words), topic.topic) <= 0
+        other += likelier_by(draw.choice(stranger.words), topic.topic) <= 0
     print(f"anchors of the topic itself that would be warned of by the model alone: {own / len(chosen):.0%}")
     print(f"anchors of another topic that are: {other / len(chosen):.0%}")
 

@@ -97,9 +97,8 @@ def _unpacked(entry: CatalogueEntry, content: bytes, inside: str, url: str) -> d
                 known = {*archive.namelist()}
                 return {part: archive.read(member) for part, member in members.items() if member in known}
         with tarfile.open(fileobj=io.BytesIO(content)) as packed:
-            opened = {
-                part: packed.extractfile(member) for part, member in members.items() if member in packed.getnames()
-            }
+            known = {*packed.getnames()}
+            opened = {part: packed.extractfile(member) for part, member in members.items() if member in known}
             return {part: file.read() for part, file in opened.items() if file is not None}
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
         raise BadInput(f"{url}: not an archive that can be unpacked ({error}); try again later") from None

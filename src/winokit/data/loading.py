@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
-from winokit.data.formats.beside import FILE, remember
 from winokit.data.formats.columns import checked_columns
-from winokit.data.formats.files import has_columns
+from winokit.data.formats.files import FILE, has_columns, remember
 from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
@@ -25,8 +24,9 @@ from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
 DATA_HELP = "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder."
-Data = Annotated[str | Path | Dataset, Help(DATA_HELP, "DATA")]
-Datasets = Annotated[str | Path | Dataset | Sequence[str | Path | Dataset], Help(DATA_HELP, "DATA")]
+DataLike = str | Path | Dataset
+Data = Annotated[DataLike, Help(DATA_HELP, "DATA")]
+Datasets = Annotated[DataLike | Sequence[DataLike], Help(DATA_HELP, "DATA")]
 View = Literal["binary", "choice", "judgements"]
 As = Annotated[
     View | None, Help("Another view: binary, choice (merge yes/no judgements) or judgements.", "VIEW", noun="view")
@@ -90,7 +90,7 @@ class Loading(Reading):
         """What `load` takes of it."""
         return {"as_": self.as_, "labels": self.labels, "lenient": self.lenient, "reading": self}
 
-    def one(self, data: str | Path | Dataset) -> Dataset:
+    def one(self, data: DataLike) -> Dataset:
         """Load a dataset, and tell its notes."""
         return load_one(data, limit=self.limit, **self.how)
 
@@ -182,9 +182,7 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
     return dataset
 
 
-def load_all(
-    data: str | Path | Dataset | Sequence[str | Path | Dataset], *, lenient: bool = False, **how: Any
-) -> list[Dataset]:
+def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **how: Any) -> list[Dataset]:
     """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
 
     Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
@@ -205,7 +203,7 @@ def load_all(
     return loaded
 
 
-def remember_reading(data: str | Path | Dataset | Sequence[str | Path | Dataset], reading: Reading) -> list[Path]:
+def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
     """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
     given = [data] if isinstance(data, (str, Path, Dataset)) else data
     places = [Path(each) for each in given if not isinstance(each, Dataset) and _exists(str(each))]
@@ -215,7 +213,7 @@ def remember_reading(data: str | Path | Dataset | Sequence[str | Path | Dataset]
     return [remember(folder, reading.named_columns, reading.language) for folder in folders]
 
 
-def load_one(data: str | Path | Dataset, *, limit: int | None = None, **how: Any) -> Dataset:
+def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset:
     """Load a dataset for a verb, as `load` does; tell its notes, and keep the first `limit` problems."""
     loaded = load(data, **how)
     tell(loaded.notes)
@@ -349,7 +347,7 @@ def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient:
     return dataset
 
 
-def check_part(data: str | Path | Dataset) -> None:
+def check_part(data: DataLike) -> None:
     """Refuse a dataset by its name alone, whose default part is one to test on."""
     known = named_parts(data) if isinstance(data, str) and "/" not in data and not _exists(data) else None
     if known is not None and len(known[0].files) > 1:

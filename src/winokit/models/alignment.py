@@ -8,7 +8,7 @@ tokens of another text is found out.
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeAlias
 from unicodedata import combining, normalize
@@ -24,6 +24,10 @@ BYTE_MARKS = ("\ufffd", "<0x", "bytes:")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPED = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACES = re.compile(rb"\s*")
+_PLAIN = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+_OTHERS = [byte for byte in range(256) if byte not in _PLAIN]
+ALPHABET = {chr(byte): byte for byte in _PLAIN} | {chr(256 + place): byte for place, byte in enumerate(_OTHERS)}
+"""From the character of GPT-2's alphabet to its byte: printable ones stand for themselves, the rest from Ā on."""
 Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
 """The bytes of a token; a pattern where some are lost; None where it has no spelling."""
 
@@ -107,7 +111,7 @@ def _aligned(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | No
 def _best(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
     """The borders by the spelling that places most tokens: one of unknown spelling may pass for what others cover."""
     best: list[Collection[int]] | None = None
-    for spell in (_as_read, _byte_level, _sentencepiece):
+    for spell in (_as_read, _byte_level, lambda token: _as_read(token.replace("▁", " "))):
         borders = _borders(text, [None if token is None else spell(token) for token, _ in tokens])
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
@@ -200,22 +204,8 @@ def _as_read(token: str) -> Spelling:
     return token.encode(errors="replace")
 
 
-def _sentencepiece(token: str) -> Spelling:
-    """A token as sentencepiece spells it, with ▁ for a space."""
-    return _as_read(token.replace("▁", " "))
-
-
 def _byte_level(token: str) -> Spelling:
     """A token as GPT-2's tokenizer and its kin spell it, a printable character for each byte; BOS stays as it is."""
-    alphabet = _alphabet()
-    if all(character in alphabet for character in token):
-        return bytes(alphabet[character] for character in token)
+    if all(character in ALPHABET for character in token):
+        return bytes(ALPHABET[character] for character in token)
     return _as_read(token)
-
-
-@cache
-def _alphabet() -> dict[str, int]:
-    """From the character of GPT-2's alphabet to its byte: printable ones stand for themselves, the rest from Ā on."""
-    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}

@@ -84,9 +84,8 @@ class Boundary:
                 encoded.append(base.TooLong(context + text, len(ids) - 1, most).refusal)
                 continue
             shift = len(context) + len(text) - len(request.text)
-            encoded.append(
-                EncodedText(ScoredText(tuple(ids), first), _placed(places[first:], shift, len(request.text)))
-            )
+            own = _placed(places[first:], shift, len(request.text))
+            encoded.append(EncodedText(ScoredText(tuple(ids), first), own))
         return encoded
 
     def _begun(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
-from winokit.models.base import Answer, Ask, Refusal, Reply, Request, Usage, cannot
+from winokit.files import our_toml
+from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
@@ -33,21 +34,10 @@ SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’"
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
-NEGATED = re.compile(
-    r"(?:(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)\s+(?:the\s+|an?\s+)?"
-    r"|\b(?:nicht|kein(?:e[nmrs]?)?|weder|noch|(?:an)?statt|pas|não|nem|не|ни)\s+(?:[^\W\d_]{1,5}\s+|l['’])?"
-    r"|(?:不是|并非|並非|而非))\Z",
-    re.IGNORECASE,
-)
-"""Before a name: in English, German, French, Portuguese, Russian (with an article or preposition) and Chinese."""
-UNSURE = re.compile(
-    r"\b(?:sorry|unclear|ambiguous|impossible|neither|either|both|unable to|as an AI|not (?:sure|clear|enough|possible)"
-    r"|(?:cannot|can['’]t|could not|couldn['’]t|do not|don['’]t) (?:be )?(?:tell|say|know|determined?|decided?|answer"
-    r"|choose|help|assist|provide|comply)|unklar|mehrdeutig|beides?|weder|nicht (?:sicher|klar|eindeutig|möglich|sagen)"
-    r"|weiß (?:es )?nicht|incertain|ambigu|ambíguo|não sei|je ne sais pas|не знаю|неясно)\b"
-    r"|不确定|不知道|わかりません|不明",
-    re.IGNORECASE,
-)
+WORDS = our_toml("assets/replies.toml")
+NEGATED = re.compile(rf"(?:{'|'.join(WORDS['negated'])})\Z", re.IGNORECASE)
+UNSURE = re.compile(rf"\b(?:{'|'.join(WORDS['unsure'])})\b|{'|'.join(WORDS['unsure_anywhere'])}", re.IGNORECASE)
+"""What stands before a name that is denied, and what a reply says that does not choose."""
 
 
 def load(spec: Spec) -> "ChatModel":
@@ -86,25 +76,13 @@ class ChatModel:
     can: frozenset[type] = frozenset({Ask})
 
     def __init__(self, spec: str, client: ChatClient, system: str = "", marks: Sequence[tuple[str, str]] = ()) -> None:
-        self.spec = spec
-        self._client = client
-        self._system = system
-        self._marks = marks
+        self.spec, self._client, self._system, self._marks = spec, client, system, marks
+        self.usage, self.count_tokens = client.server.usage, client.server.count_tokens
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
         self.earlier = f"chat:{json.dumps({**determining, 'reading': 1}, sort_keys=True)}"
         """What replies were kept under when thoughts were not separated from answers."""
-
-    @property
-    def usage(self) -> Usage:
-        """What was asked of the server, and charged."""
-        return self._client.server.usage
-
-    @property
-    def count_tokens(self) -> Callable[[str], int] | None:
-        """How many tokens a text has, where a tokenizer was named."""
-        return self._client.server.count_tokens
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
@@ -286,7 +264,11 @@ def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice:
         says_it = rest.startswith(wanted[choice]) and not rest[len(wanted[choice]) :][:1].isalnum()
         if says_it and _begun(token.text, wanted) == choice:
             listed = [(_begun(name, wanted), value) for name, value in token.alternatives if isfinite(value)]
-            return _masses(listed, len(options)) if len(listed) > 1 else None
+            if len(listed) < 2:
+                return None
+            smallest = min(value for _, value in listed)
+            groups = [[value for owner, value in listed if owner == at] or [smallest] for at in range(len(options))]
+            return tuple(float(np.logaddexp.reduce(group)) for group in groups)
     return None
 
 
@@ -295,9 +277,3 @@ def _begun(token: str, wanted: Sequence[str]) -> int | None:
     bare = token.strip(AROUND + "*`").lower()
     begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None
-
-
-def _masses(listed: Sequence[tuple[int | None, float]], options: int) -> tuple[float, ...]:
-    smallest = min(value for _, value in listed)
-    groups = [[value for owner, value in listed if owner == option] or [smallest] for option in range(options)]
-    return tuple(float(np.logaddexp.reduce(group)) for group in groups)

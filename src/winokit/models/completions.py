@@ -21,7 +21,7 @@ from typing import Any
 
 from winokit.errors import BadInput
 from winokit.models.alignment import PlacedToken, ServedToken, align
-from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request, Usage
+from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
 from winokit.models.boundary import ALONE, joined, moved, parts_of
 from winokit.models.reading import bare
 from winokit.models.registry import Spec
@@ -115,6 +115,7 @@ class CompletionsModel:
 
     def __init__(self, spec: str, server: ModelServer, bos: str = "", batch: int = BATCH) -> None:
         self.spec, self._server, self._bos = spec, server, bos
+        self.usage, self.count_tokens = server.usage, server.count_tokens
         self._dialect: Dialect | None = None
         self._lists: bool | None = None
         self._bundle = Bundle(batch, _joined, _parted)
@@ -123,16 +124,6 @@ class CompletionsModel:
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
         self.fingerprint = f"completions:{json.dumps(determining, sort_keys=True)}"
         self.notes: tuple[str, ...] = ()
-
-    @property
-    def usage(self) -> Usage:
-        """What was asked of the server, and charged."""
-        return self._server.usage
-
-    @property
-    def count_tokens(self) -> Callable[[str], int] | None:
-        """How many tokens a text has, where a tokenizer was named."""
-        return self._server.count_tokens
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""

@@ -9,33 +9,29 @@ by itself and counts votes; that is done where predictions are made (scoring/sco
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from math import log
 
 import numpy as np
-import numpy.typing as npt
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, check_known
 from winokit.models import base
 from winokit.models.registry import Spec, load_model, release
 
 COMBINE = ("probability", "logprob", "vote")
+COMBINED = {base.Continuation, base.Fill, base.PseudoLikelihood, base.Choose}
 WORD = re.compile(r"\s*\S+")
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class EnsembleModel:
     """Models that answer together."""
 
     def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
-        if combine not in COMBINE:
-            raise UnknownName("way to combine", combine, COMBINE)
+        check_known("way to combine", combine, COMBINE)
         self.spec, self.members, self.combine = spec, members, combine
         kinds = {member.kind for member in members}
         self.kind = kinds.pop() if len(kinds) == 1 else "any"
         shared = frozenset.intersection(*(member.can for member in members))
-        self.can = (
-            shared if combine == "vote" else shared & {base.Continuation, base.Fill, base.PseudoLikelihood, base.Choose}
-        )
+        self.can = shared if combine == "vote" else shared & COMBINED
         if not self.can:
             raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
 
@@ -75,14 +71,14 @@ class EnsembleModel:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
         if isinstance(request, base.Choose):
-            given = [
-                answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
-            ]
+            given = [one.values for one in answers if isinstance(one, base.Scores) and one.values is not None]
             return base.Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
         text = getattr(request, "text", "")
         words = [match.span() for match in WORD.finditer(text)]
         logprobs = np.array([[_word_logprob(answer, span) for span in words] for answer in answers])
-        mean = _log_mean_exp(logprobs) if self.combine == "probability" else logprobs.mean(axis=0)
+        mean = logprobs.mean(axis=0)
+        if self.combine == "probability":
+            mean = np.logaddexp.reduce(logprobs, axis=0) - log(len(answers))
         return tuple(base.Piece(start, end, float(value)) for (start, end), value in zip(words, mean, strict=True))
 
 
@@ -92,18 +88,10 @@ def _word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
     return float(sum(piece.logprob for piece in pieces if span[0] <= piece.start < span[1]))
 
 
-def _log_mean_exp(logprobs: Floats) -> Floats:
-    """Logarithm of the mean over models of probabilities, computed without underflow."""
-    highest = logprobs.max(axis=0)
-    mean: Floats = highest + np.log(np.exp(logprobs - highest).mean(axis=0))
-    return mean
-
-
 def load(spec: Spec) -> EnsembleModel:
     """Load `ensemble:SPEC+SPEC?combine=…`."""
-    return EnsembleModel(
-        str(spec), [load_model(member) for member in members_of(spec)], spec.options.get("combine", COMBINE[0])
-    )
+    members = [load_model(member) for member in members_of(spec)]
+    return EnsembleModel(str(spec), members, spec.options.get("combine", COMBINE[0]))
 
 
 def members_of(spec: Spec) -> list[Spec]:

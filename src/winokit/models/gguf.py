@@ -65,11 +65,8 @@ class GgufModel:
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         self.fingerprint = f"gguf:{content}:gpu{gpu_layers}:bos={'on' if reader.mark else 'off'}"
-        self.notes = (
-            (f"{spec}: texts are read without BOS before them, as the file says; ?bos=on puts it there",)
-            if reader.unmarked
-            else ()
-        )
+        unmarked = f"{spec}: texts are read without BOS before them, as the file says; ?bos=on puts it there"
+        self.notes = (unmarked,) if reader.unmarked else ()
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Score in the order of tokens, so that neighbours share what they begin with."""
@@ -134,13 +131,11 @@ class _Reader:
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text and nothing else."""
-        tokens: list[int] = self._llama.tokenize(text.encode(), add_bos=False, special=False) if text else []
-        return tokens
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
         """What a token stands for."""
-        spelt: bytes = self._llama.detokenize([token])
-        return spelt
+        return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
         """Log-probability of each token from `first` on, given all before it."""
@@ -152,9 +147,7 @@ class _Reader:
             self._library.llama_memory_clear(self._memory, True)
             kept = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
-        parts = [
-            self._read(inputs[start : start + BATCH], start, first - 1) for start in range(kept, len(inputs), BATCH)
-        ]
+        parts = [self._read(inputs[at : at + BATCH], at, first - 1) for at in range(kept, len(inputs), BATCH)]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)

@@ -9,6 +9,8 @@ attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from operator import eq
 
 import numpy as np
 import numpy.typing as npt
@@ -61,9 +63,7 @@ class Tree:
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)  # -1 for a root
     depths: list[int] = field(default_factory=list)
-    guesses: dict[int, list[tuple[int, int]]] = field(
-        default_factory=dict
-    )  # of each text: node, and token guessed there
+    guesses: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # of each text: nodes, and their tokens
     path: list[int] = field(default_factory=list)  # nodes of the text planted last
 
     def __len__(self) -> int:
@@ -71,12 +71,7 @@ class Tree:
 
     def shared(self, text: ScoredText) -> int:
         """How many tokens the text has in common with the one planted last."""
-        read, count = text.read, 0
-        for node, token in zip(self.path, read, strict=False):
-            if self.tokens[node] != token:
-                break
-            count += 1
-        return count
+        return sum(takewhile(bool, map(eq, map(self.tokens.__getitem__, self.path), text.read)))
 
     def plant(self, index: int, text: ScoredText) -> None:
         """Add a text under its number; texts must come in the order of their tokens."""

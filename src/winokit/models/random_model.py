@@ -36,23 +36,14 @@ class RandomModel:
     )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
-        self.seed = seed
-        self.spec = spec
-
-    @property
-    def fingerprint(self) -> str:
-        """The seed is all there is."""
-        return f"random:{self.seed}"
+        self.seed, self.spec = seed, spec
+        self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Guess, in the order asked."""
         for index, request in enumerate(requests):
-            yield index, _guess(request, self._draws(request))
-
-    def _draws(self, request: base.Request) -> Random:
-        """Random numbers that belong to this request."""
-        digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
-        return Random(int.from_bytes(digest, "big"))
+            digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
+            yield index, _guess(request, Random(int.from_bytes(digest, "big")))
 
 
 def _guess(request: base.Request, draws: Random) -> base.Answer:

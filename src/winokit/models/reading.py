@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.models import base
 
 WINDOW = 1024
@@ -82,8 +82,7 @@ class TextReading:
 
     def pooled(self, request: base.Embed) -> list[int]:
         """The tokens a vector is the mean of."""
-        if request.pooling not in POOLINGS:
-            raise UnknownName("pooling", request.pooling, POOLINGS)
+        check_known("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
         if not self.ids:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.models.base import Model
 from winokit.registry import Registry
 from winokit.settings import Help
@@ -79,15 +79,14 @@ class Spec:
     def only(self, *known: str) -> Mapping[str, str]:
         """The options, after a check that each is one of `known`, or `name`."""
         for name in self.options:
-            if name not in (*known, "name"):
-                raise UnknownName(f"option of {self.prefix!r} models", name, (*known, "name"))
+            check_known(f"option of {self.prefix!r} models", name, (*known, "name"))
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:
         """The value of an option, which must be one of `known`; None where it is not given."""
         value = self.options.get(name)
-        if value is not None and value not in known:
-            raise UnknownName(f"value of option {name}", value, known)
+        if value is not None:
+            check_known(f"value of option {name}", value, known)
         return value
 
     def switch(self, name: str) -> bool | None:

@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from winokit.errors import BadInput, MissingExtra, WinokitError
+from winokit.errors import BadInput, WinokitError, needing
 from winokit.models.base import Usage, estimated_tokens
 from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
 from winokit.models.registry import Spec
@@ -66,11 +66,8 @@ class Complaint(BadInput):
     def __init__(self, message: str, text: str, status: int) -> None:
         super().__init__(message)
         self.text, self.status = text, status
-
-    @property
-    def too_long(self) -> bool:
+        self.too_long = TOO_LONG.search(text) is not None
         """Whether the model cannot read so long a text; others it may."""
-        return bool(TOO_LONG.search(self.text))
 
 
 @dataclass(frozen=True)
@@ -383,8 +380,10 @@ class _Exchange:
             answers = self._read(call, outcome)
         except _Failed as failed:
             if failed.crowded:
-                self._slow_down(call.cuts)
                 call.refusals += 1
+                if call.cuts == self._cuts:  # requests that were under way together count as one sign
+                    self._cuts += 1
+                    server._limit = max(server._limit / 2, 1.0)
             elif alone:
                 call.tries += 1
             else:
@@ -414,12 +413,6 @@ class _Exchange:
         self._waiting += [_Call([numbered]) for numbered in call.numbered]
         self.server.usage.calls += 0 if self.free else len(call.numbered)
         return []
-
-    def _slow_down(self, cuts: int) -> None:
-        """Half as many at once; requests that were under way together count as one sign."""
-        if cuts == self._cuts:
-            self._cuts += 1
-            self.server._limit = max(self.server._limit / 2, 1.0)
 
     def _read(self, call: _Call, outcome: Outcome) -> list[Any]:
         """The answers to the bodies of a call."""
@@ -490,8 +483,7 @@ def _requested_pause(response: HttpReply) -> float:
     """Seconds of a Retry-After header, which may be a date; 0 without one."""
     asked = response.headers.get("retry-after", "")
     with suppress(ValueError):
-        seconds = float(asked)
-        return seconds if seconds > 0 else 0.0
+        return max(0.0, float(asked))  # in this order, so that NaN is none
     with suppress(ValueError):
         return max((parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds(), 0.0)
     return 0.0
@@ -519,10 +511,8 @@ def _name_and_url(spec: Spec) -> tuple[str, str]:
 
 def _counter(tokenizer: str) -> Callable[[str], int]:
     """What counts tokens with a tokenizer of the hub or of a folder."""
-    try:
+    with needing("?tokenizer=", "hf"):
         from transformers import AutoTokenizer
-    except ImportError as error:
-        raise MissingExtra("?tokenizer=", "hf") from error
     try:
         loaded = AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:

@@ -7,22 +7,13 @@ which the first is often part of the prompt and missing.
 import re
 from collections.abc import Iterable
 
+from winokit.files import our_toml
+
 UNFINISHED = "its reply ended before the answer: raise max_tokens"
 """Why a reply says nothing: its tokens were spent on the thought."""
 ALL_THOUGHT = "all of its reply is a thought, though it was not cut off: see the server's reasoning parser"
 """Why a reply says nothing that came to its end by itself."""
-HARMONY = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
-MARKS = (
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("[THINK]", "[/THINK]"),
-    ("<reasoning>", "</reasoning>"),
-    ("<seed:think>", "</seed:think>"),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-    ("◁think▷", "◁/think▷"),
-    HARMONY,
-)
+MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
 """What stands around a thought in the text of a reply."""
 BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z))", re.DOTALL)
 """A reply of gpt-oss whose marks have been dropped, and only the names of its channels are left."""

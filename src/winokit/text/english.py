@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winokit.text.language import ABILITIES, Edit, Language, Mention, first_names, verbatim, word_lists
+from winokit.text.language import ABILITIES, Edit, Filling, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
 
 WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
@@ -86,9 +86,7 @@ class English(Language, data="words_en.toml"):
             return None
         return first_names("first_names.txt").get(words[0].casefold())
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun: with its possessive, no second article, a fitting first letter."""
         after = re.sub(r"^\s+(?=[.,;:?!]|['’]s\b)", "", after)
         candidate = " ".join(candidate.split())
@@ -157,11 +155,8 @@ class English(Language, data="words_en.toml"):
         word = self.head(words)
         if word in WORDS["unusual_plurals"] or word.endswith("men"):
             return True
-        return (
-            word.endswith("s")
-            and not word.endswith(("ss", "us", "is", "'s", "’s"))
-            and word not in WORDS["look_like_plurals"]
-        )
+        ends_like_one = word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s"))
+        return ends_like_one and word not in WORDS["look_like_plurals"]
 
     def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too: its head alone, its plural, a part of its name.
@@ -331,11 +326,8 @@ def _carrying_the_article(text: str, noun: _Naming, bare: _Naming) -> list[Edit]
 def _is_part_of_more(text: str, mention: Mention) -> bool:
     before = text[: mention.start]
     last = before.split()[-1] if before.strip() else ""
-    return (
-        bool(TITLE_BEFORE.search(before))
-        or last.casefold() in ENGLISH.determiners - {"that"}
-        or ENGLISH.gender_of(last) is not None
-    )
+    determined = last.casefold() in ENGLISH.determiners - {"that"}
+    return determined or bool(TITLE_BEFORE.search(before)) or ENGLISH.gender_of(last) is not None
 
 
 def _a_or_an(words: str) -> str:

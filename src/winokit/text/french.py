@@ -2,7 +2,7 @@
 
 import re
 
-from winokit.text.language import Language, contracted
+from winokit.text.language import Filling, Language, contracted
 
 VOWEL = re.compile(r"[aeiouyàâäéèêëîïôöûüœæh]", re.IGNORECASE)
 ELIDED = re.compile(r"\b((?:lors|puis|jus|quoi)?qu|[djlmnst])['’]$", re.IGNORECASE)
@@ -21,9 +21,7 @@ class French(Language, data="words_fr.toml"):
         """
         return re.sub(r"(?<=\w{3})[sx]$", "", re.sub(r"(?<!e)aux$", "al", word))
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun, words before it elided, contracted or written out as it asks for.
 
         >>> put = lambda before, name: "".join(French("fr").fill(before, "il", " dort.", name, clause=False))

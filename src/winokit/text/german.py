@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from winokit.errors import Message
 from winokit.files import our_toml
-from winokit.text.language import Edit, Language, Mention, first_names, word_lists
+from winokit.text.language import Edit, Filling, Language, Mention, first_names, word_lists
 
 WORDS = word_lists("words_de.toml")
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
@@ -44,6 +44,8 @@ POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
 QUOTES = str.maketrans("“‘«»", "”’»«")
 UMLAUTS, PLAIN = str.maketrans("aou", "äöü"), str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
+ROLES = frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
+"""What -in is added to: "kolleg", "arzt"."""
 
 ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
 
@@ -62,12 +64,6 @@ for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
             READINGS.setdefault(_determiner(_unbent, _gender, _case), (_unbent, set()))[1].add((_gender, _case))
-
-
-@cache
-def _roles() -> frozenset[str]:
-    """What -in is added to: "kolleg", "arzt"."""
-    return frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
 
 
 @dataclass(frozen=True)
@@ -180,7 +176,7 @@ class German(Language, data="words_de.toml"):
         """
         kind, phrase = super().being(candidate), _phrase(candidate)
         stem = phrase.noun.casefold().removesuffix("in").translate(PLAIN)
-        if kind is None and phrase.noun.endswith("in") and stem in _roles():
+        if kind is None and phrase.noun.endswith("in") and stem in ROLES:
             return "female"
         if kind == "thing" and phrase.noun == "Leiter" and phrase.genders == "m":
             return None  # who leads, not what one climbs
@@ -217,9 +213,7 @@ class German(Language, data="words_de.toml"):
             why, key = "the pronoun {pronoun!r} has the gender of {names} alone", "rules.pronoun_gender_broken"
         return Message.of(why, key, pronoun=pronoun, names=names)
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun, in its case; where it says whose, in the genitive.
 
         "Sie" and "es" are nominative and accusative; only a masculine candidate, which they do not fit, would show
@@ -481,9 +475,8 @@ def _slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
     if phrase.determiner not in (None, THE, "ein"):
         slots.append(({_determiner(phrase.determiner, *one) for one in cases}, False))
     for word in (piece for adjective in phrase.adjectives for piece in German.piece.findall(adjective)):
-        slots.append(
-            ({word} | {_adjective(word, kind, *one) for kind in ADJECTIVES for one in cases}, word[0].isupper())
-        )
+        forms = {word} | {_adjective(word, kind, *one) for kind in ADJECTIVES for one in cases}
+        slots.append((forms, word[0].isupper()))
     noun = phrase.noun
     endings = ("s", "'s", "’s") if phrase.is_name else ("s", "es") if set("mn") & set(phrase.genders) else ()
     forms = {noun, *(noun + ending for ending in endings if (noun + ending).casefold() not in _names())}
@@ -555,9 +548,8 @@ def _masculine_or_neuter(noun: str) -> str:
     word = noun.lower()
     if _ends(word, WORDS["masculine"]):
         return "m"
-    if not word.endswith(WORDS["weak"]) and (
-        _ends(word, WORDS["neuter"]) or (word.startswith("ge") and word.endswith("e"))
-    ):
+    is_neuter = _ends(word, WORDS["neuter"]) or (word.startswith("ge") and word.endswith("e"))
+    if is_neuter and not word.endswith(WORDS["weak"]):
         return "n"
     return "m" if word.endswith("er") or _is_weak(word) else ""
 
@@ -596,7 +588,5 @@ def _forms(noun: str) -> frozenset[str]:
 @cache
 def _names() -> dict[str, str]:
     """The US census's names, but for those that are words in German, and over them what is common in Germany."""
-    american = {
-        name: gender for name, gender in first_names("first_names.txt").items() if name not in WORDS["no_names"]
-    }
-    return american | first_names("first_names_de.txt")
+    census = {name: gender for name, gender in first_names("first_names.txt").items() if name not in WORDS["no_names"]}
+    return census | first_names("first_names_de.txt")

@@ -65,9 +65,14 @@ def is_adverb(word: str) -> bool:
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply"))
 
 
+def is_aside(word: str) -> bool:
+    """Whether a word may stand between a verb and what it goes with: a negation or an adverb."""
+    return word in NEGATIONS or is_adverb(word)
+
+
 def goes_with_a_verb(word: str) -> bool:
     """Whether a word may stand between a subject and its verb: an auxiliary, a negation or an adverb."""
-    return word in AUXILIARIES or word in NEGATIONS or is_adverb(word)
+    return word in AUXILIARIES or is_aside(word)
 
 
 @cache
@@ -131,3 +136,6 @@ def _doubled(base: str) -> str:
 
 BASE_OF = {form: verb[0] for verb in _VERBS for form in (_with_s(verb[0]), _with_ing(verb[0]), *verb)}
 """Every form of an irregular verb to its base."""
+TAKE_AN_INFINITIVE, COPULAS = (
+    frozenset(form for word in WORDS[kind] for form in forms(word)) for kind in ("take_an_infinitive", "copulas")
+)

@@ -5,7 +5,7 @@ Where the pronoun of a problem has particles with it, they stay where they are.
 
 import re
 
-from winokit.text.language import Language, verbatim
+from winokit.text.language import Filling, Language, verbatim
 
 KATAKANA = re.compile(r"[\u30a1-\u30faー]")
 LONG = 4
@@ -26,9 +26,7 @@ class Japanese(Language, data="words_ja.toml"):
         apart = [place for place in places if not (_goes_on(text, place[0] - 1) or _goes_on(text, place[1] - 1))]
         return apart or (places if len(words) >= LONG else [])
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun; of 彼を or 彼は彼 only the first word is taken out.
 
         >>> "".join(Japanese("ja").fill("教師は", "彼を", "呼んだ。", "少年", clause=False))

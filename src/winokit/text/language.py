@@ -41,6 +41,8 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 Edit = tuple[int, int, str]
 """From which character to which of a text other words are put, and these words."""
+Filling = tuple[str, str, str]
+"""What stands before a blank, what stands in it, and what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +241,7 @@ class Language:
             return False
         return bool(SENTENCE_END.search(before) or OPENING_QUOTE.search(before))
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate where a pronoun stood: what stands before it, the candidate as it stands there, what follows.
 
         Parameters
@@ -432,11 +432,9 @@ def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]
     >>> left_out(["en", "sw"], ["switched", "local-context"])
     ["in 'sw', without rules of its own, these are left out: switched"]
     """
-    missing = {
-        code: [ABILITIES[one] for one in what if language_of(code).refusal(one)] for code in dict.fromkeys(codes)
-    }
+    gaps = {code: [ABILITIES[one] for one in what if language_of(code).refusal(one)] for code in dict.fromkeys(codes)}
     return [
         f"in {language_of(code)}, without rules of its own, these are left out: {', '.join(names)}"
-        for code, names in missing.items()
+        for code, names in gaps.items()
         if names
     ]

@@ -43,10 +43,8 @@ def open_parses(path: Path) -> ParseFile:
             if number == 1:
                 parser = str(row["parser"])
             else:
-                rows[row["text"]] = {
-                    "phrases": [*map(str, row["phrases"])],
-                    "tokens": [_token(*t) for t in row["tokens"]],
-                }
+                tokens = [_token(*token) for token in row["tokens"]]
+                rows[row["text"]] = {"phrases": [*map(str, row["phrases"])], "tokens": tokens}
         except (ValueError, KeyError, TypeError):
             raise BadInput(f"{path}, line {number}: not a parse as tools/mine_rivals.py writes it") from None
     return ParseFile(path, f"{parser} {sha256(''.join(lines).encode()).hexdigest()[:12]}", rows)

@@ -27,10 +27,6 @@ ARTICLES = frozenset("the a an every no".split())
 OBJECTS = frozenset("me him her us them you it".split())
 SUBJECTS = frozenset("i we you he she they it who which that".split())
 HAVE = frozenset("have has had having".split())
-LEADING, COPULAS = (
-    frozenset(form for word in WORDS[kind] for form in grammar.forms(word))
-    for kind in ("take_an_infinitive", "copulas")
-)
 ADJECTIVES, NO_NOUNS = WORDS["adjectives"], WORDS["no_nouns"]
 NOUNS = frozenset[str]().union(*ENGLISH.beings.values())
 
@@ -105,7 +101,7 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     """The part of speech of a word of no closed class: by where it stands, then by what it looks like."""
     word, last, before, after = tokens[at].word, kinds[-1:] or ".", _word(tokens, at - 1), _word(tokens, at + 1)
     opens, verb_follows, past = _is_open(after), _is_verb(after), _is_past(word)
-    lead = next((one.word for one in reversed(tokens[:at]) if not _is_aside(one.word)), ".")
+    lead = next((one.word for one in reversed(tokens[:at]) if not grammar.is_aside(one.word)), ".")
     if last in "DA":
         describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
         return "A" if describes and opens and not _is_past(after) else "N"
@@ -124,7 +120,7 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     if last in "NM":
         return "V" if _is_finite(tokens, at) else "N"
     if last in "SCORV":
-        return "X" if last == "V" and lead in COPULAS else "N"
+        return "X" if last == "V" and lead in grammar.COPULAS else "N"
     if last == "P":
         return "N" if before in OBJECTS else "V"
     listed = before == "," and kinds[-2:-1] == "N"
@@ -148,7 +144,7 @@ def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:
 def _is_finite(tokens: Sequence[WordToken], at: int) -> bool:
     """Whether a word after a noun is its verb: "Pete envies Martin", "ants crawl over it", "wants to"."""
     word, before, after = tokens[at].word, tokens[at - 1].word, _word(tokens, at + 1)
-    if (word in LEADING and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
+    if (word in grammar.TAKE_AN_INFINITIVE and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
         return True
     ends_in_s, follows_plural = (one.endswith("s") and not one.endswith("ss") for one in (word, before))
     opened = after in grammar.DETERMINERS or after in grammar.PRONOUNS or after in ("to", "how", "that", "why", "where")
@@ -175,8 +171,3 @@ def _is_past(word: str) -> bool:
 def _is_verb(word: str) -> bool:
     """Whether a word looks like a verb, an auxiliary or its negation."""
     return word in grammar.AUXILIARIES or word == "n't" or _is_past(word) or grammar.is_verb_like(word)
-
-
-def _is_aside(word: str) -> bool:
-    """Whether a word may stand between a verb and what it goes with."""
-    return grammar.is_adverb(word) or word in grammar.NEGATIONS

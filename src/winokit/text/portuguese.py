@@ -2,7 +2,7 @@
 
 import re
 
-from winokit.text.language import Language, contracted
+from winokit.text.language import Filling, Language, contracted
 
 # "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
 WRITTEN = {"de": "d", "em": "n", "por": "pel"}
@@ -26,9 +26,7 @@ class Portuguese(Language, data="words_pt.toml"):
                 return re.sub(ending, singular, word)
         return re.sub(r"(?<=\w{3})(?:(?<=[rz])es|s)$", "", word)
 
-    def fill(
-        self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool
-    ) -> tuple[str, str, str]:
+    def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """A candidate in the place of a pronoun: "dela" is "de" and her, and a preposition contracts with its article.
 
         >>> put = lambda before, pronoun, name: "".join(Portuguese("pt").fill(before, pronoun, ".", name, clause=False))

@@ -35,6 +35,5 @@ def _stems(word: str) -> frozenset[str]:
     word = word.casefold().replace("ё", "е")
     bare = {word.removesuffix(ending) for ending in ("", *WORDS["endings"])}
     bare = {stem for stem in bare if len(stem) >= max(SHORTEST, len(word) - 4)}
-    return frozenset(
-        bare | {FLEETING.sub(sign, stem) for stem in bare for sign in ("", "ь") if len(word) - len(stem) < 2}
-    )
+    without = {FLEETING.sub(sign, stem) for stem in bare for sign in ("", "ь") if len(word) - len(stem) < 2}
+    return frozenset(bare | without)

@@ -51,6 +51,14 @@ WSC = (
 )
 
 
+def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
+    path = tmp_path / "wsc.xml"
+    path.write_text(WSC.replace("fell off", "<i>fell</i> off").replace("the tray</", "the <b>tray</b></"))
+    (problem,) = read(path)
+    assert problem.text == "The cup fell off the tray because _ was wet."
+    assert problem.candidates == ("the cup", "the tray")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 import winokit
 from winokit.data.formats import read
-from winokit.data.formats.beside import remembered
+from winokit.data.formats.files import remembered
 from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.stages.stats import stats

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from winokit.errors import WinokitError
 from winokit.methods.hunting.hunter import Hunter
-from winokit.methods.hunting.parse import ParseReader, mask
+from winokit.methods.hunting.parse import _read, mask, read_parsed
 from winokit.methods.hunting.reading import read
 from winokit.methods.transforms.switch import switch
 from winokit.models.registry import load_model
@@ -64,8 +64,8 @@ def parses(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def parser(parses):
-    """A reader that knows the annotated texts and no others."""
-    return ParseReader(open_parses(parses))
+    """The parses of the annotated texts and of no others."""
+    return open_parses(parses)
 
 
 def problem(text, *candidates, pronoun=None):
@@ -85,7 +85,7 @@ def problem(text, *candidates, pronoun=None):
 )
 def test_the_parse_reads_plain_problems_as_the_rules_do(parser, text, candidates, pronoun):
     one = problem(text, *candidates, pronoun=pronoun)
-    assert parser._read(one) == read(one)
+    assert _read(one, parser) == read(one)
 
 
 @pytest.mark.parametrize(
@@ -102,38 +102,40 @@ def test_the_parse_reads_plain_problems_as_the_rules_do(parser, text, candidates
 def test_the_parse_reads_what_the_rules_cannot(parser, text, pronoun, context, head, slots, query):
     one = problem(text, "Ann", "Eve", pronoun=pronoun)
     assert isinstance(read(one), str)
-    found = parser.read(one)
+    found = read_parsed(one, parser)
     assert (found.context.text, found.context.head) == (context, head)
     assert (found.agent_slot, found.patient_slot, found.blank_slot) == slots
     assert (found.query.text, found.query.special, found.contrast) == (*query, "although" in text)
-    other = parser.read(switch(one))
+    other = read_parsed(switch(one), parser)
     assert (found.agent, found.patient, other.agent, other.patient) == (0, 1, 1, 0)
     assert (other.context, other.query) == (found.context, found.query)
 
 
 def test_who_is_given_something_has_one_slot_with_and_without_to(parser):
     one = problem("Ann gave Eve bread because _ was in trouble.", "Ann", "Eve", pronoun="she")
-    found = parser.read(one)
+    found = read_parsed(one, parser)
     assert (found.agent_slot, found.patient_slot, found.query.head) == ("subject", "to", "trouble")
 
 
 def test_what_the_parse_has_no_reading_for_is_left_to_the_rules(parser):
     one = problem("Ann left Eve because _ was tired.", "Ann", "Eve")
-    assert parser.read(one) == read(one)
-    assert parser.read(problem("Ann ran. _ fell on Eve.", "Ann", "Eve")) == "the file has no parse of the problem"
-    whole = ParseReader(
-        ParseFile(Path(), "", {"Alex ran. Alex fell on Alex.": {"tokens": [("Alex ran", 0, "X", "X", "ROOT", 0)]}})
-    )
+    assert read_parsed(one, parser) == read(one)
     assert (
-        whole.read(problem("Ann ran. _ fell on Eve.", "Ann", "Eve")) == "the parser has the blank inside another word"
+        read_parsed(problem("Ann ran. _ fell on Eve.", "Ann", "Eve"), parser) == "the file has no parse of the problem"
+    )
+    tokens = {"tokens": [("Alex ran", 0, "X", "X", "ROOT", 0)]}
+    whole = ParseFile(Path(), "", {"Alex ran. Alex fell on Alex.": tokens})
+    assert (
+        read_parsed(problem("Ann ran. _ fell on Eve.", "Ann", "Eve"), whole)
+        == "the parser has the blank inside another word"
     )
     judged = Problem("Ann left Eve because ", " cried.", ("no", "yes"), 1, "she", query="Ann")
-    assert "judgement" in parser.read(judged)
+    assert "judgement" in read_parsed(judged, parser)
 
 
 def test_a_blank_with_a_part_in_the_candidates_verb_is_not_read(parser):
     one = problem("Ann left Eve with _.", "Ann", "Eve", pronoun="her")
-    assert parser._read(one) == "the blank and the candidates have a part in one verb"
+    assert _read(one, parser) == "the blank and the candidates have a part in one verb"
 
 
 def test_the_parser_never_sees_who_is_who():

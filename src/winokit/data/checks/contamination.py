@@ -105,17 +105,12 @@ def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | No
     """
     there = _words(text)
     if tells:
-        if any(_contains(there, filled) for filled in fillings):
+        if any(f" {' '.join(filled)} " in f" {' '.join(there)} " for filled in fillings):
             return "verbatim"
         if any(_nearly_contains(there, filled) for filled in fillings):
             return "near"
     longest = (SequenceMatcher(None, own, there, autojunk=False).find_longest_match().size for own in fillings)
     return "part" if any(size >= RUN for size in longest) else None
-
-
-def _contains(there: Sequence[str], own: Sequence[str]) -> bool:
-    size = len(own)
-    return any(list(there[i : i + size]) == list(own) for i in range(len(there) - size + 1))
 
 
 def _nearly_contains(there: Sequence[str], own: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import inf
 
 from rapidfuzz.distance import Levenshtein, Prefix
@@ -58,15 +58,15 @@ class Grouping:
         self.evidence[evidence] += 1
 
 
-def with_groups(dataset: Dataset, *, use_ids: bool = True, found: Grouping | None = None) -> Dataset:
+def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
     """The dataset with groups found (or given) and named after their members; existing names stay."""
-    found = found or find_groups(dataset, use_ids=use_ids)
+    found = found or find_groups(dataset)
     problems = list(dataset)
     names: list[str | None] = [None] * len(problems)
     used: set[str] = set()
     for rows in found.groups:
         members = [problems[row] for row in rows]
-        known = members[0].group if use_ids else None
+        known = members[0].group
         chosen = known if known is not None and known not in used else group_name(members)
         used.add(chosen)
         for row in rows:
@@ -232,17 +232,14 @@ def _order_tells(near: dict[int, list[tuple[int, float]]], texts: _Texts, taken:
     beside = sum(any(abs(row - other) == 1 for other, _ in rivals) for row, rivals in near.items())
     if near:
         return 2 * beside >= len(near)
-    return any(
-        texts.neighbours(row, row + 1) is not None for row in range(len(texts.keys) - 1) if not {row, row + 1} & taken
-    )
+    pairs = pairwise(range(len(texts.keys)))
+    return any(texts.neighbours(*pair) is not None for pair in pairs if taken.isdisjoint(pair))
 
 
 def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
     """Cut the rows, in order, into singles, pairs and triplets at least cost; return pairs and triplets."""
     count = len(texts.keys)
-    beside = [
-        None if {row, row + 1} & taken or row + 1 == count else texts.neighbours(row, row + 1) for row in range(count)
-    ]
+    beside = [None if {row, row + 1} & taken else texts.neighbours(row, row + 1) for row in range(count - 1)]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, count + 1):
         cost = best[end - 1][0]

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
 
+import numpy as np
+
 from winokit.methods.metrics.compare import holm
 from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.text.language import language_of
@@ -63,7 +65,9 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
         Each with how often it is right, of how many problems, and its p-value by Holm's method, smallest first; empty
         where no problem has an answer.
     """
-    units = _units(dataset)
+    # A unit has the number of the first row that it is joined to by a group or by its text, directly or not.
+    texts = ((p.before, p.after, p.query, tuple(sorted(p.candidates))) for p in dataset)
+    units = joined([("text", text), ("group", p.group)] for text, p in zip(texts, dataset, strict=True))
     cases = [
         _Case(row, unit, problem, problem.answer)
         for row, (unit, problem) in enumerate(zip(units, dataset, strict=True))
@@ -74,13 +78,6 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
     tests = [*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)]
     corrected = [replace(leak, p_corrected=p) for leak, p in zip(tests, holm([leak.p for leak in tests]), strict=True)]
     return sorted(corrected, key=lambda leak: leak.p)
-
-
-def _units(problems: Sequence[Problem]) -> list[int]:
-    """The unit of each problem: the first row that it is joined to by a group or by its text, directly or not."""
-    return joined(
-        [("text", (p.before, p.after, p.query, tuple(sorted(p.candidates)))), ("group", p.group)] for p in problems
-    )
 
 
 def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
@@ -179,8 +176,6 @@ def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak
     The number right by chance is a sum over units, each of which adds one of a few numbers, all equally likely; its
     distribution is computed exactly, as a product of transforms.
     """
-    import numpy as np
-
     units = grouped((case.unit, (case, place)) for case, place in guesses)
     n, kinds = len(guesses), Counter(_outcomes(members) for members in units.values())
     transform = np.ones(n + 1, dtype=complex)
@@ -213,7 +208,6 @@ def _binomial(right: int, n: int, chance: float) -> float:
 
 def _independence(endings: Sequence[str], cases: Sequence[_Case]) -> float:
     """p-value of a score test that endings and answers are independent, its variance taken over units."""
-    import numpy as np
     from scipy.stats import chi2
 
     centred = []

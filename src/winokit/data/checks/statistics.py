@@ -86,9 +86,7 @@ def statistics(dataset: Dataset, tokens: str = "ptb") -> Statistics:
         mean_words=round(total / len(texts), 2) if texts else 0.0,
         vocabulary=len(words),
         candidates=round(sum(len(p.candidates) for p in dataset) / max(len(dataset), 1), 2),
-        distinct_candidates=len(
-            {language_of(p.language).bare(candidate) for p in dataset for candidate in p.candidates}
-        ),
+        distinct_candidates=len({language_of(p.language).bare(name) for p in dataset for name in p.candidates}),
         answered=len(answers),
         first_answers=round(sum(answer == 0 for answer in answers) / len(answers), 4) if answers else None,
         group_sizes=dict(sorted(sizes.items())),

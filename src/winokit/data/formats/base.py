@@ -90,8 +90,6 @@ class Format:
     """Whether `render` has a place for the ids of the source."""
     holds_whole: bool = False
     """Whether it has words for choices between whole texts, without a blank."""
-    card: str | None = None
-    """Name of the catalogue's card for datasets in this format, where the format belongs to one."""
 
 
 MOST_TWINS = 3

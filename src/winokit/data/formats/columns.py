@@ -6,23 +6,29 @@ The blank is `_` (or several in a row), `[MASK]`, `<mask>`, `<blank>`, `[blank]`
 text, `[it]` or `*it*`; named by a column `pronoun`, where it stands there once; or placed by `start` and `end`, from 0.
 Whole texts to choose from, without a blank, are `text1`, `text2`, …, or `good` and `bad`, which need no answer. Which
 notation answers are in is told from all of them together, and asked for where they leave it open.
+
+What the columns may be is guessed by their names in several languages and by where the blanks are. Nothing is read by a
+guess: it goes into the command that is shown to whoever has a table of their own.
 """
 
 import ast
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from winokit.data.formats import copa, fields, minimal_pairs
+from winokit.data.formats import copa, fields, minimal_pairs, tables
 from winokit.data.formats.base import FORMATS, MOST_TWINS, Format
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns, read_table
+from winokit.data.formats.tables import Table, numbered, read_table
 from winokit.data.formats.wsc import around_the_pronoun
-from winokit.errors import BadInput, Malformed
-from winokit.problem import Problem
-from winokit.text.language import check_code
+from winokit.errors import BadInput, Malformed, MissingExtra
+from winokit.files import our_toml
+from winokit.problem import Problem, grouped
+from winokit.text.language import check_code, word_lists
 
 ROLES = frozenset(
     "text text1 good bad pronoun start end option1 options answer answer1 question group domain language id".split()
@@ -32,6 +38,12 @@ MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
 HIDDEN = ("", "?", "-1")
 """How a table says that an answer is not told; -1 as Hugging Face does."""
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+SUREST = 0.8
+"""The share of its cells that must have a blank for a column to be taken for the text."""
+LOOKED_AT = 1 << 20
+"""Bytes of a file that are looked at."""
+SYNONYMS = word_lists("columns.toml")
+OPTION = re.compile(r"(.*?)_?([0-9]|[a-e])")
 
 AnswerReader = Callable[[str, Sequence[str]], int | None]
 """From a cell and the candidates of its row to the index of the right one; None where it does not say one."""
@@ -39,7 +51,7 @@ AnswerReader = Callable[[str, Sequence[str]], int | None]
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns by their roles, with all that a problem needs."""
-    columns = parse_columns(given, ROLES)
+    columns = tables.parse_columns(given, ROLES)
     for whole in ({"text1", "text2"}, {"good", "bad"}):
         if whole <= columns.keys() and "text" not in columns:
             return columns
@@ -119,7 +131,7 @@ def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(cells: Mapping[str, Any], role: str) -> str:
-    return cell_text(cells.get(role), role)
+    return tables.cell_text(cells.get(role), role)
 
 
 def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ...]:
@@ -284,12 +296,55 @@ def _are_rows(names: Iterable[str | None]) -> bool:
     return sum(1 < count <= MOST_TWINS for count in cut.values()) > sum(count > 1 for count in whole.values())
 
 
-GAP = {
-    "text": "Text",
-    "pronoun": "Pronoun",
-    "start": "Pronoun-offset",
-    **{"option1": "A", "option2": "B", "answer1": "A-coref", "answer2": "B-coref", "id": "ID"},
-}
+def guess_columns(table: Table) -> dict[str, str]:
+    """Columns by the roles that they may have; "?" for what a problem needs and nothing points to."""
+    names = {re.sub(r"[\s-]+", "_", column.strip().casefold()): column for column in table.columns}
+    named = {role: [names[word] for word in words if word in names] for role, words in SYNONYMS.items()}
+    cells = {
+        column: [cell if isinstance(cell := row.get(column), str) else "" for _, row in table.rows[:100]]
+        for column in table.columns
+    }
+    marked = [
+        column
+        for column in dict.fromkeys((*named["text"], *table.columns))
+        if sum(any(mark.search(cell) for mark in (*BLANKS, MARKED)) for cell in cells[column])
+        >= max(1, SUREST * len(cells[column]))
+    ]
+    found = {"text": [*marked, *named["text"], "?"][0]}
+    others = ((OPTION.fullmatch(name), column) for name, column in sorted(names.items()) if column != found["text"])
+    stems = grouped((option[1], column) for option, column in others if option)
+    several = [stem for stem in stems if len(stems[stem]) > 1]
+    known = sorted(several, key=lambda stem: (["", *SYNONYMS["numbered_option"], stem].index(stem), -len(stems[stem])))
+    if known:
+        found |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
+    else:
+        found |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
+    named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
+    for role in ("answer", "group", *(() if marked else ("pronoun", "start", "question"))):
+        free = [column for column in named[role] if column not in found.values()]
+        found |= {role: free[0]} if free else {}
+    return found
+
+
+def advice(path: Path) -> str:
+    """What a table's columns are and the command that may read it; empty for a file that is no table."""
+    limit = None if tables.refuse_workbook(path).startswith(b"PAR1") else LOOKED_AT
+    source = Source(path, lenient=True, limit=limit)
+    try:
+        table = read_table(source)
+    except MissingExtra as missing:
+        return str(missing)
+    except BadInput:
+        return ""
+    if len(table.columns) < 2 or len(table.rows) <= len(source.skipped):  # prose has commas too
+        return ""
+    guess = guess_columns(table)
+    command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
+    unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
+    return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
+
+
+GAP = our_toml("assets/columns.toml")["gap"]
 FORMATS.register("gap")(
     Format(
         "gap",

@@ -7,10 +7,11 @@ substitution engine lowers their first letter.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, element, json_format, native_format, need_two
-from winokit.data.formats.source import Source, XmlNode
+from winokit.data.formats.source import Source, words
 from winokit.errors import Malformed
 from winokit.methods.hunting.causality import CONNECTIVES, premise_of
 from winokit.problem import Problem
@@ -28,18 +29,20 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
     return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
 
 
-def parse_item(item: XmlNode) -> Problem:
+def parse_item(item: Element) -> Problem:
     """A problem from an <item> of the XML."""
-    parts = {tag: item.words(tag) for tag in ("p", "a1", "a2")}
+    parts = {tag: words(item, tag) for tag in ("p", "a1", "a2")}
     for tag in parts:
         fields.string(parts, tag)
+    if "asks-for" not in item.attrib:
+        raise Malformed("missing in <item>", field="asks-for")
     return problem(
         parts["p"],
-        item.attribute("asks-for"),
+        item.attrib["asks-for"],
         (parts["a1"], parts["a2"]),
-        fields.numbered_answer(item.attributes, "most-plausible-alternative", 2),
-        group=item.attributes.get("group"),
-        provenance={"id": item.attributes["id"]} if "id" in item.attributes else {},
+        fields.numbered_answer(item.attrib, "most-plausible-alternative", 2),
+        group=item.get("group"),
+        provenance={"id": item.attrib["id"]} if "id" in item.attrib else {},
     )
 
 
@@ -110,7 +113,6 @@ native_format(
     render_item,
     assemble_items,
     finish=_with_mirrors,
-    card="copa",
 )(parse_item)
 json_format(
     "superglue-copa",
@@ -118,5 +120,4 @@ json_format(
     {"premise", "choice1", "choice2", "question"},
     render_row,
     finish=_with_mirrors,
-    card="superglue-copa",
 )(parse_row)

@@ -16,9 +16,7 @@ from winokit.data.formats.source import Source
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
-CONNECTIVE = re.compile(
-    r"\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b", re.IGNORECASE
-)
+CONNECTIVE = re.compile(r"(?i)\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b")
 PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
@@ -113,5 +111,4 @@ native_format(
     render,
     lambda blocks: "".join("\n".join(block) + "\n\n" for block in blocks),
     encode=encode,
-    card="dpr",
 )(parse)

@@ -59,13 +59,9 @@ def parsed(text: str, kind: type, key: str) -> Any:
 def optional(row: Mapping[str, Any], key: str) -> str | None:
     """A string, or None where the field is missing, null or empty."""
     value = row.get(key)
-    return (
-        None
-        if value is None or value == ""
-        else value
-        if value.__class__ is str and value.strip()
-        else string(row, key)
-    )
+    if value is None or value == "":
+        return None
+    return value if value.__class__ is str and value.strip() else string(row, key)
 
 
 def language(row: Mapping[str, Any]) -> str:

@@ -1,25 +1,37 @@
-"""Files in, datasets out, and back: recognise a format from content, read it, write it."""
+"""Files in, datasets out, and back: recognise a format from content, read it, write it.
+
+What files do not say themselves, a `winokit.toml` beside them says once for a folder:
+
+    language = "de"
+
+    [columns]
+    text = "satz"
+    option1 = "a"
+    option2 = "b"
+    answer = "loesung"
+"""
 
 import gzip
 import hashlib
 import json
 import lzma
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from winokit.data.formats import base, winogrande
-from winokit.data.formats.beside import FILE, remembered
-from winokit.data.formats.columns import read_columns
-from winokit.data.formats.guessing import advice
+from winokit.data.formats.columns import advice, checked_columns, read_columns
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table, said_columns
 from winokit.data.known import CATALOGUE, with_true_card
-from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError
-from winokit.files import write_whole
+from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError, refusing
+from winokit.files import read_text, write_whole
 from winokit.problem import Card, Dataset
+from winokit.text.language import check_code
 
+FILE = "winokit.toml"
 MANIFEST = "manifest.json"
 TABLE = "table"
 """What a format is called that goes by named columns."""
@@ -95,7 +107,7 @@ def read(
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
     own = source.card or _released(path)
-    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.card)
+    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.name)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)
         said = f"{path.parent / FILE}: language {language}, unless --language says another"
@@ -199,3 +211,35 @@ def write_bytes(path: Path, data: bytes) -> None:
     elif path.suffix == ".xz":
         data = lzma.compress(data)
     write_whole(path, data)
+
+
+def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
+    """Columns and language by a folder's winokit.toml; none where there is none, an error where it makes no sense."""
+    path = folder / FILE
+    if not path.is_file():
+        return {}, None
+    with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):
+        said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
+    columns, language = said.pop("columns", {}), said.pop("language", None)
+    if said or not isinstance(columns, dict) or not isinstance(language, str | None):
+        found = f", found {', '.join(said)}" if said else ""
+        raise BadInput(f'{path}: language = "…" and a table [columns] expected{found}')
+    try:
+        return checked_columns(columns) if columns else {}, language and check_code(language)
+    except (BadInput, LookupError) as error:
+        raise BadInput(f"{path}: {str(error).removeprefix('--columns: ')}") from None
+
+
+def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
+    """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
+    path, (known_columns, known_language) = folder / FILE, remembered(folder)
+    if (known_columns or columns) != columns or (known_language or language) != language:
+        raise BadInput(f"{path}: says something else; edit or remove it to remember this")
+    text = read_text(path) if path.exists() else ""
+    if language and not known_language:
+        text = f"language = {json.dumps(language)}\n" + text
+    if not known_columns:
+        lines = [f"{role} = {json.dumps(column, ensure_ascii=False)}" for role, column in columns.items()]
+        text = "\n".join([*([text.rstrip(), ""] if text else []), "[columns]", *lines]) + "\n"
+    write_whole(path, text.encode())
+    return path

@@ -58,11 +58,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         row |= {"correct_candidate": [problem.right], "correct_candidate_idx": problem.answer}
     if options.source_ids:
         row |= problem.provenance
-    return (
-        row
-        | {key: problem.labels[key] for key in FLAGS if key in problem.labels}
-        | ({"group": problem.group} if problem.group else {})
-    )
+    row |= {key: problem.labels[key] for key in FLAGS if key in problem.labels}
+    return row | ({"group": problem.group} if problem.group else {})
 
 
 def _read(source: Source) -> Iterable[Problem]:
@@ -94,5 +91,4 @@ json_format(
     array=True,
     read=_read,
     source_ids=True,
-    card="knowref",
 )(parse)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winokit.data.formats import fields
-from winokit.data.formats.base import FileHead, WriteOptions, native_format, need_answer
+from winokit.data.formats.base import WriteOptions, native_format, need_answer
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table
 from winokit.errors import CannotWrite, Malformed
@@ -114,10 +114,6 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _recognise(head: FileHead) -> bool:
-    return any(layout_of(keys) is not None for keys in (head.json_keys, head.array_keys, head.columns))
-
-
 def _rows(source: Source) -> Iterator[tuple[Any, dict[str, Any]]]:
     table = read_table(source)
     layout = layout_of(table.columns)
@@ -130,7 +126,7 @@ native_format(
     NAME,
     "a good and a bad text: BLiMP's, MultiBLiMP's, CrowS-Pairs', COMPS's or EWoK's columns, or good and bad",
     ".jsonl",
-    _recognise,
+    lambda head: any(map(layout_of, (head.json_keys, head.array_keys, head.columns))),
     _rows,
     render,
     json_rows,

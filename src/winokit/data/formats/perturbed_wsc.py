@@ -18,6 +18,7 @@ from winokit.problem import Problem
 
 PERTURBATIONS = ("original", "voice", "tense", "number", "gender", "relative-clause", "synonym", "adverb")
 ORIGINAL = "text_original.jsonl"
+FLAGS = ("associative", "switchable")
 QID = re.compile(rf"q([0-{len(PERTURBATIONS) - 1}])(\d+)")
 
 
@@ -29,7 +30,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         raise Malformed(f"'q', a digit and an index expected, found {row['qID']!r}", field="qID")
     perturbation, index = PERTURBATIONS[int(number.group(1))], int(number.group(2))
     labels: dict[str, Any] = {"perturbation": perturbation, "original_index": index}
-    labels |= {key: fields.flag(row, key) for key in ("associative", "switchable") if row.get(key) is not None}
+    labels |= {key: fields.flag(row, key) for key in FLAGS if row.get(key) is not None}
     return Problem(
         before,
         after,
@@ -54,9 +55,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     if problem.answer is not None:
         row["answer"] = str(problem.answer + 1)
     row |= {"pair_number": int(pair.group(1)), "qID": f"q{PERTURBATIONS.index(perturbation)}{index}"}
-    return row | {
-        key: int(fields.flag(problem.labels, key)) for key in ("associative", "switchable") if key in problem.labels
-    }
+    return row | {key: int(fields.flag(problem.labels, key)) for key in FLAGS if key in problem.labels}
 
 
 def _linked(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
@@ -89,5 +88,4 @@ json_format(
     {"sentence", "option1", "option2", "pair_number", "qID"},
     render,
     finish=_linked,
-    card="perturbed-wsc",
 )(parse)

@@ -12,9 +12,9 @@ import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from winokit.errors import BadInput, Malformed
@@ -23,42 +23,11 @@ from winokit.problem import Card, Problem
 R = TypeVar("R")
 HEAD_BYTES = 65_536
 DELIMITERS = ",;\t|"
+LOST = "nothing from there on is read"
 SEPARATOR = re.compile(r"sep=(.)\r?\n")
 """What Excel writes above a table to say what stands between its cells."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 """How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
-
-
-@dataclass
-class XmlNode:
-    """An XML element: tag, attributes, line (which ElementTree does not remember), its own text and its children."""
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    text: str = ""
-    children: "list[XmlNode]" = field(default_factory=list)
-
-    def child(self, tag: str) -> "XmlNode | None":
-        """The first child with a tag."""
-        return next((node for node in self.children if node.tag == tag), None)
-
-    def words(self, tag: str) -> str:
-        """The text of a child with white space folded; empty when there is no such child."""
-        node = self.child(tag)
-        return " ".join(node.text.split()) if node else ""
-
-    def spelled(self, tag: str) -> str:
-        """The text of a child with each white-space character a space, as whoever joins lines has it."""
-        node = self.child(tag)
-        return re.sub(r"\s", " ", node.text.strip()) if node else ""
-
-    def attribute(self, name: str) -> str:
-        """An attribute that must be there."""
-        try:
-            return self.attributes[name]
-        except KeyError:
-            raise Malformed(f"missing in <{self.tag}>", field=name) from None
 
 
 class Source:
@@ -179,9 +148,7 @@ class Source:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(
-                    Malformed(f"a JSON object expected ({_reason(error)}); nothing from there on is read"), line
-                )
+                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), line)
                 return
             if self.is_sound(row, text[counted:at], line):
                 yield line, row
@@ -189,40 +156,27 @@ class Source:
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                lost = "',' or ']' expected after an element (is the file cut off?); nothing from there on is read"
-                self.reject(Malformed(lost), line)
+                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), line)
                 return
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))
             self.reject(Malformed("the end of the file expected after the array's ']'"), line)
 
-    def xml_elements(self, tag: str) -> Iterator[tuple[int, XmlNode]]:
+    def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
         """Line and tree of each `tag` element that stands directly below the root.
 
         Expat resolves no external entities and limits entity expansion. When lenient, the elements before the place
         where the XML breaks are still given.
         """
-        elements: list[XmlNode] = []
-        stack: list[XmlNode] = []
+        parser, builder = expat.ParserCreate(), TreeBuilder()
+        lines: dict[Element, int] = {}
+        ended: set[Element] = set()
 
         def start(name: str, attributes: dict[str, str]) -> None:
-            node = XmlNode(name, attributes, parser.CurrentLineNumber)
-            if stack:
-                stack[-1].children.append(node)
-            stack.append(node)
+            lines[builder.start(name, attributes)] = parser.CurrentLineNumber
 
-        def end(_: str) -> None:
-            node = stack.pop()
-            if len(stack) == 1 and node.tag == tag:
-                elements.append(node)
-
-        def text(data: str) -> None:
-            if stack:
-                stack[-1].text += data
-
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        parser.StartElementHandler, parser.CharacterDataHandler = start, builder.data
+        parser.EndElementHandler = lambda name: ended.add(builder.end(name))
         try:
             parser.Parse(self.raw(), True)
         except expat.ExpatError as error:
@@ -230,8 +184,19 @@ class Source:
             self.reject(broken, error.lineno)
         except (LookupError, ValueError) as error:  # an encoding the declaration names but nobody knows
             self.reject(Malformed(f"well-formed XML expected ({error})"), 1)
-        for node in elements:
-            yield node.line, node
+        for element in next(iter(lines), ()):  # of the root, which began first
+            if element.tag == tag and element in ended:
+                yield lines[element], element
+
+
+def text_at(element: Element, path: str) -> str:
+    """The text at a path below an XML element, with that of elements inside; empty when there is nothing there."""
+    return "".join(text for node in element.findall(path)[:1] for text in node.itertext())
+
+
+def words(element: Element, path: str) -> str:
+    """The same with white space folded."""
+    return " ".join(text_at(element, path).split())
 
 
 def read_bytes(path: Path, limit: int | None = None) -> bytes:

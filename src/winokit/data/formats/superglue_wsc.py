@@ -88,5 +88,4 @@ json_format(
     (),
     render,
     recognise=lambda head: any(head.json_keys >= keys for keys in KEYS),
-    card="superglue-wsc",
 )(parse)

@@ -90,5 +90,4 @@ json_format(
     {"sentence", "answer0", "answer1", "correct_answer"},
     render,
     array=True,
-    card="trichelair",
 )(parse)

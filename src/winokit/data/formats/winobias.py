@@ -121,5 +121,4 @@ native_format(
     render,
     lambda lines: "".join(f"{number} {line}\n" for number, line in enumerate(lines, 1)),
     finish=_labelled,
-    card="winobias",
 )(parse)

@@ -57,9 +57,7 @@ def parse_template(line: str) -> Problem:
         raise Malformed(f"exactly one pronoun placeholder expected, found {len(places)}", field="sentence")
     before, case, after = PLACEHOLDER.split(template)
     names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
-    before, after = (
-        re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m.group()], part) for part in (before, after)
-    )
+    before, after = (re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m[0]], part) for part in (before, after))
     return _problem(before, after, occupation, participant, answer, template=f"{occupation}.{answer}", case=case)
 
 
@@ -130,7 +128,6 @@ def _add(name: str, about: str, header: str, parse: Callable[[str], Problem], re
         render,
         lambda rows: "\n".join([header, *rows]) + "\n",
         finish=_with_statistics,
-        card="winogender",
     )(parse)
 
 

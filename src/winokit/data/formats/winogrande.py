@@ -95,5 +95,4 @@ json_format(
     recognise=lambda head: head.json_keys >= KEYS and "pair_number" not in head.json_keys,
     source_ids=True,
     holds_whole=True,
-    card="winogrande",
 )(parse)

@@ -8,42 +8,43 @@ A released script that joined the lines saw doubled spaces: what it saw is kept 
 WSC273, which most papers report, is the first 273 of the collection's 285. PDP has up to five answers.
 """
 
+import re
 import string as letters
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from winokit.data.formats.base import FileHead, WriteOptions, element, native_format, need_no_query, need_pronoun
-from winokit.data.formats.source import Source, XmlNode
+from winokit.data.formats.source import Source, text_at, words
 from winokit.errors import CannotWrite, Malformed
 from winokit.problem import BLANK, Problem
 
 NO_SPACE_BEFORE = tuple(".,;:?!'’)")
 OPENING = tuple("(“‘")
+KEPT = ("source", "humanSubjects")
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n'
 
 
-def parse(schema: XmlNode) -> Problem:
+def parse(schema: Element) -> Problem:
     """A problem from a <schema> element."""
-    text, answers = schema.child("text"), schema.child("answers")
-    if text is None:
-        raise Malformed("missing in <schema>", field="text")
-    if answers is None:
-        raise Malformed("missing in <schema>", field="answers")
-    pronoun = text.words("pron")
+    for part in ("text", "answers"):
+        if schema.find(part) is None:
+            raise Malformed("missing in <schema>", field=part)
+    pronoun = words(schema, "text/pron")
     if not pronoun:
         raise Malformed("a pronoun expected, found none", field="pron")
-    before, after = around_the_pronoun(text.words("txt1"), text.words("txt2"))
-    candidates = tuple(" ".join(node.text.split()) for node in answers.children if node.tag == "answer")
-    answer = _answer(schema.words("correctAnswer"), len(candidates))
-    known = {tag: schema.words(tag) for tag in ("source", "humanSubjects") if schema.words(tag)}
-    spelled = BLANK.join(around_the_pronoun(text.spelled("txt1"), text.spelled("txt2")))
+    before, after = around_the_pronoun(words(schema, "text/txt1"), words(schema, "text/txt2"))
+    candidates = tuple(words(node, ".") for node in schema.findall("answers/answer"))
+    answer = _answer(words(schema, "correctAnswer"), len(candidates))
+    known = {tag: found for tag in KEPT if (found := words(schema, tag))}
+    written = (text_at(schema, f"text/{part}").strip() for part in ("txt1", "txt2"))
+    spelled = BLANK.join(around_the_pronoun(*(re.sub(r"\s", " ", part) for part in written)))
     if spelled != BLANK.join((before, after)):
         known["spelled"] = spelled
-    return Problem(
-        before, after, candidates, answer, pronoun=pronoun, group=schema.attributes.get("group"), provenance=known
-    )
+    group = schema.get("group")
+    return Problem(before, after, candidates, answer, pronoun=pronoun, group=group, provenance=known)
 
 
 def around_the_pronoun(before: str, after: str) -> tuple[str, str]:
@@ -81,9 +82,7 @@ def render(problem: Problem, options: WriteOptions) -> str:
     ]
     if problem.answer is not None:
         rows.append(element("correctAnswer", letters.ascii_uppercase[problem.answer]))
-    rows += [
-        element(tag, str(value)) for tag, value in problem.provenance.items() if tag in ("source", "humanSubjects")
-    ]
+    rows += [element(tag, str(value)) for tag, value in problem.provenance.items() if tag in KEPT]
     opening = element("schema", "", group=problem.group).removesuffix("</schema>")
     return "\n".join([opening, "<text>", *rows, "</schema>\n"])
 
@@ -99,7 +98,7 @@ def _is_collection(head: FileHead) -> bool:
 
 def _add(name: str, about: str, recognise: Callable[[FileHead], bool], **more: Any) -> None:
     records = partial(Source.xml_elements, tag="schema")
-    native_format(name, about, ".xml", recognise, records, render, assemble, card=name, **more)(parse)
+    native_format(name, about, ".xml", recognise, records, render, assemble, **more)(parse)
 
 
 _add(

@@ -29,10 +29,8 @@ def parse(line: str) -> Problem:
     cells = line.split("\t")
     if len(cells) != len(CELLS):
         raise Malformed(f"seven cells with tabs expected ({', '.join(CELLS)}), found {len(cells)}")
-    language, source, original, text = cells[:4]
-    tokens, pronoun, candidates = (
-        fields.parsed(cell, list, name) for name, cell in zip(CELLS[4:], cells[4:], strict=True)
-    )
+    language, source, original, text, *lists = cells
+    tokens, pronoun, candidates = (fields.parsed(cell, list, name) for name, cell in zip(CELLS[4:], lists, strict=True))
     if not CODE.fullmatch(language):
         raise Malformed(f"a BCP 47 code expected, found {language[:40]!r}", field="language")
     starts = _laid(text, tokens)
@@ -90,5 +88,4 @@ native_format(
     ".tsv",
     _recognise,
     Source.lines,
-    card="xwinograd",
 )(parse)

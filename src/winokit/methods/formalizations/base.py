@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.errors import BadInput, check_known
 from winokit.files import our_toml
 from winokit.registry import Registry
 
@@ -95,8 +95,7 @@ class Formalization:
         style = asked.pop("style", "default")
         check_known("style of formalization", style, STYLES)
         for switch in asked:
-            if switch not in definition.switches:
-                raise UnknownName(f"switch of {name!r}", switch, [*definition.switches, "style"])
+            check_known(f"switch of {name!r}", switch, [*definition.switches, "style"])
         # A style speaks of every formalization: what this one has no switch or no such value for is not meant for it.
         styled = {key: value for key, value in STYLES[style].items() if value in definition.switches.get(key, ())}
         chosen = {key: _checked(definition, key, value) for key, value in asked.items()}
@@ -131,6 +130,6 @@ def _checked(definition: Definition, key: str, value: str) -> str:
         if not (number >= 0 and math.isfinite(number)):
             raise BadInput(f"{definition.name}?{key}: a number, 0 or more, expected, found {value!r}")
         return str(number)
-    if known and value not in known:
-        raise UnknownName(f"{key} of {definition.name!r}", value, known)
+    if known:
+        check_known(f"{key} of {definition.name!r}", value, known)
     return value

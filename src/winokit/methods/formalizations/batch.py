@@ -56,15 +56,9 @@ class Batch:
         """The batch that a row like `flat()` holds, of the shapes of this one and with no copy made but of `right`."""
         tensors = self._tensors()
         parts = torch.split(flat, [tensor.numel() for tensor in tensors.values()])
-        moved: dict[str, Any] = {
-            name: part.view(tensor.shape) for (name, tensor), part in zip(tensors.items(), parts, strict=True)
-        }
+        pairs = zip(tensors.items(), parts, strict=True)
+        moved: dict[str, Any] = {name: part.view(tensor.shape) for (name, tensor), part in pairs}
         return replace(self, **{**moved, "right": moved["right"].float()})
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """Whatever two batches must have in common for the device to be told the same about both."""
-        return *((name, tensor.shape) for name, tensor in self._tensors().items()), self.widest
 
     def _tensors(self) -> dict[str, Tensor]:
         named = ((field.name, getattr(self, field.name)) for field in fields(self))

@@ -36,8 +36,8 @@ SENTENCE_SWITCHES = {
 }
 """Switches of formalizations that read whole sentences."""
 CHUNK = 4096
-UNREADABLE = f"{NO_BLANK}; mc-sent reads them"
 """Texts tokenised at a time."""
+UNREADABLE = f"{NO_BLANK}; mc-sent reads them"
 
 Span: TypeAlias = tuple[int, int]
 

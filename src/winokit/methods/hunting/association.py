@@ -9,7 +9,7 @@ clause's words than chance would have it. It is an estimate, it depends on the c
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy import stats
 from winokit.errors import BadInput
 from winokit.methods.arrays import clusters
 from winokit.methods.hunting.search import AllOf, Corpus, any_of
-from winokit.methods.metrics.intervals import Interval, wilson
+from winokit.methods.metrics.intervals import Interval
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
 from winokit.text.clauses import clause_words
@@ -28,6 +28,7 @@ from winokit.text.grammar import forms
 from winokit.text.language import language_of
 
 LEVEL = 0.95
+DRAWS = 2000
 UNSEEN = 0.5
 """Added to observed and expected counts, so that a few chance meetings of rare words do not look like a bond."""
 
@@ -44,22 +45,9 @@ class WordPair:
     sentences: int
 
     @property
-    def pmi(self) -> float:
-        """Pointwise mutual information in nats; minus infinity for words that never meet."""
-        return log(self.with_both / self.expected) if self.with_both else -inf
-
-    @property
     def expected(self) -> float:
         """In how many sentences chance would have both."""
         return self.with_candidate * self.with_word / self.sentences
-
-    @property
-    def interval(self) -> Interval:
-        """Of the PMI, by Wilson's interval for the share of the candidate's sentences that have the word."""
-        share = wilson(self.with_both, self.with_candidate, LEVEL)
-        base = self.with_word / self.sentences
-        low, high = (log(end / base) if end > 0 else -inf for end in (share.low, share.high))
-        return Interval(low, high, LEVEL, "wilson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +185,14 @@ def auc(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     return float(above / (positive * (len(wanted) - positive)))
 
 
-def auc_interval(
-    scores: Sequence[float], labels: Sequence[bool], groups: Sequence[object], *, draws: int = 2000, seed: int = 0
-) -> Interval:
+def auc_interval(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[object], seed: int = 0) -> Interval:
     """Of an AUC, by drawing whole groups with replacement; draws without one of the labels are left out."""
     numbers = clusters(groups)
     rows = [np.flatnonzero(numbers == number) for number in range(numbers.max() + 1)]
     rng = np.random.default_rng(seed)
     values, wanted = np.asarray(scores, float), np.asarray(labels, bool)
     drawn_values = []
-    for _ in range(draws):
+    for _ in range(DRAWS):
         drawn = np.concatenate([rows[number] for number in rng.integers(len(rows), size=len(rows))])
         if 0 < wanted[drawn].sum() < len(drawn):
             drawn_values.append(auc(values[drawn], wanted[drawn]))

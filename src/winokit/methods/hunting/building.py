@@ -74,7 +74,7 @@ def build_index(
     files, notes = find_files([Path(path) for path in corpus], layout)
     if not files:
         raise BadInput(f"no text in {', '.join(map(str, corpus)) or 'the corpus'}")
-    sizes = {}
+    sizes: dict[Path, int] = {}
     for path in files:
         with readable(path):
             sizes[path] = path.stat().st_size
@@ -83,7 +83,7 @@ def build_index(
     try:
         with closing(writer):
             writer.built.notes += notes
-            writer.write(files, sizes, workers, progress)
+            writer.write(sizes, workers, progress)
             if not writer.built.sentences:
                 raise BadInput(f"no sentence in {', '.join(map(str, corpus))}")
     except BadInput:
@@ -145,15 +145,13 @@ class _Writer:
         (last,) = db.execute("SELECT coalesce(max(last), 0) FROM blocks").fetchone()
         self._next = int(last) + 2
 
-    def write(
-        self, files: Sequence[Path], sizes: dict[Path, int], workers: int | None, progress: Progress | None
-    ) -> None:
+    def write(self, sizes: dict[Path, int], workers: int | None, progress: Progress | None) -> None:
         """Read the files that are new, changed or unfinished, and write their sentences."""
         total = sum(sizes.values())
         workers = 0 if total < SMALL else workers
         with reading(self.out):
             self._db.execute("BEGIN IMMEDIATE")
-            for part, split in split_in_order(self._parts(files, sizes), self.layout, workers):
+            for part, split in split_in_order(self._parts(sizes), self.layout, workers):
                 self._keep(part, split)
                 if progress:
                     progress(part.done, total)
@@ -163,10 +161,10 @@ class _Writer:
             (self.built.sentences,) = self._db.execute("SELECT coalesce(sum(sentences), 0) FROM blocks").fetchone()
             (self.built.files,) = self._db.execute("SELECT count(*) FROM files").fetchone()
 
-    def _parts(self, files: Sequence[Path], sizes: dict[Path, int]) -> Iterator[TextPart]:
+    def _parts(self, sizes: dict[Path, int]) -> Iterator[TextPart]:
         """What is to be split: each block of each file that is not in the index yet."""
         done = 0
-        for path in files:
+        for path, size in sizes.items():
             known = self._file(path)
             if known is None:
                 self.built.unchanged.append(path.as_posix())
@@ -176,9 +174,9 @@ class _Writer:
                 for number, block in enumerate(blocks(path, self.layout)):
                     if number >= start:
                         yield TextPart(path, file, number, block, done + block.read)
-                yield TextPart(path, file, number + 1, None, done + sizes[path])
-                self.built.bytes_read += sizes[path]
-            done += sizes[path]
+                yield TextPart(path, file, number + 1, None, done + size)
+                self.built.bytes_read += size
+            done += size
 
     def _file(self, path: Path) -> tuple[int, int] | None:
         """The number of a file in the index and of its first block that is not there; None if it is all there."""

@@ -109,11 +109,8 @@ def readable(path: Path) -> Iterator[None]:
 def documents(block: CorpusBlock, path: Path, layout: CorpusLayout) -> Iterable[str]:
     """The documents of a block: records of JSON lines, lines, or paragraphs."""
     if is_json_lines(path):
-        return (
-            _field(line, layout.field, path, number)
-            for number, line in enumerate(block.text.split("\n"), block.line)
-            if line.strip()
-        )
+        numbered = enumerate(block.text.split("\n"), block.line)
+        return (_field(line, layout.field, path, number) for number, line in numbered if line.strip())
     pieces = block.text.split("\n") if layout.documents == "lines" else PARAGRAPH.split(block.text)
     return (document for document in pieces if document.strip())
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from winokit.errors import check_known
 from winokit.methods.hunting.association import associate
 from winokit.methods.hunting.causality import causal_scores
-from winokit.methods.hunting.parse import ParseReader
+from winokit.methods.hunting.parse import read_parsed
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
@@ -107,8 +107,8 @@ class Hunter:
         self.corpus, self.spec, self.by = corpus, spec, by
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
-        self.parser = ParseReader(open_parses(Path(parser))) if parser != RULES and by == "evidence" else None
-        self.reads_by = RULES if self.parser is None else self.parser.name
+        self.parses = open_parses(Path(parser)) if parser != RULES and by == "evidence" else None
+        self.reads_by = RULES if self.parses is None else self.parses.name
         settings = (GRAMMAR, self.reads_by, by, self.sets, limit, sorted(map(str, self.synonyms.items())))
         self.fingerprint = f"hunter {corpus.fingerprint} {settings}"
 
@@ -125,9 +125,8 @@ class Hunter:
     def hunt(self, problem: Problem) -> Hunt:
         """Look for evidence for a problem, and decide; without a file of parses by our own grammar."""
         result = Hunt(problem, parser=self.reads_by)
-        parse = read if self.parser is None else self.parser.read
         unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
-        reading = unread or parse(problem)
+        reading = unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
         if isinstance(reading, str):
             result.why = reading
             return result

@@ -28,8 +28,6 @@ from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_conte
 from winokit.text.english import is_possessive
 
 SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
-_LEADING = grammar.WORDS["take_an_infinitive"]
-TAKE_AN_INFINITIVE = frozenset(form for word in _LEADING for form in grammar.forms(word))
 SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 
@@ -193,10 +191,8 @@ def _without_what_follows_the_name(between: Sequence[ClausePiece]) -> Sequence[C
     """Words after a name without a phrase that belongs to it: "(the painting) in the hall was sold to"."""
     if between[0].word not in grammar.PREPOSITIONS or not any(map(is_content, between)):
         return between
-    verb = next(
-        (i for i, p in enumerate(between) if p.word in grammar.AUXILIARIES or grammar.is_verb_like(p.word)), None
-    )
-    return between if verb is None else between[verb:]
+    at = next((i for i, p in enumerate(between) if p.word in grammar.AUXILIARIES or grammar.is_verb_like(p.word)), None)
+    return between if at is None else between[at:]
 
 
 def _slot(lead: Sequence[ClausePiece]) -> str:
@@ -215,9 +211,7 @@ def _verb_before(lead: Sequence[ClausePiece]) -> int | None:
     for i, piece in enumerate(lead):
         if not is_content(piece):
             continue
-        previous = next(
-            (p for p in reversed(lead[:i]) if not grammar.is_adverb(p.word) and p.word not in grammar.NEGATIONS), None
-        )
+        previous = next((p for p in reversed(lead[:i]) if not grammar.is_aside(p.word)), None)
         where_one_must = previous is not None and (
             previous.word in grammar.AUXILIARIES or previous.word in SUBJECT_PRONOUNS or previous.word == "to"
         )
@@ -251,6 +245,6 @@ def _head(words: Sequence[ClausePiece]) -> int | None:
     if head is None:
         return None
     for i in range(head + 1, len(words) - 1):
-        if words[i].word == "to" and words[i - 1].word in TAKE_AN_INFINITIVE and is_content(words[i + 1]):
+        if words[i].word == "to" and words[i - 1].word in grammar.TAKE_AN_INFINITIVE and is_content(words[i + 1]):
             head = i + 1
     return head

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winokit.methods.hunting.queries import QueryPair
-from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, TAKE_AN_INFINITIVE, ProblemReading
+from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, ProblemReading
 from winokit.text import grammar
 from winokit.text.english import ENGLISH
 
@@ -143,7 +143,7 @@ def _is_negated(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     for token in reversed(tokens[max(0, at - 6) : at]):
         if token.word in grammar.NEGATIONS:
             return True
-        passes = token.word in grammar.AUXILIARIES or token.word in TAKE_AN_INFINITIVE or token.word == "to"
+        passes = token.word in grammar.AUXILIARIES or token.word in grammar.TAKE_AN_INFINITIVE or token.word == "to"
         if not passes and not grammar.is_adverb(token.word):
             return False
     return False
@@ -188,7 +188,7 @@ def _filler(tokens: Sequence[grammar.WordToken], at: int, slot: str) -> Filler |
 
 def _is_passive(tokens: Sequence[grammar.WordToken], at: int) -> bool:
     before = (token.word for token in reversed(tokens[:at]))
-    auxiliary = next((word for word in before if not grammar.is_adverb(word) and word not in grammar.NEGATIONS), "")
+    auxiliary = next((word for word in before if not grammar.is_aside(word)), "")
     return grammar.is_participle(tokens[at].word) and (auxiliary in grammar.BE or auxiliary == "'s")
 
 
@@ -197,7 +197,7 @@ def _subject(tokens: Sequence[grammar.WordToken], at: int) -> Filler | None:
     i = at - 1
     while i >= 0:
         word = tokens[i].word
-        if word == "to" and i and tokens[i - 1].word in TAKE_AN_INFINITIVE:
+        if word == "to" and i and tokens[i - 1].word in grammar.TAKE_AN_INFINITIVE:
             i -= 2
         elif grammar.goes_with_a_verb(word) or word in grammar.RELATIVES:
             i -= 1

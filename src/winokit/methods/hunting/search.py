@@ -97,9 +97,7 @@ def any_of(texts: Sequence[str]) -> AnyOf:
 
 def open_corpus(place: str) -> Corpus:
     """The corpus at a place: an index's file, or the address of an OpenSearch or Elasticsearch index."""
-    if place.startswith(("http://", "https://")):
-        return OpenSearch(place)
-    return SentenceIndex(place)
+    return OpenSearch(place) if place.startswith(("http://", "https://")) else SentenceIndex(place)
 
 
 class SentenceIndex:
@@ -112,14 +110,10 @@ class SentenceIndex:
             raise BadInput(f"{path}: no such index; make one with `winokit hunt index CORPUS --out {path}`")
         self._db = sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True, check_same_thread=False)
         finalize(self, self._db.close)
-        try:
-            with reading(self.path):
-                _check_whole(self._db, self.path)
-                self.sentences = int(_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
-                hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
-        except BaseException:
-            self._db.close()
-            raise
+        with reading(self.path):
+            _check_whole(self._db, self.path)
+            self.sentences = int(_row(self._db, "SELECT coalesce(sum(sentences), 0) FROM blocks")[0])
+            hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
         content = "\n".join([str(VERSION), str(self.sentences), *hashes])
         self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
         matching = "SELECT rowid FROM sentences WHERE sentences MATCH ?"
@@ -243,8 +237,7 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _row(db: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
-    row: tuple[Any, ...] = db.execute(statement).fetchone()
-    return row
+    return tuple(db.execute(statement).fetchone())
 
 
 class OpenSearch:

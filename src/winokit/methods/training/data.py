@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.errors import BadInput, check_known
 from winokit.methods.overlap import find_matches, overlap, said
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
@@ -149,8 +149,7 @@ def _parsed(variant: str) -> tuple[str, dict[str, str]]:
     options = dict(parse_qsl(query))
     check_known("variant to train or test on", name, VARIANTS)
     for option in options:
-        if option != "style":
-            raise UnknownName(f"option of variant {name!r}", option, ("style",))
+        check_known(f"option of variant {name!r}", option, ("style",))
     return name, options
 
 
