@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import scorers
-from winokit.drawing.wording import join, plural
+from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import join, plural, probability
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.compare import compare as paired_test
@@ -132,3 +133,30 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
                 if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
             }
     return right
+
+
+def lines(result: ComparedRuns) -> Lines:
+    """Every test, and where the page lies."""
+    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart")
+    yield table(heads, [_row(pair) for pair in result.pairs], left=3)
+    if result.page is not None:
+        yield f"page: {result.page}"
+
+
+def _row(pair: ScorerPair) -> tuple[str, ...]:
+    test = pair.found
+    return (
+        pair.first,
+        pair.second,
+        pair.measure,
+        f"{test.difference:+.3f}",
+        f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
+        probability(pair.p_corrected),
+        f"{test.n:,}",
+        "–" if test.n_to_tell_apart is None else f"{test.n_to_tell_apart:,}",
+    )
+
+
+def as_json(result: ComparedRuns) -> list[dict[str, Any]]:
+    """Every test with its numbers."""
+    return [asdict(pair) for pair in result.pairs]
