@@ -8,9 +8,7 @@ from typing import Any
 from winokit.drawing.tables import Lines, Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import plural, say, say_interval
 from winokit.results import AT, stands
-from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, SuiteCell, SuiteRun, Watch
-from winokit.stages.suite.matrix import SuiteMatrix
-from winokit.stages.suite.page import suite_json
+from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, SuiteCell, SuiteMatrix, SuiteRun, Watch
 
 
 def lines(result: SuiteRun) -> Lines:
@@ -32,7 +30,7 @@ def as_json(result: SuiteRun) -> dict[str, Any]:
     """What suite.json holds, and where the page is; of a dry run, what would be asked."""
     if result.plan is not None:
         return result.plan
-    return {**suite_json(SuiteMatrix(result)), "page": result.page and str(result.page)}
+    return {**SuiteMatrix(result).to_json(), "page": result.page and str(result.page)}
 
 
 def code(result: SuiteRun) -> int:
