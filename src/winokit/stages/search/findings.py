@@ -89,6 +89,7 @@ class SearchFinding:
 class SearchFindings(Brief):
     """What a search found."""
 
+    shown_by = "winokit.stages.search.run"
     folder: Path
     run: dict[str, Any]
     space: SearchSpace
