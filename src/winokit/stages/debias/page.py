@@ -5,7 +5,7 @@ Plots are laid out once for the page and for files: the paper's Figure 1, the pr
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,11 +65,6 @@ class Pictures:
         names = zip(("first", "second"), self.shares, strict=True)
         return tuple(f"{name} component, {percent(share, 0)} of the variance" for name, share in names)
 
-    @cached_property
-    def fullest(self) -> float:
-        """The largest share of an arm's rows in one cell: every arm is as dense as its share of rows says."""
-        return max(float(picture.plane.sum(axis=0).max()) / picture.n for picture in self.arms)
-
     def heights(self, picture: Picture) -> Doubles:
         """Of both answers the bars along the first component, (2, bins), from 0 to 1, the highest of any arm."""
         highest = max(float(each.line.max()) / each.n for each in self.arms)
@@ -82,7 +77,9 @@ class Pictures:
         """
         total = picture.plane.sum(axis=0)
         first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
-        return first, np.sqrt(total / picture.n / self.fullest)
+        # The largest share of an arm's rows in one cell: every arm is as dense as its share of rows says.
+        fullest = max(float(each.plane.sum(axis=0).max()) / each.n for each in self.arms)
+        return first, np.sqrt(total / picture.n / fullest)
 
     def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
         """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""

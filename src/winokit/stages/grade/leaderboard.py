@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from winokit.drawing.decision import SMALL
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
@@ -36,8 +37,6 @@ from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
 from winokit.stages.release.manifest import manifest_hash
-
-SMALL = 0.05
 
 
 @dataclass(frozen=True, slots=True)

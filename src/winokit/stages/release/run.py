@@ -55,11 +55,6 @@ class Release(Brief):
         """What it was asked to be, its name filled in."""
         return self.facts.settings
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Problems in each file."""
-        return {name: len(data) for name, data in self.contents.files.items()}
-
 
 @collector_off()
 def write_release(

@@ -114,8 +114,7 @@ class SearchFindings(Brief):
     @property
     def answered(self) -> dict[str, Dataset]:
         """The test sets whose answers are known."""
-        known = {name: any(problem.answer is not None for problem in test) for name, test in self.tests.items()}
-        return {name: test for name, test in self.tests.items() if known[name]}
+        return {name: test for name, test in self.tests.items() if any(one.answer is not None for one in test)}
 
     @property
     def metrics(self) -> list[Metric]:

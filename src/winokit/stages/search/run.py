@@ -19,6 +19,7 @@ import winokit
 from winokit.data.loading import Data, Loading, Plain
 from winokit.drawing.page import INDEX
 from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import percent, say, say_interval
 from winokit.errors import BadInput
 from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.cluster import Address, Engine
@@ -30,7 +31,7 @@ from winokit.progress import Progress, tell
 from winokit.results import rows_to_json
 from winokit.settings import Help, Without, verb
 from winokit.stages.search.space import SearchSpace
-from winokit.stages.train.run import Holdout, TrainLimit, load_sets, share_and_interval
+from winokit.stages.train.run import Holdout, TrainLimit, load_sets
 
 if TYPE_CHECKING:
     from winokit.stages.search.findings import SearchFinding, SearchFindings
@@ -177,13 +178,13 @@ def lines(findings: "SearchFindings") -> Lines:
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
     yield table(heads, ([one.formalization, *_cells(one, findings)] for one in findings.found))
     luck, folder = findings.overall, findings.folder
-    people = "" if findings.human is None else f", people {_percent(findings.human)}"
-    guessing = f"guessing {_percent(findings.chance)}, commonest answer {_percent(findings.majority)}"
+    people = "" if findings.human is None else f", people {percent(findings.human)}"
+    guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
     yield f"{findings.dev.card.name}: {guessing}{people}"
     p = "< 0.001" if luck.p_guessing < 0.001 else f"= {luck.p_guessing:.3f}"
-    expected = luck.corrected and f"; on problems it was not chosen on {_percent(luck.corrected)} expected"
+    expected = luck.corrected and f"; on problems it was not chosen on {percent(luck.corrected)} expected"
     yield (
-        f"best of {luck.trials:,} trials {_percent(luck.best)}; of as many guessers {_percent(luck.guessing)} (p {p})"
+        f"best of {luck.trials:,} trials {percent(luck.best)}; of as many guessers {percent(luck.guessing)} (p {p})"
         f"{expected or ''}"
     )
     yield f"{folder / LISTED}, results.json, study.db; page: {folder / 'report' / INDEX}"
@@ -197,19 +198,15 @@ def _cells(one: "SearchFinding", findings: "SearchFindings") -> list[str]:
     return [
         str(spread.n),
         str(one.degenerate),
-        _percent(spread.median),
+        percent(spread.median),
         f"{100 * spread.lower_quartile:.1f} to {100 * spread.upper_quartile:.1f}",
-        _percent(spread.best),
+        percent(spread.best),
         "" if spread.std is None else f"{100 * spread.std:.1f}",
         "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.1f}",
-        "" if luck.corrected is None else _percent(luck.corrected),
-        _percent(one.chance),
-        *("" if row is None else share_and_interval(row) for row in scores),
+        "" if luck.corrected is None else percent(luck.corrected),
+        percent(one.chance),
+        *("" if row is None else f"{say(row)} {say_interval(row)}".strip() for row in scores),
     ]
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
 
 
 def save(findings: "SearchFindings") -> None:

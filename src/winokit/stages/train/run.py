@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.data.loading import Data, Loading, Plain, check_part
 from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import say, say_chance, say_interval
 from winokit.errors import BadInput
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, hold_out
@@ -120,12 +121,5 @@ def lines(outcome: "TrainOutcome") -> Lines:
 
 
 def _cells(row: Metric) -> Sequence[str]:
-    guess = "" if row.chance is None else f"{100 * row.chance:.1f} %"
-    metric = row.metric.replace("_", " ")
-    return where(row), str(row.details["variant"]), metric, share_and_interval(row), guess, f"{row.n:,}"
-
-
-def share_and_interval(row: Metric) -> str:
-    """A share in per cent and, where it has one, its interval."""
-    interval = "" if row.low is None or row.high is None else f" [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-    return f"{100 * row.value:.1f} %{interval}"
+    metric, share = row.metric.replace("_", " "), f"{say(row)} {say_interval(row)}".strip()
+    return where(row), str(row.details["variant"]), metric, share, say_chance(row), f"{row.n:,}"
