@@ -12,8 +12,8 @@ from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.run import debias
+from winokit.stages.release.contents import read_inputs
 from winokit.stages.release.hidden import read_hidden, read_secret
-from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import problem_of, read_manifest, read_release, row_of
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.data.checks.groups import group_name
+from winokit.data.formats.source import Source
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.stages.release import manifest
@@ -111,7 +112,8 @@ def _previous(
             problems[problem.id] = problem.replace(labels=labels, domain=domain)
             where[problem.id] = split
         if split == TRAIN:
-            gone |= {key for key, status in manifest.read_statuses(previous, name).items() if status == REMOVED}
+            rows = Source(previous / manifest.problems_path(name)).json_lines()
+            gone |= {manifest.problem_of(row).id for _, row in rows if row.get("status") == REMOVED}
     return problems, where, gone
 
 

@@ -25,8 +25,8 @@ from winokit.stages.debias.features import embedded
 from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
+from winokit.stages.release.contents import read_inputs
 from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
-from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings

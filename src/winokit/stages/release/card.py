@@ -28,9 +28,8 @@ from winokit.files import read_object, read_text
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
-from winokit.stages.release.contents import ReleaseContents
+from winokit.stages.release.contents import ReleaseContents, ReleaseInputs
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
-from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
     FORMALIZATIONS,
