@@ -110,13 +110,18 @@ def grade(
     release, files = Path(release), [Path(path) for path in files]
     needed = {"formalization": formalization, "training_data": training_data, "trials": trials}
     if board is not None:
-        from winokit.stages.grade.leaderboard import make_board
+        from winokit.stages.grade.leaderboard import leaderboard, write_board
 
         why = "said when an entry is graded; --board shows what entries have said"
         refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
         if files:
             raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
-        return make_board(release, board, out, hidden=hidden, owner=owner)
+        page = out or Path("board.html")
+        refuse_overwriting(page, board.glob("*.json"))
+        made = replace(leaderboard(release, board, hidden=hidden, owner=owner), page=page)
+        write_board(made, page)
+        tell(made.notes)
+        return made
     if out is not None:  # before anything is graded, since every grading is logged
         refuse_overwriting(out, files)
         if out.is_dir():
