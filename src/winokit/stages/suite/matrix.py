@@ -23,8 +23,7 @@ from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.letters import compact_letters, letter_name
 from winokit.results import Brief, Metric, rows_to_json, tested
-from winokit.stages.compare.page import ScorerPair
-from winokit.stages.compare.run import compare_runs
+from winokit.stages.compare.run import ScorerPair, compare_runs
 from winokit.stages.suite.settings import SuiteData, SuiteModel
 
 WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
