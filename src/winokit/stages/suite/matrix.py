@@ -1,4 +1,4 @@
-"""What a suite says, as plain data and as files: its cells, the matrix in several views, which can be told apart.
+"""What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be told apart.
 
 Tests are those of `winokit compare`: paired by problem, over groups, abstentions settled by guesses. They are corrected
 together, over every pair of entrants on every dataset, on problems and on groups (Holm). Whether a value is above
@@ -7,8 +7,10 @@ chance is corrected over all rows of its view.
 The files are the page, `suite.json` and CSV with flat rows, Markdown, and LaTeX tables as papers print them.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, log10
 from pathlib import Path
@@ -19,10 +21,12 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import SMALL
 from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
 from winokit.drawing.plots import Forest
+from winokit.drawing.tables import Lines, Table, Text, dim, plan_lines, table
+from winokit.drawing.wording import plural, say, say_interval
 from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.letters import compact_letters, letter_name
-from winokit.results import Brief, Metric, rows_to_json, tested
+from winokit.results import AT, Brief, Metric, rows_to_json, stands, tested
 from winokit.stages.compare.run import ScorerPair, compare_runs
 from winokit.stages.suite.settings import SuiteData, SuiteModel
 
@@ -242,3 +246,83 @@ def tex(text: str) -> str:
     'gpt\\_2 \\textperiodcentered{} 50\\%'
     """
     return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def lines(result: SuiteRun) -> Lines:
+    """The matrix, what failed, and where the page is; of a dry run, what would be asked."""
+    if result.plan is not None:
+        yield from plan_lines(result.plan)
+        return
+    yield _matrix(result.cells)
+    failed = [cell for cell in result.cells if cell.state == FAILED]
+    for cell in failed:
+        yield f"failed: {cell.entrant.name} on {cell.dataset}: {cell.why}"
+    if failed:
+        yield f"{plural(len(failed), 'cell')} failed; run the same command to try again"
+    if result.page is not None:
+        yield f"page: {result.page}"
+
+
+def as_json(result: SuiteRun) -> dict[str, Any]:
+    """What suite.json holds, and where the page is; of a dry run, what would be asked."""
+    if result.plan is not None:
+        return result.plan
+    return {**SuiteMatrix(result).to_json(), "page": result.page and str(result.page)}
+
+
+def code(result: SuiteRun) -> int:
+    """1 where a cell failed: a script must not take the rest for the whole."""
+    return int(any(cell.state == FAILED for cell in result.cells))
+
+
+def _matrix(cells: Sequence[SuiteCell]) -> Table:
+    rows: dict[str, list[str | Text]] = {}
+    for cell in cells:
+        rows.setdefault(cell.entrant.name, [cell.entrant.name]).append(_said(cell))
+    return table(["accuracy", *dict.fromkeys(cell.dataset for cell in cells)], rows.values())
+
+
+def _said(cell: SuiteCell) -> Text:
+    """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
+    row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
+    if row is not None:
+        return dim(f"{say(row)} {say_interval(row)}", stands(row) == AT)
+    return dim({RUNNING: f"{cell.share:.0%}", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
+
+
+@contextmanager
+def live(doing: str) -> Iterator[Watch]:
+    """The matrix as it grows with the time left, where a person looks; elsewhere a line per cell that is done."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console, begun = Console(stderr=True, highlight=False), time.monotonic()
+    board: list[SuiteCell] = []
+    told: set[int] = set()
+
+    def drawn() -> Table:
+        matrix = _matrix(board)
+        matrix.caption = time_left(board, time.monotonic() - begun)
+        return matrix
+
+    def moved(cells: Sequence[SuiteCell]) -> None:
+        board[:] = cells
+        for cell in cells if not console.is_terminal else ():
+            if cell.state in (DONE, FAILED) and id(cell) not in told:
+                told.add(id(cell))
+                place = f"{doing} {len(told)} of {sum(one.state != EMPTY for one in cells)}"
+                line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _said(cell)}"
+                console.print(line, soft_wrap=True, markup=False)
+
+    with Live(console=console, transient=True, get_renderable=drawn) if console.is_terminal else nullcontext():
+        yield moved
+
+
+def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
+    """How much is done, and about how long the rest takes at the pace so far; one problem is taken for another."""
+    sizes = [
+        (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
+    ]
+    done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
+    minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
+    return f"{done:.0%} done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"
