@@ -61,9 +61,8 @@ def pool_of(
     What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
     """
     version = str(manifest.read_manifest(previous).get("version") or "1.0")
-    lineage = (
-        {row["id"]: row for row in manifest.read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
-    )
+    path = previous / LINEAGE
+    lineage = {row["id"]: row for row in manifest.read_lineage(path)} if path.exists() else {}
     given = {problem.id: problem for problem in (*offered, *(removed or ()))}
     old, where, gone = _previous(previous, given, hidden)
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}

@@ -233,10 +233,8 @@ def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Verdict
     """Each set, problems and whole groups apart, since these are different populations; then what is wrong."""
     family = judged(rows)
     for row in family:
-        place, unit = (
-            decision.standing(row, len(family)),
-            "problems" if row.metric == "accuracy" else "groups as a whole",
-        )
+        place = decision.standing(row, len(family))
+        unit = "problems" if row.metric == "accuracy" else "groups as a whole"
         text = f"{where(row)}: {decision.said(row, place, unit)}."
         yield decision.point_of(f"{row.subset}/{row.metric}", place, text)
     for warning in warnings:
