@@ -32,7 +32,7 @@ from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
 from winokit.stages.audit.verdict import verdict
-from winokit.stages.compare.page import comparison_sentences, paired
+from winokit.stages.compare.run import comparison_sentences, paired
 
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400

@@ -71,14 +71,11 @@ class Help:
     """Whether the default is worth showing: the help says it better, or there is none."""
 
 
-@dataclass(frozen=True)
 class Without:
     """Fields of a settings class that a verb does not take: it decides them itself."""
 
-    names: tuple[str, ...]
-
     def __init__(self, *names: str) -> None:
-        object.__setattr__(self, "names", names)
+        self.names = names
 
 
 class Settings:

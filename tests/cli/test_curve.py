@@ -96,7 +96,10 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
         (("large", "--test", "large"), "large, to train on, overlaps large: 60 same"),
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
-        (("large", "--test", "test", "--human", "0.94"), "human: per cent expected, such as 94.0, found 0.94"),
+        (
+            ("large", "--test", "test", "--human", "0.94"),
+            "human: per cent expected, such as 94.0, found 0.94",
+        ),
         (("large", "--test", "test", "--human-group", "nan"), "human_group: per cent expected"),
         (
             ("large", "--test", "test", "--formalization", "mc-mlm", "--formalization", "mc-mlm?loss=softmax"),

@@ -52,7 +52,7 @@ def test_a_search_prints_a_table_and_what_to_hold_it_against(asked, shown):
     lines = shown.splitlines()
     assert lines[0].split()[:3] == ["formalization", "trials", "degenerate"]
     assert [line.split()[:2] for line in lines[1:3]] == [["mc-sent", "2"], ["mc-mlm?loss=margin", "2"]]
-    assert "dev: guessing 50.0 %, commonest answer 50.0 %, people 90.0 %" in shown
+    assert "dev: guessing 50.0\u00a0%, commonest answer 50.0\u00a0%, people 90.0\u00a0%" in shown
     assert "best of 4 trials" in shown
     assert f"page: {asked[1] / 'report' / 'index.html'}" in shown.replace("\n", "")
 

@@ -16,7 +16,7 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import page as curve_page
 from winokit.stages.curve.fit import CurveLevel, CurveSeries, reach_of
 from winokit.stages.search import page as search_page
-from winokit.stages.train import page as train_page
+from winokit.stages.train import run as train_page
 from winokit.stages.transfer import page as transfer_page
 from winokit.stages.transfer.run import TransferCell
 

@@ -52,8 +52,20 @@ class Figure:
 
 def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
     """Write figures as PNG and SVG and return their names."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     for name, figure in made.items():
-        _write(figure, folder, name)
+        drawn, png, svg = canvas(figure), BytesIO(), BytesIO()
+        with warnings.catch_warnings(), _styled():
+            # A model's name may be in a script the font does not have; boxes will do.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+            # Not savefig, which draws everything twice; the layout found for the first file serves the second.
+            FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
+            drawn.set_layout_engine("none")
+            FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        write_whole(folder / f"{name}.png", png.getvalue())
+        write_whole(folder / f"{name}.svg", svg.getvalue())
     return tuple(made)
 
 
@@ -66,7 +78,13 @@ def canvas(figure: Figure) -> "Canvas":
         drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
         for place, draw in enumerate(figure.panels, 1):
             draw(drawn.add_subplot(rows, columns, place))
-        _legend(drawn)
+        # One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it.
+        each = (zip(*ax.get_legend_handles_labels(), strict=True) for ax in drawn.axes)
+        named = {label: handle for panel in each for handle, label in panel}
+        if named:
+            fit = max(1, int(drawn.get_figwidth() / (0.5 + 0.075 * max(map(len, named)))))
+            where: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
+            drawn.legend(named.values(), named.keys(), ncols=fit, **where)
     return drawn
 
 
@@ -112,32 +130,6 @@ def whole_ticks(axis: "Axis") -> None:
 
     axis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
     axis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
-
-
-def _write(figure: Figure, folder: Path, name: str) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    drawn = canvas(figure)
-    png, svg = BytesIO(), BytesIO()
-    with warnings.catch_warnings(), _styled():
-        # A model's name may be in a script the font does not have; boxes will do.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-        FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-        drawn.set_layout_engine("none")
-        FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
-    write_whole(folder / f"{name}.png", png.getvalue())
-    write_whole(folder / f"{name}.svg", svg.getvalue())
-
-
-def _legend(canvas: "Canvas") -> None:
-    """One legend for all panels, above them: inside it would hide what is drawn, and long names would squeeze it."""
-    named = {label: handle for ax in canvas.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    if named:
-        columns = int(canvas.get_figwidth() / (0.5 + 0.075 * max(len(label) for label in named)))
-        where: Any = "outside upper left"
-        canvas.legend(named.values(), named.keys(), loc=where, ncols=max(1, columns), frameon=False, fontsize="small")
 
 
 def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:

@@ -17,13 +17,8 @@ INDEX = "index.html"
 
 def write_page(path: Path, template: str, **shown: Any) -> Path:
     """Write one page from its template, and return where it lies."""
-    write_whole(path, rendered(template, **shown))
+    write_whole(path, environment().get_template(template).render(**shown).encode("utf-8", "replace"))
     return path
-
-
-def rendered(template: str, **shown: Any) -> bytes:
-    """A page from its template."""
-    return environment().get_template(template).render(**shown).encode("utf-8", "replace")
 
 
 def rendered_plain(template: str, **shown: Any) -> bytes:

@@ -133,7 +133,8 @@ def gate(
     about = (ours.model, theirs.model, ours.dataset.card.name, ours.scoring)
     outcome = GateOutcome(passed, tests, *about, max_drop, level, strict)
     if markdown is not None:
-        write_whole(markdown, summary(outcome))
+        shown = rendered_plain("stages/gate.md.j2", outcome=outcome, rows=[*_rows(outcome)][1:])
+        write_whole(markdown, shown)
     return outcome
 
 
@@ -219,11 +220,6 @@ def _rows(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:
     for test in outcome.tests:
         ends = f"{points(test.low)} to {points(test.high)}"
         yield test.metric, percent(test.old), percent(test.new), points(test.drop), ends, test.verdict
-
-
-def summary(outcome: GateOutcome) -> bytes:
-    """The outcome in Markdown, for a pull request."""
-    return rendered_plain("stages/gate.md.j2", outcome=outcome, rows=[*_rows(outcome)][1:])
 
 
 def lines(outcome: GateOutcome) -> Lines:

@@ -19,7 +19,7 @@ from winokit.methods.hunting.roles import AGENT, PATIENT
 from winokit.methods.hunting.search import Corpus, open_corpus
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress, tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, refuse_unused, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
@@ -79,14 +79,12 @@ def hunt(
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
     if (data is None) == (text is None):
         raise BadInput("one problem expected: DATA and --row, or --text and --candidate twice")
-    if text is not None and row != 1:
-        raise BadInput("--row: a row of DATA, and the problem asked about is that of --text")
-    for name, given in {"candidate": candidate, "pronoun": pronoun}.items():
-        if data is not None and given:
-            raise BadInput(f"--{name}: an option of --text; problems of DATA have their own")
     if text is not None:
+        refuse_unused(hunt, "a row of DATA, and the problem asked about is that of --text", row=row)
         problem = Problem.from_text(text, candidate, pronoun=pronoun)
     elif data is not None:
+        why = "an option of --text; problems of DATA have their own"
+        refuse_unused(hunt, why, candidate=tuple(candidate), pronoun=pronoun)
         dataset = data if isinstance(data, Dataset) else load(data, groups=False)
         if row > len(dataset):
             raise BadInput(f"{data}: row {row} asked for, where there are {len(dataset):,}")

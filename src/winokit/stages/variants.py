@@ -20,7 +20,7 @@ from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
-from winokit.problem import Card, Dataset, Problem
+from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 
 MANIFEST = "variants.json"
@@ -85,7 +85,10 @@ def variants(
         originals = tuple(str(problem.labels["original"]) if name != ORIGINAL else problem.id for problem in problems)
         written[name] = WrittenVariant(file, originals, refused)
         if file is not None:
-            content[file] = Dataset(problems, dataset.card if name == ORIGINAL else _card(dataset.card, name))
+            card, title = dataset.card, f"{dataset.card.title} ({name})" if dataset.card.title else ""
+            if name != ORIGINAL:  # how people do on the problems themselves is not known of a variant
+                card = replace(card, name=f"{card.name}/{name}", title=title, human_accuracy=None)
+            content[file] = Dataset(problems, card)
     if not any(one.of for name, one in written.items() if name != ORIGINAL):
         whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
         raise BadInput(f"{dataset.card.name}: {', '.join(wanted or known)} can be made of no problem: {whys}")
@@ -115,12 +118,6 @@ def _writable(variant: Variant, name: str, to: str) -> tuple[list[Problem], dict
         except (CannotWrite, Malformed) as error:
             refused[str(error)] += 1
     return problems, dict(refused.most_common())
-
-
-def _card(card: Card, name: str) -> Card:
-    """The card of a variant: how people do on the problems themselves is not known of it."""
-    title = f"{card.title} ({name})" if card.title else ""
-    return replace(card, name=f"{card.name}/{name}", title=title, human_accuracy=None)
 
 
 def _earlier(folder: Path) -> set[str]:

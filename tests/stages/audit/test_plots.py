@@ -19,7 +19,7 @@ from winokit.stages.audit import plots as audit_plots
 from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
-from winokit.stages.debias.plots import draw_chart
+from winokit.stages.debias.page import draw_chart
 
 READER, GUESSER = "reader <1>", "random"
 ROW = Metric("d", "m", "full", None, "accuracy", "all", "accuracy", 0.75, 100, 0.66, 0.83, 0.5)

@@ -13,7 +13,7 @@ from winokit.methods.metrics.intervals import Interval
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.verdict import GENDER, HEADLINE, WITHOUT, MetricRows, headline_state, verdict
-from winokit.stages.compare.page import COMPARED, ComparePage, ScorerPair
+from winokit.stages.compare.run import COMPARED, ComparePage, ScorerPair
 
 SURE, UNSURE = 1e-9, 0.6
 

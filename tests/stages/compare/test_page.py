@@ -4,7 +4,7 @@ import pytest
 
 from winokit.data.runs import Run
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.page import ComparePage, paired, write_comparison
+from winokit.stages.compare.run import ComparePage, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]

@@ -5,8 +5,7 @@ from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
-from winokit.stages.compare.run import compare, compare_runs
-from winokit.stages.compare.table import lines
+from winokit.stages.compare.run import compare, compare_runs, lines
 
 OPEN = load("open")
 

@@ -15,8 +15,7 @@ from winokit.drawing.plots import Chart
 from winokit.methods.aflite.aflite import AFLite
 from winokit.results import AT
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.page import debias_page, write_debias_page
-from winokit.stages.debias.plots import phase_charts
+from winokit.stages.debias.page import debias_page, phase_charts, write_debias_page
 from winokit.stages.debias.run import Debiased, debias
 
 CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -16,9 +16,8 @@ from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.evolve.evolution import EvolveSettings, evolve
-from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
-from winokit.stages.evolve.run import evolved
+from winokit.stages.evolve.run import evolved, write_evolution
 from winokit.stages.evolve.run import release as verb
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of, is_solved, solved_beyond_chance
 from winokit.stages.release.hidden import Draws, hidden_folder

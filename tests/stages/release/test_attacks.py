@@ -23,9 +23,8 @@ from winokit.stages.evolve.solved import EvolveAnswers, solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.record import Statement
 from winokit.stages.grade.run import grade_submission
-from winokit.stages.release.contents import fill
+from winokit.stages.release.contents import fill, read_inputs
 from winokit.stages.release.hidden import Draws, hidden_folder, read_hidden, read_secret
-from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 from winokit.stages.release.splits import keys_of, units_of

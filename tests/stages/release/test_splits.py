@@ -8,9 +8,8 @@ from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite, UnknownName
 from winokit.problem import Dataset, Problem
-from winokit.stages.release.contents import TWIN_EVALUATED, balanced, fill, size_targets
+from winokit.stages.release.contents import TWIN_EVALUATED, ReleaseInputs, balanced, fill, read_inputs, size_targets
 from winokit.stages.release.hidden import Draws
-from winokit.stages.release.inputs import ReleaseInputs, read_inputs
 from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings
 from winokit.stages.release.splits import ReleaseUnit, blocks_of, units_of
 

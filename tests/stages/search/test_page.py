@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("torch")
 from winokit.methods.training.data import TrainingData
 from winokit.stages.search.findings import SearchFindings, SearchSets, finding
-from winokit.stages.search.page import search_page, write_search_page
-from winokit.stages.search.plots import axis, dots_of
+from winokit.stages.search.page import axis, dots_of, search_page, write_search_page
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import EndedTrial, Trial
 

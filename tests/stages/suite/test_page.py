@@ -4,7 +4,7 @@ import re
 import pytest
 
 from winokit.data.loading import load
-from winokit.stages.suite.page import tex
+from winokit.stages.suite.matrix import tex
 from winokit.stages.suite.run import suite
 from winokit.stages.suite.settings import SuiteModel
 

@@ -10,7 +10,7 @@ from winokit.errors import BadInput
 from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, gender_rows
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
-from winokit.stages.transfer.page import write_transfer_page
+from winokit.stages.transfer.page import tables_of, write_transfer_page
 from winokit.stages.transfer.run import train_arms
 from winokit.stages.transfer.selection import (
     NamedData,
@@ -20,7 +20,6 @@ from winokit.stages.transfer.selection import (
     grid_of,
     with_choices,
 )
-from winokit.stages.transfer.table import tables_of
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"

@@ -31,7 +31,7 @@ from winokit.results import Brief, Metric
 from winokit.settings import Help, Without, check_names, parameters_of, refuse_unused, signature_of, verb
 from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures, of_seed
 from winokit.stages.debias.features import DebiasFeatures, embedded, read_features, without_held_out
-from winokit.stages.debias.plots import Pictures, pictures_of
+from winokit.stages.debias.page import Pictures, pictures_of
 from winokit.stages.debias.table import check_folder, save
 from winokit.stages.debias.verdict import warnings_of
 from winokit.text.language import language_of

@@ -14,12 +14,11 @@ import numpy as np
 
 from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
-from winokit.methods.aflite.methods import DebiasArm
+from winokit.methods.aflite.methods import METHODS, DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
-from winokit.stages.debias.plots import title_of
 
 if TYPE_CHECKING:
     from winokit.stages.debias.run import Debiased
@@ -36,6 +35,16 @@ FACTS = {
     "seeds": (ONE, AGREE, DIFFER),  # is the verdict of every seed the same?
 }
 TABLE = DecisionTable.of_stage("debias", FACTS)
+
+
+def title_of(arm: str, *, within: bool = False) -> str:
+    """What an arm is called, as a title or within a sentence.
+
+    >>> title_of("random"), title_of("random", within=True), title_of("aflite", within=True)
+    ('Random reduction', 'random reduction', 'AFLite')
+    """
+    title = "All problems" if arm == ALL else METHODS[arm].title if arm in METHODS else arm
+    return title[0].lower() + title[1:] if within and not title[1:2].isupper() else title
 
 
 def verdict_of(filtering: Debiased) -> Verdict:

@@ -14,6 +14,7 @@ model fares on each version is recorded: accuracy and group accuracy with interv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -255,24 +256,20 @@ def _fares(
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
     before = pool.asked.filter(lambda problem: not pool.is_new(problem))
-    for answers, is_against in [*((model, True) for model in against), *((model, False) for model in watched)]:
-        if len(before):
-            yield from _fare(before, answers, pool.version, against=False)
-        yield from _fare(stays, answers, version, against=is_against)
-
-
-def _fare(problems: Dataset, answers: EvolveAnswers, version: str, *, against: bool) -> Iterator[Fare]:
-    right = np.array([answers.right[p.id] for p in problems], np.bool_)
-    groups = [p.group for p in problems]
-    sizes = [len(p.candidates) for p in problems]
-    rows = [("accuracy", right, problems.clusters, chance(sizes))]
-    if complete_groups(groups):
-        whole = all_right(right, groups)
-        by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-        rows.append(("group_accuracy", whole, tuple(range(len(whole))), by_chance))
-    for metric, values, clusters, by_chance in rows:
-        ends, value = share_interval(values, clusters), float(values.mean())
-        yield Fare(version, answers.model, against, metric, value, ends.low, ends.high, len(values), by_chance)
+    for answers, (problems, name) in product((*against, *watched), ((before, pool.version), (stays, version))):
+        if not len(problems):
+            continue
+        right, is_against = np.array([answers.right[p.id] for p in problems], np.bool_), answers in against
+        groups, sizes = [p.group for p in problems], [len(p.candidates) for p in problems]
+        rows = [("accuracy", right, problems.clusters, chance(sizes))]
+        if complete_groups(groups):
+            whole = all_right(right, groups)
+            by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
+            rows.append(("group_accuracy", whole, tuple(range(len(whole))), by_chance))
+        about = name, answers.model, is_against and problems is stays
+        for metric, values, clusters, by_chance in rows:
+            ends, value = share_interval(values, clusters), float(values.mean())
+            yield Fare(*about, metric, value, ends.low, ends.high, len(values), by_chance)
 
 
 def coarse_fare(fare: Fare) -> Fare:
@@ -284,10 +281,7 @@ def coarse_fare(fare: Fare) -> Fare:
 
 
 def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
-    """What is known of all versions: what was measured last counts, what was filtered against stays so.
-
-    The previous release recorded what was known of the versions before it.
-    """
+    """What is known of all versions: what was measured last counts, what was filtered against stays so."""
     path = previous / RECORD if previous is not None else None
     known: dict[tuple[str, str, str], Fare] = {}
     if path is not None and path.is_file():

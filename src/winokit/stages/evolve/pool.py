@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winokit.data.checks.groups import group_name
+from winokit.data.formats.source import Source
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.stages.release import manifest
@@ -60,9 +61,8 @@ def pool_of(
     What was retired before stays out; with `bring_back` it returns for training, since its answers are known.
     """
     version = str(manifest.read_manifest(previous).get("version") or "1.0")
-    lineage = (
-        {row["id"]: row for row in manifest.read_lineage(previous / LINEAGE)} if (previous / LINEAGE).exists() else {}
-    )
+    path = previous / LINEAGE
+    lineage = {row["id"]: row for row in manifest.read_lineage(path)} if path.exists() else {}
     given = {problem.id: problem for problem in (*offered, *(removed or ()))}
     old, where, gone = _previous(previous, given, hidden)
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
@@ -111,7 +111,8 @@ def _previous(
             problems[problem.id] = problem.replace(labels=labels, domain=domain)
             where[problem.id] = split
         if split == TRAIN:
-            gone |= {key for key, status in manifest.read_statuses(previous, name).items() if status == REMOVED}
+            rows = Source(previous / manifest.problems_path(name)).json_lines()
+            gone |= {manifest.problem_of(row).id for _, row in rows if row.get("status") == REMOVED}
     return problems, where, gone
 
 

@@ -1,29 +1,33 @@
 """`winokit release`: the first version of a release, or the next one.
 
 A version that follows another stands on everything that makes a first one, so that the verb for both is here: what
-stays where it was, what retires, what is new, and the files of all that.
+stays where it was, what retires, what is new, and the files of all that: record and chart of an evolution are
+evolution.json and evolution.html in the folder of the new release.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.loading import Loading, Plain
+from winokit.drawing.page import write_page
+from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.errors import BadInput
+from winokit.files import json_bytes, private, write_whole
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
+from winokit.results import Metric, stands
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.debias.features import embedded
-from winokit.stages.evolve.evolution import Evolution, EvolveSettings, evolve
-from winokit.stages.evolve.page import write_evolution
+from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
+from winokit.stages.release.contents import read_inputs
 from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
-from winokit.stages.release.inputs import read_inputs
-from winokit.stages.release.manifest import read_manifest
+from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
@@ -149,3 +153,79 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
         watched=answers(settings.watch),
         previous=previous,
     )
+
+
+PAGE = "evolution.html"
+TITLES = {"accuracy": "Accuracy", "group_accuracy": "Whole groups right"}
+COARSE = (
+    "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
+    "is with the answers"
+)
+
+
+def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
+    """Write record and page into a release, take them into its manifest, and return the page.
+
+    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
+    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
+    """
+    place, public = hidden or hidden_folder(folder), evolution
+    if place.is_dir():
+        with private():
+            _write(evolution, place)
+        public = replace(
+            evolution,
+            solved=replace(evolution.solved, strata=()),
+            filtered=(),
+            fares=tuple(map(coarse_fare, evolution.fares)),
+            notes=(*evolution.notes, COARSE),
+            findings=(),
+        )
+    _write(public, folder)
+    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, about)
+    return folder / PAGE
+
+
+def _write(evolution: Evolution, folder: Path) -> None:
+    """Write evolution.json: what was filtered, how much of that is chance, and how models fare; and its page."""
+    # What became of problems in this version; those that went before are not counted.
+    now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
+    counts = {status: sum(row["status"] == status for row in now) for status in STATUSES}
+    record = {
+        "version": evolution.version,
+        "previous": evolution.previous,
+        "problems": counts,
+        "needed": evolution.solved.needed,
+        "solved": [asdict(stratum) for stratum in evolution.solved.strata],
+        "aflite": [asdict(filtered) for filtered in evolution.filtered],
+        "fares": [asdict(fare) for fare in evolution.fares],
+        "notes": [*evolution.notes, *evolution.findings],
+    }
+    write_whole(folder / RECORD, json_bytes(record, allow_nan=False))
+    models = list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against))
+    write_page(
+        folder / PAGE,
+        "stages/evolve/page.html.j2",
+        evolution=evolution,
+        charts=list(_charts(evolution.fares)),
+        models=models,
+        watched=any(fare.model not in models for fare in evolution.fares),
+        counts=counts,
+    )
+
+
+def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
+    """A chart for each metric: each model a block, each version a line, in the order they were made."""
+    filtered = {fare.model for fare in fares if fare.against}
+    for metric, title in TITLES.items():
+        blocks: dict[str, list[ForestLine]] = {}
+        for fare in fares:
+            if fare.metric == metric:
+                numbers = (fare.value, fare.n, fare.low, fare.high, fare.chance)
+                row = Metric("", fare.model, "", None, "", fare.version, metric, *numbers)
+                note = "filtered against it: a fall is by construction" if fare.against else None
+                line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
+                blocks.setdefault(fare.model, []).append(line)
+        notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
+        yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))

@@ -22,6 +22,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import quad
+from scipy.special import ndtr
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.luck import binomial
@@ -30,8 +32,6 @@ GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
 STEP = 0.001
 """The owner's scores are rounded to a tenth of a percentage point."""
-STEPS, REACH = 4000, 9.0
-"""Of the integral in `expected_best`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,7 @@ def expected_best(trials: int) -> float:
     if trials == 1:
         return 0.0
     # The mean of a maximum is the area over its distribution right of 0, less the area under it left of 0.
-    z = np.linspace(0, REACH, STEPS + 1)
-    below = np.array([0.5 * math.erfc(-at / math.sqrt(2)) for at in z])
-    area = (1 - below**trials) - (1 - below) ** trials
-    return float(((area[1:] + area[:-1]) / 2).sum() * REACH / STEPS)
+    return float(quad(lambda z: 1 - ndtr(z) ** trials - ndtr(-z) ** trials, 0, math.inf)[0])
 
 
 def luck_corrected(score: float, spread: float, trials: int, chance: float) -> float:

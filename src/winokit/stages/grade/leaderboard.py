@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from winokit.drawing.decision import SMALL
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
-from winokit.files import refuse_overwriting
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
-from winokit.progress import tell
 from winokit.results import Brief
 from winokit.stages.grade import record
 from winokit.stages.grade.ladder import LadderRules, rounded
@@ -36,8 +35,6 @@ from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
 from winokit.stages.release.manifest import manifest_hash
-
-SMALL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,18 +224,6 @@ def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> tuple
 WIDTH, HEIGHT, EDGE = 108, 34, 4
 LOWEST = 0.4
 """Where the axis of the small curves begins: chance is well inside, and no curve worth drawing is below."""
-
-
-def make_board(
-    release: Path, folder: Path, out: Path | None, *, hidden: Path | None = None, owner: bool = False
-) -> Leaderboard:
-    """The board of the graded entries in a folder, and its page."""
-    out = out or Path("board.html")
-    refuse_overwriting(out, folder.glob("*.json"))
-    board = replace(leaderboard(release, folder, hidden=hidden, owner=owner), page=out)
-    write_board(board, out)
-    tell(board.notes)
-    return board
 
 
 def write_board(board: Leaderboard, path: Path) -> None:

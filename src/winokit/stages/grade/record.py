@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from winokit.errors import BadInput, refusing
 from winokit.files import json_bytes, read_object, refused, write_whole
 from winokit.stages.grade.ladder import LadderRules
-from winokit.stages.release.hidden import OWNER_ONLY, append_private, json_lines, write_private
+from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
 
 SCHEMA = 2
 AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
@@ -187,12 +187,6 @@ def locked(folder: Path) -> Iterator[tuple[str, ...]]:
         fcntl.flock(file, fcntl.LOCK_EX)
     with file:  # closing it frees the lock
         yield ()
-
-
-def log_grading(folder: Path, row: dict[str, Any]) -> Gradings:
-    """Add a grading to the log and count."""
-    append_private(folder / LOG, json.dumps(row))
-    return gradings(folder, row.get("name"))
 
 
 def check_budget(folder: Path, submission: str, name: str | None, rules: LadderRules) -> None:

@@ -7,6 +7,7 @@ main score on the Ladder (`ladder`), and an interval that follows from it. The g
 sizes are questions too, and are the owner's.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +33,7 @@ from winokit.stages.grade import record
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
-from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, read_hidden
+from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
 
 if TYPE_CHECKING:
@@ -109,15 +110,24 @@ def grade(
     release, files = Path(release), [Path(path) for path in files]
     needed = {"formalization": formalization, "training_data": training_data, "trials": trials}
     if board is not None:
-        from winokit.stages.grade.leaderboard import make_board
+        from winokit.stages.grade.leaderboard import leaderboard, write_board
 
         why = "said when an entry is graded; --board shows what entries have said"
         refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
         if files:
             raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
-        return make_board(release, board, out, hidden=hidden, owner=owner)
-    if out is not None:
-        _check_out(out, files)
+        page = out or Path("board.html")
+        refuse_overwriting(page, board.glob("*.json"))
+        made = replace(leaderboard(release, board, hidden=hidden, owner=owner), page=page)
+        write_board(made, page)
+        tell(made.notes)
+        return made
+    if out is not None:  # before anything is graded, since every grading is logged
+        refuse_overwriting(out, files)
+        if out.is_dir():
+            raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
+        with refused(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
     missing = ", ".join(f"--{option.replace('_', '-')}" for option, value in needed.items() if value in (None, ""))
     if missing and out is not None:
         raise BadInput(f"a leaderboard entry must say {missing}")
@@ -134,15 +144,6 @@ def grade(
         record.write_graded(grading.public, out)
     tell(grading.notes)
     return grading
-
-
-def _check_out(out: Path, files: Sequence[Path]) -> None:
-    """Refuse a place where no entry can be written before anything is graded, since every grading is logged."""
-    refuse_overwriting(out, files)
-    if out.is_dir():
-        raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
-    with refused(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def grade_submission(
@@ -198,7 +199,8 @@ def grade_submission(
             "scores": [asdict(score) for score in owner.scores],
             "p_luck": owner.p_luck,
         }  # the owner's record, and what was shown of it
-        owner = replace(owner, gradings=record.log_grading(labels.folder, row), notes=(*owner.notes, *notes))
+        append_private(labels.folder / record.LOG, json.dumps(row))
+        owner = replace(owner, gradings=record.gradings(labels.folder, name), notes=(*owner.notes, *notes))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
     if why_hidden:

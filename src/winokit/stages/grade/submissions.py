@@ -73,17 +73,7 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
         read.append(_from_rows(path, lines, ids) if is_rows else _from_labels(path, lines, len(ids), sizes))
     if len(paths) == 1:
         return SubmittedFile((ONE,) if read[0].shape[1] == 1 else tuple(sizes), read[0])
-    by_size = _by_size(paths, read, sizes)
-    columns = tuple(size for size in sizes if size in by_size)
-    return SubmittedFile(columns, np.column_stack([by_size[size] for size in columns]))
-
-
-def _by_size(
-    paths: Sequence[Path], read: Sequence[NDArray[np.int64]], sizes: Sequence[str]
-) -> dict[str, NDArray[np.int64]]:
-    """The one column of each of several files, under its training size."""
-    columns: dict[str, NDArray[np.int64]] = {}
-    first: dict[str, Path] = {}
+    by_size: dict[str, tuple[Path, NDArray[np.int64]]] = {}  # the file of each training size, and its one column
     for path, labels in zip(paths, read, strict=True):
         if labels.shape[1] != 1:
             message = f"{labels.shape[1]} labels a line are a whole submission: grade this file alone"
@@ -92,10 +82,11 @@ def _by_size(
         if size not in sizes:
             known = f"predictions-{sizes[0]}.lst … -{sizes[-1]}.lst"
             raise BadInput(f"{path}: which training size? Of several files each is named for one: {known}")
-        if size in columns:
-            raise BadInput(f"{path}: a second file for {size}, after {first[size]}")
-        columns[size], first[size] = labels[:, 0], path
-    return columns
+        if size in by_size:
+            raise BadInput(f"{path}: a second file for {size}, after {by_size[size][0]}")
+        by_size[size] = path, labels[:, 0]
+    columns = tuple(size for size in sizes if size in by_size)
+    return SubmittedFile(columns, np.column_stack([by_size[size][1] for size in columns]))
 
 
 def _lines(path: Path) -> list[str]:

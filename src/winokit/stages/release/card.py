@@ -28,9 +28,8 @@ from winokit.files import read_object, read_text
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
-from winokit.stages.release.contents import ReleaseContents
+from winokit.stages.release.contents import ReleaseContents, ReleaseInputs
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
-from winokit.stages.release.inputs import ReleaseInputs
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
     FORMALIZATIONS,
@@ -109,6 +108,12 @@ def card_facts(
     collection = extras.collection
     if collection is None and not isinstance(kept, Dataset) and (Path(kept).parent / STUDY).is_file():
         collection = Path(kept).parent if Path(kept).is_file() else None  # an export lies beside what it exported
+    study = None
+    if collection is not None:
+        path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
+        if not path.exists():
+            raise BadInput(f"{collection}: an export of winokit collect expected; there is no {STUDY}")
+        study = read_object(path)
     card, test = inputs.problems.card, contents.files.get(TEST)
     sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
     if test is not None:
@@ -126,20 +131,12 @@ def card_facts(
         crossings=_crossings(sides),
         leaks={name: leaks_of(contents.files[name]) for name in (DEBIASED, DEV)},
         test_leaks=leaks_of(test) if test is not None else (),
-        study=_study(collection) if collection else None,
+        study=study,
         collection=list(_problem_facts(inputs.problems.problems)),
         debiasing=inputs.debias,
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
         about=read_text(extras.about) if extras.about else "",
     )
-
-
-def _study(folder: Path) -> dict[str, Any]:
-    """What an export of `winokit collect` says about its study."""
-    path = folder / STUDY if folder.is_dir() else folder.with_name(STUDY)
-    if not path.exists():
-        raise BadInput(f"{folder}: an export of winokit collect expected; there is no {STUDY}")
-    return read_object(path)
 
 
 def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:

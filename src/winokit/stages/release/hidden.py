@@ -213,12 +213,6 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     checked = [_checked(row, str(folder / LABELS), line) for line, row in rows]
     ids, answers, groups = zip(*checked, strict=True) if checked else ((), (), ())
     labels = HiddenPart(folder, labels_of(folder), ids, answers, groups)
-    _check_own(labels, release, manifest)
-    return labels
-
-
-def _check_own(labels: HiddenPart, release: Path, manifest: dict[str, Any]) -> None:
-    """Refuse labels of another release."""
     for key, value in labels.release.items():
         theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
         if theirs != value:
@@ -229,8 +223,8 @@ def _check_own(labels: HiddenPart, release: Path, manifest: dict[str, Any]) -> N
     if commitment is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != commitment:
         raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
     path = release / problems_path(TEST)
-    rows = json_lines(read_text(path))
-    public = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in rows]
+    tested = json_lines(read_text(path))
+    public = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in tested]
     if not all(public):
         raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=public.index("") + 1)
     if list(labels.ids) != public:
@@ -239,6 +233,7 @@ def _check_own(labels: HiddenPart, release: Path, manifest: dict[str, Any]) -> N
         raise BadInput(
             f"{labels.folder}: labels of {len(labels):,} problems for the {len(public):,} of {path}, {order}"
         )
+    return labels
 
 
 def json_lines(text: str) -> list[Any]:

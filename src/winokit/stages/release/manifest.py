@@ -146,12 +146,6 @@ def read_release(folder: Path) -> dict[str, Dataset]:
     }
 
 
-def read_statuses(folder: Path, name: str) -> dict[str, str]:
-    """Kept or removed, by public id, as a training file says that `read_release` could read."""
-    rows = Source(folder / problems_path(name)).json_lines()
-    return {problem_of(row).id: str(row.get("status") or "") for _, row in rows}
-
-
 def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:
     """A row of a lineage."""
     row: Row = {"id": name, "split": split, "status": status, "why": why, "since": since}

@@ -22,10 +22,9 @@ from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
-from winokit.stages.release.contents import ReleaseContents, fill
+from winokit.stages.release.contents import ReleaseContents, fill, read_inputs
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
-from winokit.stages.release.inputs import read_inputs
 from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
 from winokit.text.language import languages_of
 
@@ -54,11 +53,6 @@ class Release(Brief):
     def settings(self) -> ReleaseSettings:
         """What it was asked to be, its name filled in."""
         return self.facts.settings
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Problems in each file."""
-        return {name: len(data) for name, data in self.contents.files.items()}
 
 
 @collector_off()

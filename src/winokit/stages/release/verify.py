@@ -91,8 +91,14 @@ def code(result: Verification) -> int:
     return int(any(finding.warns for finding in result.findings))
 
 
-def _finding(where: str, check: str, message: str, examples: Sequence[str] = (), warns: bool = True) -> Finding:
-    return Finding(where, check, warns, message, len(examples) or 1, tuple(examples[:EXAMPLES]))
+def _finding(where: str, check: str, message: str) -> Finding:
+    return Finding(where, check, True, message, 1)
+
+
+def _some(where: str, check: str, what: str, found: Sequence[str], warns: bool = True) -> Iterator[Finding]:
+    """How many there are of what should not be, with the first few; nothing where there is none."""
+    if found:
+        yield Finding(where, check, warns, f"{len(found):,} {what}", len(found), tuple(found[:EXAMPLES]))
 
 
 def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:
@@ -145,8 +151,7 @@ def _crossing(sides: Splits) -> Iterator[Finding]:
     ids = {name: {_public_id(p) for p in part} for name, part in sides.items()}
     for one, other in combinations(sides, 2):
         shared = sorted(ids[one] & ids[other])
-        if shared:
-            yield _finding(f"{one} and {other}", "splits", f"{len(shared):,} problems stand in both", shared)
+        yield from _some(f"{one} and {other}", "splits", "problems stand in both", shared)
     place = [name for name, part in sides.items() for _ in part]
     problems = [p for part in sides.values() for p in part]
     named = grouped((problem.group, row) for row, problem in enumerate(problems) if problem.group is not None)
@@ -160,9 +165,8 @@ def _crossing(sides: Splits) -> Iterator[Finding]:
         (sure, True, "pairs of problems in different splits are twins, by their texts"),
         (unsure, False, "pairs of problems in different splits may be twins, by their texts; one has no public answer"),
     ):
-        if rows_of:
-            shown = [" / ".join(f"{place[row]} {_public_id(problems[row])}" for row in rows) for rows in rows_of]
-            yield _finding("splits", "twins", f"{len(rows_of):,} {what}", shown, warns)
+        shown = [" / ".join(f"{place[row]} {_public_id(problems[row])}" for row in rows) for rows in rows_of]
+        yield from _some("splits", "twins", what, shown, warns)
 
 
 def _nested(splits: Splits) -> Iterator[Finding]:
@@ -173,25 +177,21 @@ def _nested(splits: Splits) -> Iterator[Finding]:
         yield Finding("winogrande", "sizes", False, f"no {', '.join(missing)}", len(missing))
     ids = {name: {_public_id(p) for p in splits[name]} for name in sizes}
     for small, large in pairwise(sizes):
-        outside = sorted(ids[small] - ids[large])
-        if outside:
-            yield _finding(small, "sizes", f"{len(outside):,} of its problems are not in {large}", outside)
+        yield from _some(small, "sizes", f"of its problems are not in {large}", sorted(ids[small] - ids[large]))
     if not sizes:
         return
     whole = splits[sizes[-1]].groups
     for name in sizes[:-1]:
         inside = splits[name].groups
         cut = sorted(group for group, members in inside.items() if len(members) < len(whole.get(group, ())))
-        if cut:
-            yield _finding(name, "sizes", f"{len(cut):,} groups have only some of their members in it", cut)
+        yield from _some(name, "sizes", "groups have only some of their members in it", cut)
 
 
 def _ids(splits: Splits) -> Iterator[Finding]:
     """The id at the end of a qID must be that of the text: it names the problem and tells nothing else."""
     for name, part in splits.items():
         wrong = [_public_id(p) for p in part if _public_id(p).partition(".")[0] != p.id.partition(".")[0]]
-        if wrong:
-            yield _finding(name, "ids", f"{len(wrong):,} ids are not those of their texts", wrong)
+        yield from _some(name, "ids", "ids are not those of their texts", wrong)
         twice = len(part) - len({_public_id(p) for p in part})
         if twice:
             yield Finding(name, "ids", True, f"{twice:,} ids stand there more than once", twice)
@@ -212,7 +212,8 @@ def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
             yield Finding(name, "answers", False, "not looked into: pip install 'winokit[release]'", 0)
         else:
             if given:
-                yield _finding(name, "answers", f"the answers of {len(set(given)):,} test problems are public", given)
+                message = f"the answers of {len(set(given)):,} test problems are public"
+                yield Finding(name, "answers", True, message, len(given), tuple(given[:EXAMPLES]))
 
 
 def _answered(path: Path) -> Iterator[str]:
@@ -266,10 +267,8 @@ def _lineage(path: Path, sides: Splits) -> Iterator[Finding]:
     for name in manifest.SPLITS:
         there = {_public_id(p) for p in sides.get(name, ())}
         placed = {key for key, row in rows.items() if row["split"] == name and row["status"] != manifest.RETIRED}
-        if unplaced := sorted(there - placed):
-            yield _finding(path.name, "counts", f"{len(unplaced):,} problems of {name} are not in it as such", unplaced)
-        if absent := sorted(placed - there):
-            yield _finding(path.name, "counts", f"{len(absent):,} problems it places in {name} are not there", absent)
+        yield from _some(path.name, "counts", f"problems of {name} are not in it as such", sorted(there - placed))
+        yield from _some(path.name, "counts", f"problems it places in {name} are not there", sorted(placed - there))
 
 
 def _hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
@@ -285,7 +284,6 @@ def _hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
         yield _finding(place.name, "hidden", str(error))
         return
     open_files = [path.name for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_mode & 0o077]
-    if open_files:
-        message = f"{len(open_files):,} files of hidden labels can be read by others: chmod {OWNER_ONLY:o}"
-        yield _finding(place.name, "hidden", message, open_files)
+    message = f"files of hidden labels can be read by others: chmod {OWNER_ONLY:o}"
+    yield from _some(place.name, "hidden", message, open_files)
     yield Finding(place.name, "hidden", False, f"the hidden labels of {len(labels):,} test problems fit the release", 0)

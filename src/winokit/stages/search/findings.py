@@ -89,6 +89,7 @@ class SearchFinding:
 class SearchFindings(Brief):
     """What a search found."""
 
+    shown_by = "winokit.stages.search.run"
     folder: Path
     run: dict[str, Any]
     space: SearchSpace
@@ -113,8 +114,7 @@ class SearchFindings(Brief):
     @property
     def answered(self) -> dict[str, Dataset]:
         """The test sets whose answers are known."""
-        known = {name: any(problem.answer is not None for problem in test) for name, test in self.tests.items()}
-        return {name: test for name, test in self.tests.items() if known[name]}
+        return {name: test for name, test in self.tests.items() if any(one.answer is not None for one in test)}
 
     @property
     def metrics(self) -> list[Metric]:
@@ -215,7 +215,19 @@ def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model
     lucky = sets.luck(sorted(best, key=lambda trial: trial.number), seed)
     top = best[:TOP]
     named = f"ensemble of {len(top)} of {len(best)} trials"
-    metrics = list(_rows(trials, best, scores, lucky, sets, guess, row))
+    metrics = list(_counts(trials, row))
+    for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
+        metrics.append(row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess))
+    for name in ("std", "excess_kurtosis"):
+        if (value := getattr(scores, name)) is not None:
+            metrics.append(row("search", name, value, scores.n))
+    whole = [trial.ended.group_accuracy for trial in best if trial.ended.group_accuracy is not None]
+    if whole:
+        metrics.append(row("search", "median_group_accuracy", float(np.median(whole)), len(whole)))
+    metrics += [row("search", "majority_class", sets.majority, len(sets.dev)), *_lucky_rows(lucky, guess, row)]
+    for tries in tries_up_to(scores.n):
+        expected = best_of([trial.ended.accuracy or 0.0 for trial in best], tries)
+        metrics.append(row("luck", f"best_of_{tries}_accuracy", expected, scores.n, chance=guess))
     votes = {}
     for name, dataset in {DEV: sets.dev, **sets.tests}.items():
         single = sets.predictions(best[0], name)
@@ -251,32 +263,6 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
             choice, why = 0, None  # the place of "no" among the candidates of a judgement
         predictions.append(Prediction(*named, shares, choice, problem.answer, why))
     return predictions
-
-
-def _rows(
-    trials: Sequence[Trial],
-    best: Sequence[Trial],
-    scores: Spread,
-    lucky: SearchLuck,
-    sets: SearchSets,
-    guess: float,
-    row: Any,
-) -> Iterator[Metric]:
-    """The rows of a spread and of luck."""
-    yield from _counts(trials, row)
-    for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
-        yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess)
-    for name in ("std", "excess_kurtosis"):
-        if (value := getattr(scores, name)) is not None:
-            yield row("search", name, value, scores.n)
-    whole = [trial.ended.group_accuracy for trial in best if trial.ended.group_accuracy is not None]
-    if whole:
-        yield row("search", "median_group_accuracy", float(np.median(whole)), len(whole))
-    yield row("search", "majority_class", sets.majority, len(sets.dev))
-    yield from _lucky_rows(lucky, guess, row)
-    accuracies = [trial.ended.accuracy or 0.0 for trial in best]
-    for tries in tries_up_to(scores.n):
-        yield row("luck", f"best_of_{tries}_accuracy", best_of(accuracies, tries), scores.n, chance=guess)
 
 
 def tries_up_to(most: int) -> list[int]:

@@ -9,25 +9,32 @@ results.json  trials.csv                  flat rows; one line per trial
 report/                                   the page
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
 from winokit.data.loading import Data, Loading, Plain
+from winokit.drawing.page import INDEX
+from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import percent, say, say_interval
 from winokit.errors import BadInput
+from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.cluster import Address, Engine
+from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import VariantArm
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
+from winokit.results import rows_to_json
 from winokit.settings import Help, Without, verb
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.train.run import Holdout, TrainLimit, load_sets
 
 if TYPE_CHECKING:
-    from winokit.stages.search.findings import SearchFindings
+    from winokit.stages.search.findings import SearchFinding, SearchFindings
     from winokit.stages.search.trials import SearchTask
 
 TRIALS = 60
@@ -105,7 +112,6 @@ def search(
     from winokit.stages.search.findings import search_findings
     from winokit.stages.search.page import write_search_page
     from winokit.stages.search.study import TrialBook, identity_of
-    from winokit.stages.search.table import save
     from winokit.stages.search.trials import SearchJob
     from winokit.stages.search.workers import TrialCrew, engine_of
 
@@ -148,3 +154,82 @@ def search(
     write_search_page(findings, folder / "report")
     tell(findings.notes)
     return replace(findings, notes=(*checked.notes, *findings.notes))
+
+
+RESULTS, LISTED, ENSEMBLES = "results.json", "trials.csv", "ensembles"
+ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
+
+
+def as_json(findings: "SearchFindings") -> dict[str, Any]:
+    """What scripts read of a search."""
+    return {
+        "out": str(findings.folder),
+        "report": str(findings.folder / "report" / INDEX),
+        "run": findings.run,
+        "metrics": rows_to_json(findings.metrics),
+        "notes": findings.notes,
+    }
+
+
+def lines(findings: "SearchFindings") -> Lines:
+    """One line per formalization: how trials lie, the best of them; then what the numbers are to be held against."""
+    heads = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
+    for test in findings.answered.values():
+        heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
+    yield table(heads, ([one.formalization, *_cells(one, findings)] for one in findings.found))
+    luck, folder = findings.overall, findings.folder
+    people = "" if findings.human is None else f", people {percent(findings.human)}"
+    guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
+    yield f"{findings.dev.card.name}: {guessing}{people}"
+    p = "< 0.001" if luck.p_guessing < 0.001 else f"= {luck.p_guessing:.3f}"
+    expected = luck.corrected and f"; on problems it was not chosen on {percent(luck.corrected)} expected"
+    yield (
+        f"best of {luck.trials:,} trials {percent(luck.best)}; of as many guessers {percent(luck.guessing)} (p {p})"
+        f"{expected or ''}"
+    )
+    yield f"{folder / LISTED}, results.json, study.db; page: {folder / 'report' / INDEX}"
+
+
+def _cells(one: "SearchFinding", findings: "SearchFindings") -> list[str]:
+    spread, luck = one.spread, one.luck
+    if spread is None or luck is None:
+        return ["0", str(one.degenerate)]
+    scores = [one.score(which, name) for name in findings.answered for which in ("chosen", "ensemble")]
+    return [
+        str(spread.n),
+        str(one.degenerate),
+        percent(spread.median),
+        f"{100 * spread.lower_quartile:.1f} to {100 * spread.upper_quartile:.1f}",
+        percent(spread.best),
+        "" if spread.std is None else f"{100 * spread.std:.1f}",
+        "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.1f}",
+        "" if luck.corrected is None else percent(luck.corrected),
+        percent(one.chance),
+        *("" if row is None else f"{say(row)} {say_interval(row)}".strip() for row in scores),
+    ]
+
+
+def save(findings: "SearchFindings") -> None:
+    """Write trials.csv, the ensembles' predictions and results.json.
+
+    One line of trials.csv per trial. Test scores are not in it: no trial can be chosen by them.
+    """
+    rows = [
+        {
+            "formalization": trial.formalization,
+            "trial": trial.number,
+            **trial.drawn,
+            **{name: getattr(trial.ended, name) for name in ENDED},
+            "degenerate": trial.degenerate,
+            "warnings": "; ".join(trial.ended.warnings),
+            "why": trial.ended.why or "",
+        }
+        for trial in findings.trials
+    ]
+    write_whole(findings.folder / LISTED, csv_bytes([rows[0], *(row.values() for row in rows)]))
+    for finding in findings.found:
+        name = re.sub(r"[^\w.-]+", "-", finding.formalization)
+        for which, predictions in finding.voted.items():
+            write_predictions(predictions, findings.folder / ENSEMBLES / name / f"{which}.jsonl")
+    results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
+    write_whole(findings.folder / RESULTS, result_bytes(results))

@@ -1,23 +1,37 @@
-"""What a suite says, as plain data: the matrix in several views, and per dataset which can be told apart.
+"""What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be told apart.
 
 Tests are those of `winokit compare`: paired by problem, over groups, abstentions settled by guesses. They are corrected
 together, over every pair of entrants on every dataset, on problems and on groups (Holm). Whether a value is above
 chance is corrected over all rows of its view.
+
+The files are the page, `suite.json` and CSV with flat rows, Markdown, and LaTeX tables as papers print them.
 """
 
+import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, log10
+from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+from winokit.data.runs import Run
 from winokit.drawing.decision import SMALL
+from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
+from winokit.drawing.plots import Forest
+from winokit.drawing.tables import Lines, Table, Text, dim, plan_lines, table
+from winokit.drawing.wording import plural, say, say_interval
+from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.letters import compact_letters, letter_name
-from winokit.results import Metric, tested
-from winokit.stages.compare.page import ScorerPair
-from winokit.stages.compare.run import compare_runs
-from winokit.stages.suite.cells import SuiteCell, SuiteRun
+from winokit.results import AT, Brief, Metric, rows_to_json, stands, tested
+from winokit.stages.compare.run import ScorerPair, compare_runs
+from winokit.stages.suite.settings import SuiteData, SuiteModel
 
+WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
+"""What may be said of a cell; an empty one has nothing to run: no predictions are stored for it."""
 VIEWS = {
     "accuracy": ("Accuracy", "accuracy", ("all",), "accuracy"),
     "group_accuracy": ("Whole groups", "groups", ("complete",), "group_accuracy"),
@@ -27,6 +41,74 @@ VIEWS = {
 """By name, the title of a view and the rows it shows: of several subsets the one furthest above chance."""
 MEASURES = ("accuracy", "group_accuracy")
 """What entrants are compared by."""
+SPECIAL = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "·": r"\textperiodcentered{}"},
+}
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A row of the matrix: a model, the way it is scored and the shots it is shown."""
+
+    model: SuiteModel
+    scoring: str | None
+    shots: int
+    name: str
+    number: int
+    """Its row, from 1."""
+
+
+@dataclass
+class SuiteCell:
+    """One entrant on one dataset, and what became of it."""
+
+    entrant: Entrant
+    data: SuiteData
+    predictions: Path | None = None
+    folder: Path | None = None
+    state: str = WAITING
+    why: str | None = None
+    share: float = 0.0
+    """How much of it is done."""
+    seconds: float = 0.0
+    parameters: float | None = None
+    """How many the model has, where it says."""
+    run: Run | None = field(default=None, repr=False)
+    """The audit: its rows, and its predictions for the problems as they are."""
+
+    @property
+    def dataset(self) -> str:
+        """The name of its dataset, with how much of it is asked."""
+        return self.data.asked.card.name
+
+    @property
+    def folder_link(self) -> str | None:
+        """Its folder, seen from the suite's, where there is something in it."""
+        return None if self.folder is None or self.state != DONE else "/".join(self.folder.parts[-3:])
+
+    def to_json(self) -> dict[str, Any]:
+        """What `suite.json` says of it."""
+        names = {"entrant": self.entrant.name, "model": self.entrant.model.title, "dataset": self.dataset}
+        asked = {"scoring": self.entrant.scoring, "shots": self.entrant.shots}
+        about = {"state": self.state, "why": self.why, "seconds": round(self.seconds, 3), "folder": self.folder_link}
+        return {**names, **asked, **about, "parameters": self.parameters, "family": self.entrant.model.family}
+
+
+Watch = Callable[[Sequence[SuiteCell]], None]
+"""Told of all cells whenever one of them has moved on."""
+
+
+@dataclass(repr=False)
+class SuiteRun(Brief):
+    """Every cell, and where the page is."""
+
+    settings: dict[str, Any]
+    cells: list[SuiteCell]
+    plan: dict[str, Any] | None = None
+    """Of a dry run: what would be asked."""
+    page: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +204,125 @@ class SuiteMatrix:
             alone = len(names) > 1 and ahead[name] == len(names) - 1
             self.views[measure][name, dataset] = replace(view[name], letters=letters, alone=alone)
         return Ranking(dataset, [self.views[measure][name, dataset] for name in names], bands)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `suite.json` holds: flat rows, with letters where entrants were compared, cells and tests."""
+        shown = {id(one.row): one for view in self.views.values() for one in view.values()}
+        rows = [row for cell in self.cells.values() if cell.run is not None for row in cell.run.metrics]
+        for place, row in enumerate(rows):
+            if (one := shown.get(id(row))) is not None:
+                about = {"p_corrected": one.p, "letters": one.letters or None}
+                rows[place] = replace(row, details={**row.details, **about})
+        tests = []
+        for dataset, pair in self.pairs:
+            named = {"dataset": dataset, "first": pair.first, "second": pair.second, "measure": pair.measure}
+            found, interval = pair.found, pair.found.interval
+            ends = {"difference": found.difference, "low": interval.low, "high": interval.high}
+            tests.append(named | ends | {"p": found.p_groups, "p_corrected": pair.p_corrected, "n": found.n})
+        cells = [cell.to_json() for cell in self.cells.values()]
+        return {"suite": self.run.settings, "metrics": rows_to_json(rows), "cells": cells, "tests": tests}
+
+
+def write_suite(run: SuiteRun, folder: Path) -> Path:
+    """Write suite.json, suite.csv, suite.md, suite.tex and the page into a folder, and return the page."""
+    matrix = SuiteMatrix(run)
+    content, titles = matrix.to_json(), {name: VIEWS[name][0] for name in matrix.views}
+    rows = content["metrics"]
+    write_whole(folder / "suite.json", result_bytes(content))
+    write_whole(folder / "suite.csv", csv_bytes([rows[0] if rows else (), *(row.values() for row in rows)]))
+    for name in ("suite.md", "suite.tex"):
+        write_whole(folder / name, rendered_plain(f"stages/suite/{name}.j2", matrix=matrix, titles=titles, tex=tex))
+    sizes = {cell.entrant.name: log10(cell.parameters) for cell in run.cells if cell.parameters}
+    decades = range(floor(min(sizes.values())), ceil(max(sizes.values())) + 1) if sizes else range(0)
+    shown = {"titles": titles, "sizes": sizes, "decades": decades, "scale": Forest(())}
+    settings = tuple(flat(run.settings))
+    return write_page(folder / INDEX, "stages/suite/page.html.j2", matrix=matrix, settings=settings, **shown)
+
+
+def tex(text: str) -> str:
+    r"""A text as LaTeX takes it.
+
+    >>> tex("gpt_2 · 50%")
+    'gpt\\_2 \\textperiodcentered{} 50\\%'
+    """
+    return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def lines(result: SuiteRun) -> Lines:
+    """The matrix, what failed, and where the page is; of a dry run, what would be asked."""
+    if result.plan is not None:
+        yield from plan_lines(result.plan)
+        return
+    yield _matrix(result.cells)
+    failed = [cell for cell in result.cells if cell.state == FAILED]
+    for cell in failed:
+        yield f"failed: {cell.entrant.name} on {cell.dataset}: {cell.why}"
+    if failed:
+        yield f"{plural(len(failed), 'cell')} failed; run the same command to try again"
+    if result.page is not None:
+        yield f"page: {result.page}"
+
+
+def as_json(result: SuiteRun) -> dict[str, Any]:
+    """What suite.json holds, and where the page is; of a dry run, what would be asked."""
+    if result.plan is not None:
+        return result.plan
+    return {**SuiteMatrix(result).to_json(), "page": result.page and str(result.page)}
+
+
+def code(result: SuiteRun) -> int:
+    """1 where a cell failed: a script must not take the rest for the whole."""
+    return int(any(cell.state == FAILED for cell in result.cells))
+
+
+def _matrix(cells: Sequence[SuiteCell]) -> Table:
+    rows: dict[str, list[str | Text]] = {}
+    for cell in cells:
+        rows.setdefault(cell.entrant.name, [cell.entrant.name]).append(_said(cell))
+    return table(["accuracy", *dict.fromkeys(cell.dataset for cell in cells)], rows.values())
+
+
+def _said(cell: SuiteCell) -> Text:
+    """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
+    row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
+    if row is not None:
+        return dim(f"{say(row)} {say_interval(row)}", stands(row) == AT)
+    return dim({RUNNING: f"{cell.share:.0%}", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
+
+
+@contextmanager
+def live(doing: str) -> Iterator[Watch]:
+    """The matrix as it grows with the time left, where a person looks; elsewhere a line per cell that is done."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console, begun = Console(stderr=True, highlight=False), time.monotonic()
+    board: list[SuiteCell] = []
+    told: set[int] = set()
+
+    def drawn() -> Table:
+        matrix = _matrix(board)
+        matrix.caption = time_left(board, time.monotonic() - begun)
+        return matrix
+
+    def moved(cells: Sequence[SuiteCell]) -> None:
+        board[:] = cells
+        for cell in cells if not console.is_terminal else ():
+            if cell.state in (DONE, FAILED) and id(cell) not in told:
+                told.add(id(cell))
+                place = f"{doing} {len(told)} of {sum(one.state != EMPTY for one in cells)}"
+                line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _said(cell)}"
+                console.print(line, soft_wrap=True, markup=False)
+
+    with Live(console=console, transient=True, get_renderable=drawn) if console.is_terminal else nullcontext():
+        yield moved
+
+
+def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
+    """How much is done, and about how long the rest takes at the pace so far; one problem is taken for another."""
+    sizes = [
+        (1.0 if cell.state == FAILED else cell.share, len(cell.data.asked)) for cell in cells if cell.state != EMPTY
+    ]
+    done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
+    minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
+    return f"{done:.0%} done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"

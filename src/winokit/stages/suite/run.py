@@ -38,8 +38,7 @@ from winokit.progress import telling
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
-from winokit.stages.suite.cells import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch
-from winokit.stages.suite.page import write_suite
+from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
 TOLD_BY_SPEC = ("builtin", "random", "chat", "completions")

@@ -1,6 +1,11 @@
-"""`winokit tasks`: every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads."""
+"""`winokit tasks`: every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads.
 
-from collections.abc import Mapping
+Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads texts as they were put together
+here, so that possessives and capitals are those of `winokit score`. Tasks find their files from where they stand
+themselves: a folder works wherever it is moved, and needs nothing of winokit.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -9,6 +14,7 @@ from typing import Annotated, Any, Literal
 import winokit
 from winokit.data.loading import Data, Loading, Perturbed, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
+from winokit.drawing.page import rendered_plain
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, json_rows, write_whole
@@ -16,9 +22,9 @@ from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
 from winokit.settings import Help, Without, verb
-from winokit.stages.tasks.writing import inspect_tasks, lmeval_group, lmeval_task, lmeval_utils
 
 Harness = Literal["lmeval", "inspect"]
+TEMPLATES = "stages/tasks/templates"
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,9 @@ def tasks(
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
     written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items()})
     files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items()}
-    files |= _lmeval_files(written, dataset, rows) if to == "lmeval" else _inspect_files(written, dataset)
-    changed = [file for file, data in files.items() if not _holds(folder / file, data)]
+    files |= _harness_files(written, dataset, rows)
+    there = {file: (folder / file).read_bytes() for file in files if (folder / file).is_file()}
+    changed = [file for file, content in files.items() if there.get(file) != content]
     check_own_folder(folder, changed, ours=(folder / f"{name}_{ORIGINAL}.jsonl").exists(), of="these tasks")
     for file, content in files.items():
         write_whole(folder / file, content)
@@ -88,29 +95,26 @@ def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -
     return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == data
-
-
-def _lmeval_files(
+def _harness_files(
     written: WrittenTasks, dataset: Dataset, rows: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, bytes]:
+    """The tasks themselves, beside their documents."""
+    if written.harness == "inspect":
+        title, place = f"{dataset.card.name} (winokit {winokit.__version__})", f"{written.folder / written.name}.py"
+        tasks = {task: f"{task}.jsonl" for task in written.tasks}
+        return {f"{written.name}.py": inspect_tasks(title, place, tasks)}
     about = [
         f"{dataset.card.name}, written by winokit {winokit.__version__}:",
         *(f"  {one}" for one in written.commands),
     ]
     metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": scoring_of(dataset)}
-    files = {f"{written.name}.yaml": lmeval_group(written.name, list(written.tasks), about, metadata)}
+    # Scores of several tasks under one name mean different things, and no mean is made of them.
+    group = {"name": written.name, "tasks": list(written.tasks), "about": about, "metadata": metadata}
+    files = {f"{written.name}.yaml": rendered_plain(f"{TEMPLATES}/lm_eval_group.yaml.j2", **group)}
     for task, (key, docs) in zip(written.tasks, rows.items(), strict=True):
         asks = SOLVED if key == SOLVED else "full" if "filled" in docs[0] else "partial"
         files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, asks=asks)
     return files | {"utils.py": lmeval_utils("winokit's tasks")}
-
-
-def _inspect_files(written: WrittenTasks, dataset: Dataset) -> dict[str, bytes]:
-    place = f"{written.folder / written.name}.py"
-    tasks = {task: f"{task}.jsonl" for task in written.tasks}
-    return {f"{written.name}.py": inspect_tasks(f"{dataset.card.name} (winokit {winokit.__version__})", place, tasks)}
 
 
 def lines(written: WrittenTasks) -> Lines:
@@ -124,3 +128,29 @@ def as_json(written: WrittenTasks) -> Any:
     """The name of all tasks together, the folder, each task's number of problems, and what to type."""
     shown = {"name": written.name, "folder": str(written.folder), "tasks": dict(written.tasks)}
     return shown | {"commands": list(written.commands)}
+
+
+def lmeval_task(
+    name: str, file: str, about: Sequence[str], metadata: Mapping[str, str], *, train: str = "", asks: str = "partial"
+) -> bytes:
+    """A task of the harness.
+
+    Parameters
+    ----------
+    file, train
+        The documents to be scored, and those to draw solved examples from, beside it.
+    asks
+        `partial` or `full` scoring, or `solved`: the whole solved text, for its surprisal.
+    """
+    shown = {"name": name, "file": file, "about": about, "metadata": metadata}
+    return rendered_plain(f"{TEMPLATES}/lm_eval_task.yaml.j2", train=train, asks=asks, **shown)
+
+
+def lmeval_utils(title: str) -> bytes:
+    """The functions that the harness's tasks beside it name."""
+    return rendered_plain(f"{TEMPLATES}/lm_eval_utils.py.j2", title=title)
+
+
+def inspect_tasks(title: str, place: str, tasks: Mapping[str, str]) -> bytes:
+    """A file of Inspect's tasks, from each name to the documents, by their path from there."""
+    return rendered_plain(f"{TEMPLATES}/inspect_task.py.j2", title=title, place=place, tasks=tasks)

@@ -64,6 +64,7 @@ class TransferCell:
 class Transfer(Brief):
     """What came of it: a cell for each arm and test set."""
 
+    shown_by = "winokit.stages.transfer.page"
     run: dict[str, Any]
     arms: tuple[TrainingArm, ...]
     tests: tuple[TransferTarget, ...]

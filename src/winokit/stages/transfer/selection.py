@@ -53,11 +53,6 @@ class TrainingArm:
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """As of `TrainingData`: by what was dropped for what, how many problems by kind of overlap."""
 
-    @property
-    def problems(self) -> Dataset:
-        """Everything that is trained on."""
-        return Dataset([problem for stage in self.stages for problem in stage])
-
     def without(self, held: Sequence[Dataset]) -> "TrainingArm":
         """The same without problems that overlap held-out sets.
 
@@ -181,8 +176,9 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
 
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
     """Why an arm is not tested on a set; None where it is."""
+    trained_on = Dataset([problem for stage in arm.stages for problem in stage])
     for held in held_sets([test]):
-        shared = overlap(arm.problems, held.data)
+        shared = overlap(trained_on, held.data)
         if shared.held:
             trained = f"trained on what overlaps {len(shared.held):,} of its {len(held.data):,} problems: {shared.said}"
             return trained if held is test else f"would be chosen on {held.name}, and was {trained}"
