@@ -209,9 +209,10 @@ class English(Language, data="words_en.toml"):
         >>> ENGLISH.plain_exchange("Ann met Bo, and _ left.", ("Ann", "Bo"))
         [(0, 3, 'Bo'), (8, 10, 'Ann')]
         """
-        one, other = map(self.core, candidates)
-        lowered = text.lower()
-        if not (lowered.isascii() and _is_plain_name(one) and _is_plain_name(other)) or one.lower() == other.lower():
+        lowered, (one, other, *more) = text.lower(), map(self.core, candidates)
+        if more or not (lowered.isascii() and _is_plain_name(one) and _is_plain_name(other)):
+            return None
+        if one.lower() == other.lower():
             return None
         edits = []
         for name, new in ((one, other), (other, one)):
