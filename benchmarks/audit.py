@@ -31,7 +31,8 @@ from winokit.stages.audit.run import audit
 
 VARIANTS = ("switched", "no-cands", "part-sent", "local-context")
 LAYERS, WIDTH, VOCABULARY = 6, 384, 30_522
-"""Of the built-in model: 12 x width² weights a layer, and width x vocabulary for each token that is guessed."""
+"""Of the built-in model: 12 x width² weights a layer, of which the last has 2 x width² for every token that is read and
+the rest for each that is guessed, and width x vocabulary for each token that is guessed."""
 
 
 class Clock:
@@ -94,7 +95,8 @@ def default(limit: int | None) -> None:
     def counted(self, texts, positions, output):
         nonlocal operations
         read = len(texts) * max(map(len, texts))
-        operations += 2 * (read * LAYERS * 12 * WIDTH**2 + len(positions) * WIDTH * VOCABULARY)
+        layers = read * ((LAYERS - 1) * 12 + 2) + len(positions) * 10
+        operations += 2 * (layers * WIDTH**2 + len(positions) * WIDTH * VOCABULARY)
         return plain_run(self, texts, positions, output)
 
     BuiltinModel._run = counted

@@ -1,17 +1,20 @@
-"""Rewrite the built-in model's graph so that its head runs only at the positions asked for, and check the result.
+"""Rewrite the built-in model's graph so that its end runs only at the positions asked for, and check the result.
 
 python tools/trim_builtin.py OLD.onnx NEW.onnx
 
 The graph as trained writes logits for every token, [batch, sequence, 30522], although a scoring reads one or two of
-them. The new graph takes a third input, `positions` [n, 2], whose rows are (row of the batch, token), gathers those
-hidden states before the head and writes `logits` [n, 30522]; n may be 0. `last_hidden_state` stays an output, every
-initialiser stays as it is, and so the word embedding is still stored once for lookup and decoder. The decoder, now
-over rows and no longer over batches of rows, becomes one Gemm: loading then transposes no 47 MB matrix.
+them. The new graph takes a third input, `positions` [n, 2], whose rows are (row of the batch, token), and writes
+`logits` [n, 30522]; n may be 0. For the logits, the last layer makes keys and values of every token and all else
+(queries, attention, feed-forward) of the positions alone, and the head runs on these. `last_hidden_state` stays an
+output: the last layer over every token, which runs where no position is asked for; else it is empty. Every initialiser
+stays as it is, and so every weight is still stored once. The decoder, now over rows and no longer over batches of rows,
+becomes one Gemm: loading then transposes no 47 MB matrix.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -23,15 +26,20 @@ TOLERANCE = 1e-5
 
 
 def trim(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with a `positions` input and a gather before the head."""
+    """The model with a `positions` input, at which alone its last layer and its head run for the logits."""
     trimmed = onnx.ModelProto()
     trimmed.CopyFrom(model)
     graph = trimmed.graph
     (made,) = [at for at, node in enumerate(graph.node) if HIDDEN in node.output]
     for node in graph.node[made + 1 :]:
         node.input[:] = [GATHERED if name == HIDDEN else name for name in node.input]
-    gather = helper.make_node("GatherND", [HIDDEN, POSITIONS], [GATHERED], name="GatherND_positions")
-    graph.node.insert(made + 1, gather)
+    first, nodes = last_layer(graph, made)
+    inside = from_on(graph.node[: made + 1], first)
+    nodes += on_condition(inside, graph)
+    for node in reversed(nodes):
+        graph.node.insert(made + 1, node)
+    for node in inside:
+        graph.node.remove(node)
     join_decoder(graph)
     graph.input.append(helper.make_tensor_value_info(POSITIONS, TensorProto.INT64, ["asked", 2]))
     (logits,) = [output for output in graph.output if output.name == LOGITS]
@@ -39,6 +47,105 @@ def trim(model: onnx.ModelProto) -> onnx.ModelProto:
     logits.CopyFrom(helper.make_tensor_value_info(LOGITS, TensorProto.FLOAT, ["asked", words]))
     onnx.checker.check_model(trimmed, full_check=True)
     return trimmed
+
+
+def last_layer(graph: onnx.GraphProto, made: int) -> tuple[str, list[onnx.NodeProto]]:
+    """What the layer that ends at `made` begins with, and that layer once more, over the asked positions alone."""
+    split = max(at for at, node in enumerate(graph.node[:made]) if node.op_type == "Split")
+    matmul, add = graph.node[split - 2 : split]
+    merged = next(at for at, node in enumerate(graph.node) if at > split and "shape_merge" in node.input)
+    scaled, masked = (node.input[1] for node in graph.node[merged - 5 : merged - 3])
+    if [node.op_type for node in graph.node[merged - 5 : merged - 3]] != ["Div", "Add"]:
+        sys.exit("the last layer does not attend as it did when this was written")
+    width = int(onnx.numpy_helper.to_array(_initializer(graph, "split3"))[0])
+    heads = onnx.numpy_helper.to_array(_initializer(graph, "shape_heads"))[2:].tolist()
+    for name, value in (
+        ("asked_split", [width, 2 * width]),
+        ("asked_halves", [width, width]),
+        ("asked_heads", [0, heads[0], 1, heads[1]]),
+        ("asked_merge", [0, width]),
+        ("asked_none", 0),
+    ):
+        graph.initializer.append(onnx.numpy_helper.from_array(np.array(value, np.int64), name))
+    hidden, node = matmul.input[0], helper.make_node
+    nodes = [
+        node("Split", [matmul.input[1], "asked_split"], ["asked_wq", "asked_wkv"], axis=-1),
+        node("Split", [add.input[1], "asked_split"], ["asked_bq", "asked_bkv"], axis=-1),
+        node("MatMul", [hidden, "asked_wkv"], ["asked_kv_product"]),
+        node("Add", ["asked_kv_product", "asked_bkv"], ["asked_kv"]),
+        node("Split", ["asked_kv", "asked_halves"], ["asked_k", "asked_v"], axis=-1),
+        node("Gather", [POSITIONS, "v0"], ["asked_rows"], axis=1),
+        node("Squeeze", ["asked_rows", "v1"], ["asked_row"]),
+        node("Gather", [masked, "asked_row"], ["asked_mask"], axis=0),
+        node("GatherND", [hidden, POSITIONS], ["asked_hidden"]),
+        node("MatMul", ["asked_hidden", "asked_wq"], ["asked_q_product"]),
+        node("Add", ["asked_q_product", "asked_bq"], ["asked_q"]),
+        node("Reshape", ["asked_q", "asked_heads"], ["asked_queries"]),
+    ]
+    for name, turned in (("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        nodes += [
+            node("Reshape", [f"asked_{name}", "shape_heads"], [f"asked_{name}_heads"]),
+            node("Transpose", [f"asked_{name}_heads"], [f"asked_{name}_turned"], perm=turned),
+            node("Gather", [f"asked_{name}_turned", "asked_row"], [f"asked_{name}_rows"], axis=0),
+        ]
+    nodes += [
+        node("MatMul", ["asked_queries", "asked_k_rows"], ["asked_products"]),
+        node("Div", ["asked_products", scaled], ["asked_scaled"]),
+        node("Add", ["asked_scaled", "asked_mask"], ["asked_masked"]),
+        node("Softmax", ["asked_masked"], ["asked_weights"], axis=-1),
+        node("MatMul", ["asked_weights", "asked_v_rows"], ["asked_mixed"]),
+        node("Reshape", ["asked_mixed", "asked_merge"], ["asked_merged"]),
+    ]
+    renamed = {hidden: "asked_hidden", graph.node[merged].output[0]: "asked_merged", HIDDEN: GATHERED}
+    for own in graph.node[merged + 1 : made + 1]:
+        if any(name in renamed for name in own.input):  # else it makes weights, which both have in common
+            copy = onnx.NodeProto()
+            copy.CopyFrom(own)
+            renamed |= {name: f"asked_{name}" for name in own.output if name not in renamed}
+            copy.input[:] = [renamed.get(name, name) for name in own.input]
+            copy.output[:] = [renamed[name] for name in own.output]
+            nodes.append(copy)
+    for at, made_node in enumerate(nodes):
+        made_node.name = f"asked_{at}_{made_node.op_type}"
+    return hidden, nodes
+
+
+def from_on(nodes: Sequence[onnx.NodeProto], first: str) -> list[onnx.NodeProto]:
+    """The nodes that a value leads to, in order."""
+    found, known = [], {first}
+    for node in nodes:
+        if known & set(node.input):
+            known |= set(node.output)
+            found.append(node)
+    return found
+
+
+def on_condition(inside: Sequence[onnx.NodeProto], graph: onnx.GraphProto) -> list[onnx.NodeProto]:
+    """The last layer over every token, on condition that no position is asked for; else an empty array."""
+    hidden = next(output for output in graph.output if output.name == HIDDEN)
+    width = hidden.type.tensor_type.shape.dim[-1].dim_value
+    nothing = onnx.numpy_helper.from_array(np.zeros((0, 0, width), np.float32))
+    inside = [*inside[:-1], onnx.NodeProto.FromString(inside[-1].SerializeToString())]
+    inside[-1].output[0] = f"whole_{HIDDEN}"
+    empty, output = [f"no_{HIDDEN}"], helper.make_tensor_value_info
+    then, otherwise = (
+        helper.make_graph(nodes, name, [], [output(name, TensorProto.FLOAT, [None, None, width])])
+        for nodes, name in (
+            (inside, inside[-1].output[0]),
+            ([helper.make_node("Constant", [], empty, value=nothing)], empty[0]),
+        )
+    )
+    return [
+        helper.make_node("Size", [POSITIONS], ["asked_size"], name="asked_size"),
+        helper.make_node("Equal", ["asked_size", "asked_none"], ["asked_nothing"], name="asked_nothing"),
+        helper.make_node(
+            "If", ["asked_nothing"], [HIDDEN], name="If_nothing_asked", then_branch=then, else_branch=otherwise
+        ),
+    ]
+
+
+def _initializer(graph: onnx.GraphProto, name: str) -> onnx.TensorProto:
+    return next(tensor for tensor in graph.initializer if tensor.name == name)
 
 
 def join_decoder(graph: onnx.GraphProto) -> None:
@@ -66,9 +173,10 @@ def largest_difference(old: onnx.ModelProto, new: onnx.ModelProto) -> float:
         positions = np.argwhere(mask)
         rng.shuffle(positions)
         full, hidden = before.run([LOGITS, HIDDEN], texts)
-        some, same_hidden = after.run([LOGITS, HIDDEN], {**texts, POSITIONS: positions})
+        (some,) = after.run([LOGITS], {**texts, POSITIONS: positions})
+        (same_hidden,) = after.run([HIDDEN], {**texts, POSITIONS: positions[:0]})
         largest = max(largest, np.abs(full[tuple(positions.T)] - some).max(), np.abs(hidden - same_hidden).max())
-        none, _ = after.run([LOGITS, HIDDEN], {**texts, POSITIONS: positions[:0]})
+        (none,) = after.run([LOGITS], {**texts, POSITIONS: positions[:0]})
         assert none.shape == (0, full.shape[-1])
     return float(largest)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar, overload
 
 import winokit
@@ -146,8 +147,10 @@ class Problem:
             return dataclasses.replace(self, **changes)  # which refuses
         # By hand, since an audit of 40,000 problems makes 200,000 copies.
         copy = object.__new__(Problem)
-        for name, slot in _SLOTS:
-            slot.__set__(copy, changes[name] if name in changes else slot.__get__(self))
+        for write, value in zip(_WRITERS.values(), _read(self), strict=True):
+            write(copy, value)
+        for name, value in changes.items():
+            _WRITERS[name](copy, value)
         if not changes.keys() <= _ASIDE:
             object.__setattr__(copy, "_id", None)
             copy.__post_init__()
@@ -181,8 +184,9 @@ class Problem:
 
 # Fields that neither the id nor what makes a problem well-formed depends on.
 _ASIDE = frozenset(("group", "domain", "labels", "provenance", "language"))
-_SLOTS = [(name, getattr(Problem, name)) for name in Problem.__slots__]
-_FIELDS = frozenset(name for name, _ in _SLOTS) - {"_id"}
+_read = attrgetter(*Problem.__slots__)
+_WRITERS = {name: getattr(Problem, name).__set__ for name in Problem.__slots__}
+_FIELDS = _WRITERS.keys() - {"_id"}
 
 
 @lru_cache(1 << 16)
@@ -353,7 +357,8 @@ class Dataset(Sequence[Problem]):
 
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
         """Return the problems that `keep` says yes to; groups left alone stay named, ids stay the same."""
-        return self.with_problems(problem for problem in self.problems if keep(problem))
+        kept = [problem for problem in self.problems if keep(problem)]
+        return self if len(kept) == len(self) else self.with_problems(kept)
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
@@ -394,6 +399,8 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Give exact repetitions the next free occurrence number; others are returned untouched."""
     some = tuple(problems)
+    if len({(p.before, p.after) for p in some}) == len(some):
+        return some
     keys = [(p.before, p.after, p.pronoun, p.query, *sorted(p.candidates)) for p in some]
     if len(set(keys)) == len(keys):
         return some

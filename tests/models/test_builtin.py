@@ -63,12 +63,13 @@ def answers(model, *requests):
 
 def raw(session, ids, output="logits", columns=None):
     """Logits of the columns (all, if none are named), or hidden states, of one text: no batch, no padding."""
+    asked = range(len(ids) if output == "logits" else 0)  # hidden states are written where no position is asked for
     return session.run(
         [output],
         {
             "input_ids": np.array([ids]),
             "attention_mask": np.ones((1, len(ids)), np.int64),
-            "positions": np.array([(0, column) for column in columns or range(len(ids))]),
+            "positions": np.array([(0, at) for at in columns or asked], np.int64).reshape(-1, 2),
         },
     )[0]
 

@@ -7,8 +7,8 @@ It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transf
 `Fill` are those the text gets in its place: the filled text is tokenised as a whole and the tokens that overlap the
 span are masked, so that a text glued to letters ("un" + "happy") takes the whole token with it.
 
-Many requests leave the same masked text behind (two candidates of two pieces each), and it is read once. Logits are
-computed only where a token is to be guessed.
+Many requests leave the same masked text behind (two candidates of two pieces each), and it is read once. Logits, and
+what the last layer does beside keys and values, are computed only where a token is to be guessed.
 """
 
 import hashlib

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from winokit.text.language import ABILITIES, Edit, Filling, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
@@ -197,9 +198,47 @@ class English(Language, data="words_en.toml"):
             return "a candidate may be meant by other words too"
         return _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
 
+    def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
+        """What to put where if both are names of one word that stand by themselves, in one spelling, without endings.
+
+        >>> ENGLISH.plain_exchange("Ann met Bo, and _ left.", ("Ann", "Bo"))
+        [(0, 3, 'Bo'), (8, 10, 'Ann')]
+        """
+        lowered, (one, other, *more) = text.lower(), map(self.core, candidates)
+        if more or not (lowered.isascii() and _is_plain_name(one) and _is_plain_name(other)):
+            return None
+        if one.lower() == other.lower():
+            return None
+        edits = []
+        for name, new in ((one, other), (other, one)):
+            at = text.find(name)
+            if at < 0 or lowered.count(name.lower()) != text.count(name):
+                return None
+            while at >= 0:
+                end = at + len(name)
+                if (at and text[at - 1] != " ") or text[end : end + 1] not in AFTER_A_NAME:
+                    return None
+                if self.article_before(text, at):
+                    return None
+                edits.append((at, end, new))
+                at = text.find(name, end)
+        return edits
+
 
 ENGLISH = English("en")
 PHRASE_STARTS = ENGLISH.determiners | set("someone somebody something everyone everybody everything".split())
+
+
+AFTER_A_NAME = ("", *" .,;!?")
+"""What ends a word and is no part of it."""
+
+
+@lru_cache(1 << 16)
+def _is_plain_name(words: str) -> bool:
+    """Whether a candidate is a single word that is a name wherever it stands and whatever stands beside it."""
+    if not (words.isascii() and words.isalpha() and ENGLISH.is_proper(words)):
+        return False
+    return words.casefold() not in PHRASE_STARTS and not ENGLISH.article_before(f"{words} ", len(words) + 1)
 
 
 def _stem(word: str) -> str:
@@ -252,11 +291,12 @@ def _difference(one: str, other: str) -> list[str]:
 
 def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming | str:
     own = tuple(mention for mention in found if mention.candidate == index)
-    inside = {text[m.start : m.end] for m in own if not ENGLISH.opens_sentence(text[: m.start])}
+    opening = [ENGLISH.opens_sentence(text[: mention.start]) for mention in own]
+    inside = {text[m.start : m.end] for m, opens in zip(own, opening, strict=True) if not opens}
     if len(inside) > 1:
         return "a candidate is spelled in more than one way"
     form = inside.pop() if inside else text[own[0].start : own[0].end]
-    if all(ENGLISH.opens_sentence(text[: m.start]) for m in own) and not ENGLISH.is_proper(words):
+    if all(opening) and not ENGLISH.is_proper(words):
         form = form[:1].lower() + form[1:]
     if form.split()[0].casefold() in PHRASE_STARTS:
         stands = {"bare"}  # "my uncle" is a phrase of its own wherever it stands

@@ -180,12 +180,15 @@ class Language:
     def mentions(self, text: str, candidates: Sequence[str]) -> list[Mention]:
         """Every mention of every candidate, in order; where one lies inside another, the longer counts."""
         places: list[Mention] = []
-        for index in sorted(range(len(candidates)), key=lambda i: -len(self.core(candidates[i]))):
-            places += [
-                Mention(index, start, end)
-                for start, end in self.occurrences(text, self.core(candidates[index]))
-                if not any(start < other.end and other.start < end for other in places)
-            ]
+        cores = [self.core(candidate) for candidate in candidates]
+        for index in sorted(range(len(cores)), key=lambda i: -len(cores[i])):
+            longer = tuple(places)
+            for start, end in self.occurrences(text, cores[index]):
+                for other in longer:
+                    if start < other.end and other.start < end:
+                        break
+                else:
+                    places.append(Mention(index, start, end))
         return sorted(places, key=lambda mention: mention.start)
 
     def mention_places(self, text: str, name: str) -> list[tuple[int, int]]:
@@ -266,6 +269,10 @@ class Language:
         """What to put where so that two candidates change places in a text with a blank, or why that cannot be done."""
         return self.refusal("switched") or "the pack does not say how candidates change places"
 
+    def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
+        """What `exchange` says, where exchanging once more undoes it for certain; None where that is open."""
+        return None
+
 
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
 OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
@@ -308,7 +315,10 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
     places, at = [], lowered.find(sought)
     while at >= 0 and sought:
         end = at + len(sought)
-        if not whole or (not _continues(text, at - 1, -1) and not _continues(text, end, 1)):
+        if not whole or not (
+            (at and text[at - 1] != " " and _continues(text, at - 1, -1))
+            or (end < len(text) and text[end] != " " and _continues(text, end, 1))
+        ):
             places.append((at, end))
         at = lowered.find(sought, at + 1)
     if words[:1].isupper():

@@ -1,6 +1,7 @@
 """Candidates change places; what the authors of the protocol released is the measure."""
 
 from collections import Counter
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -8,9 +9,10 @@ from hypothesis import strategies as st
 
 from winokit.data.loading import load
 from winokit.errors import UnknownName
+from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.switch import by_label_or_rule, looks_switchable, switch
 from winokit.problem import Problem
-from winokit.text.english import ENGLISH
+from winokit.text.english import ENGLISH, English
 
 NOT_NAMED = "a candidate is not named in the text"
 WORDS_BEFORE = "a candidate has words before it that may not fit the other"
@@ -286,3 +288,18 @@ def test_the_judgement_agrees_with_the_annotators_of_wsc(real_file):
 
 def test_the_judgement_agrees_with_the_labels_of_open():
     assert judged(load("open")) == (228, 2, 86)
+
+
+PLACES = "Ann Bo An St ann BO Ann's Bo’s Ann, Bo. (Ann) Ann-Bo Anna the a The Mr. hit".split()
+
+
+@given(
+    st.lists(st.sampled_from(PLACES), min_size=2, max_size=8),
+    st.sampled_from([("Ann", "Bo"), ("An", "Bo"), ("St", "Ann"), ("the Ann", "Bo"), ("Bo", "ann")]),
+)
+@settings(max_examples=300, deadline=None)
+def test_names_that_stand_by_themselves_are_treated_as_all_the_rules_would_have_it(words, candidates):
+    one = problem(f"{' '.join(words)} and _ left.", *candidates)
+    shortened = switch(one), no_cands(one)
+    with patch.object(English, "plain_exchange", return_value=None):
+        assert (switch(one), no_cands(one)) == shortened

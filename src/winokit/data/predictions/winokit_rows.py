@@ -53,7 +53,8 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
         return None
     # JSON as Python reads it has NaN, Infinity and integers that are no float.
     numbers = scores if isinstance(scores, list) else []
-    if len(numbers) < 2 or not all(type(score) in (int, float) and abs(score) < 1e308 for score in numbers):
+    fit = [score for score in numbers if type(score) in (int, float) and abs(score) < 1e308]
+    if len(fit) < max(2, len(numbers)):
         raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
         raise Malformed(f"{count} numbers expected, one per candidate, found {len(scores)}", field="scores")

@@ -8,6 +8,7 @@ contrast consistency. Only complete groups have a score: two or more members, an
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,12 +31,10 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
     >>> complete_groups(["a", "b", "a", None])
     {'a': [0, 2]}
     """
-    rows = grouped((group, row) for row, group in enumerate(groups) if group is not None)
-    return {
-        group: members
-        for group, members in rows.items()
-        if len(members) >= max(2, 0 if sizes is None else sizes.get(group, 0))
-    }
+    rows = grouped(zip(groups, count()))
+    rows.pop(None, None)
+    least = {} if sizes is None else sizes
+    return {group: own for group, own in rows.items() if len(own) > 1 and len(own) >= least.get(group, 0)}
 
 
 class GroupLayout:
@@ -43,7 +42,7 @@ class GroupLayout:
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
         members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
-        self.rows = np.fromiter((row for some in members for row in some), np.int64)
+        self.rows = np.fromiter(chain.from_iterable(members), np.int64)
         self.sizes = np.fromiter(map(len, members), np.int64, len(members))
         self.starts = np.cumsum(self.sizes) - self.sizes
 

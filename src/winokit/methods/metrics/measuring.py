@@ -16,6 +16,7 @@ from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import correct, guess_chance
 from winokit.methods.metrics.gender import GENDERS, gotcha
+from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import gap, mean_interval, share
 from winokit.problem import Dataset, Problem
 from winokit.results import FLOOR, Detail, Metric
@@ -51,7 +52,7 @@ class MetricColumns:
         self,
         problems: Sequence[Problem],
         predictions: Sequence[int | None],
-        clusters: Mapping[str, int],
+        clusters: Mapping[str, int] | IntArray,
         guesses: Sequence[float] | FloatArray | None = None,
     ) -> None:
         self.problems, self.predictions = problems, predictions
@@ -60,8 +61,12 @@ class MetricColumns:
         self.candidates = np.fromiter((len(problem.candidates) for problem in problems), np.int64)
         """How many there are to choose from."""
         self._guesses = None if guesses is None else np.array(guesses)
-        self.clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
+        if isinstance(clusters, Mapping):
+            clusters = np.fromiter((clusters[original_id(problem)] for problem in problems), np.int64)
+        self.clusters = clusters
         """What each hangs together with."""
+
+    _layout: tuple[Mapping[str, int], GroupLayout] | None = None
 
     @cached_property
     def groups(self) -> Sequence[str | None]:
@@ -105,6 +110,12 @@ class MetricColumns:
         if not self.problems or not (asks or constant):
             return None
         return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
+
+    def layout(self, sizes: Mapping[str, int]) -> GroupLayout:
+        """The complete groups, found once for the metrics that reduce them."""
+        if self._layout is None or self._layout[0] is not sizes:
+            self._layout = sizes, GroupLayout(self.groups, sizes)
+        return self._layout[1]
 
     def take(self, rows: Sequence[int]) -> "MetricColumns":
         """Some of the rows: a part of each column, and nothing asked of a problem again."""
@@ -186,7 +197,7 @@ class RowHead:
 
     def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
-        layout = groups.GroupLayout(columns.groups, sizes)
+        layout = columns.layout(sizes)
         if len(layout.rows):
             counts, chances = GROUP_METRICS[name[2]]
             clusters = columns.clusters[layout.rows[layout.starts]]

@@ -76,9 +76,15 @@ def _only_occurrence(text: str, candidate: str) -> str | None:
 
 def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
     text, language = problem.text, language_of(problem.language)
-    if not all(language.occurrences(text, language.core(candidate)) for candidate in problem.candidates):
-        return "a candidate is not named in the text"
+    plain = language.plain_exchange(text, problem.candidates)
+    if plain is not None:  # names alone: no articles, no endings, no other forms
+        before, after = edited(problem, [(start, end, "") for start, end, _ in plain])
+        return _closed(before).lstrip(), _closed(after)
     found = language.mentions(text, problem.candidates)
+    named = {mention.candidate for mention in found}
+    for index, candidate in enumerate(problem.candidates):  # one that is named inside another has no mention of its own
+        if index not in named and not language.occurrences(text, language.core(candidate)):
+            return "a candidate is not named in the text"
     if any(language.stands_in_another_form(text, language.core(candidate), found) for candidate in problem.candidates):
         return "a candidate may be meant by other words too"
     removed = []

@@ -48,9 +48,11 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     if refusal := language.refusal("part-sent"):
         return refusal
     tokens, marks, connectives = _tokens(language.abbreviations), MARKS[style], language.cutting
-    words = [(token.group(), token) for token in tokens.finditer(problem.before)]
-    case = str.lower if style == "default" else str
-    marker = next((token for word, token in reversed(words) if word in marks or case(word) in connectives), None)
+    case, marker = str.lower if style == "default" else str, None
+    for token in tokens.finditer(problem.before):
+        word = token.group()
+        if word in marks or case(word) in connectives:
+            marker = token
     if marker is None:
         return "no connective or punctuation before the blank"
     before = _kept(problem.before, marker, style)

@@ -51,10 +51,13 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
         return refusal
     if style == "paper" or (style == "mended" and "switched" in problem.labels):
         return _released(problem, mended=style == "mended")
-    parts = _switched_parts(problem)
+    plain = language.plain_exchange(problem.text, problem.candidates)
+    parts = _switched_parts(problem) if plain is None else edited(problem, plain)
     if isinstance(parts, str):
         return parts
     made = _flipped(problem, OURS, before=parts[0], after=parts[1])
+    if plain is not None:
+        return made
     back = _switched_parts(made)
     lost = language.undone_by_itself if isinstance(back, str) else back != (problem.before, problem.after)
     return "switching back would not give the same text" if lost else made

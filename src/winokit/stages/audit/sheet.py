@@ -33,7 +33,7 @@ class GradedProblem(NamedTuple):
     @property
     def origin(self) -> str:
         """The id of the problem that a variant was made from, or its own."""
-        return original_id(self.problem)
+        return self.prediction.id
 
     @property
     def choice(self) -> int | None:
@@ -86,7 +86,10 @@ class AuditSheet:
         return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
-        """Graded problems as columns: where all are of one variant, a part of its own."""
+        """Graded problems as columns: where all are of one variant, its own or a part of them."""
+        for variant, whole in self._graded.items():
+            if whole is graded:
+                return self._columns[variant]
         variants = {case.prediction.variant for case in graded}
         if len(variants) == 1:
             return self._columns[variants.pop()].take([case.row for case in graded])
@@ -94,7 +97,8 @@ class AuditSheet:
 
     def _made_columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
         problems, choices = [case.problem for case in graded], [case.choice for case in graded]
-        return MetricColumns(problems, choices, self.clusters, guesses(problems, self.formalization))
+        clusters = np.fromiter((self.clusters[case.prediction.id] for case in graded), np.int64, len(graded))
+        return MetricColumns(problems, choices, clusters, guesses(problems, self.formalization))
 
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
