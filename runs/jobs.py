@@ -106,6 +106,7 @@ def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
     jobs = [
         *_heads(corpus),
         *_transfer(),
+        *_examples(),
         *_curve(),
         *_search(trials),
         *_aflite(),
@@ -155,6 +156,11 @@ def _transfer() -> Iterator[Job]:
             MARKS,
             after=f"transfer/dpr/{seed}",
         )
+
+
+def _examples() -> Iterator[Job]:
+    """What `make demo` shows beside the built-in model: an encoder trained on WinoGrande, on the bundled twins."""
+    yield Job("example/xl", 14, MPNET, "train:xl", OURS, ("winogrande-dev", OPEN), marks=(STEPS,))
 
 
 def _curve() -> Iterator[Job]:
@@ -345,8 +351,14 @@ class Queue:
             worker.job = job
             if job.network in worker.networks:
                 worker.networks.remove(job.network)
-            worker.networks = [*worker.networks, job.network][-3:]
-            worker.pipe.send(job)
+            worker.networks = [*worker.networks, job.network][-2:]
+            try:
+                worker.pipe.send(job)
+            except OSError:  # it died meanwhile: the job is for the next one
+                worker.job = None
+                left.insert(0, job)
+                worker.process.terminate()
+                return
 
     def _hired(self, context: Any) -> Worker:
         ours, theirs = context.Pipe()
@@ -418,8 +430,8 @@ def work(pipe: Connection, given: argparse.Namespace) -> None:
         try:
             pipe.send((kinds[job.kind](job, shop), None))
         except Exception:
-            shop.kept.clear()  # what a broken run leaves on the device is not to be built on
             pipe.send((None, traceback.format_exc()))
+            return  # what a broken run leaves on the device is not to be built on: another process comes
 
 
 def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = None) -> list[Job]:

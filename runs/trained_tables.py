@@ -22,6 +22,7 @@ from runs.papers import (
 from runs.store import Record, Store
 from runs.tables import Table, grid, number, percent, register
 from runs.trained import STORES, chosen_step, last, mean_sd, minutes, score, seeds
+from winokit.drawing.wording import join
 from winokit.methods.metrics.curve import SIZES as CURVE_SIZES
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 from winokit.results import Metric
@@ -195,7 +196,7 @@ def show_figure(store: Store) -> str:
             for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
         lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, probe))
-    said = "One seed." if len(records) == 1 else f"Means over {len(records)} seeds."
+    said = "One run." if len(records) == 1 else f"Means over {len(records)} runs: {join([run_name(one) for one in records])}."
     return (
         grid(["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe"], lines)
         + f"\n\n{said}"
@@ -217,6 +218,11 @@ AUTHORS = {
 }
 
 
+def run_name(record: Record) -> str:
+    """The seed of a run, and whether it is a second run of that seed."""
+    return f"seed {record.key.rpartition('/')[2].replace('-', ' ')}"
+
+
 def show_authors(store: Store) -> str:
     """Per seed: does our score tell what the authors removed, and how much of what we remove did they?"""
     records = seeds(store, "aflite")
@@ -229,7 +235,7 @@ def show_authors(store: Store) -> str:
         mark = records[0].find(f"confidence_{metric}", "ours") if digits == 3 else None
         cells = ["" if one is None else number(times * one.value, digits) for one in (*ours, mark)]
         lines.append((name, *cells[:-1], span, cells[-1]))
-    header = ["", *(f"seed {one.settings['seed']}" for one in records), "relabelled, lowest to highest"]
+    header = ["", *map(run_name, records), "relabelled, lowest to highest"]
     return grid([*header, "RoBERTa-large's confidence"], lines)
 
 

@@ -43,7 +43,7 @@ from winokit.results import Metric
 if TYPE_CHECKING:
     from runs.jobs import Job
 
-MOST_NETWORKS = 3
+MOST_NETWORKS = 2
 """Networks that a worker keeps: each has some gigabytes, with its optimiser and its recordings."""
 Row = list[Any]
 
