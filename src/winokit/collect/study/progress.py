@@ -287,18 +287,18 @@ def _days(session: Session) -> list[StudyDay]:
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
     yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
-    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time", "per hour")
+    heads = ("task", "needed", "submitted", "in progress", "not counted", "workers", "median time", "per hour")
     yield table(heads, map(_kind_cells, now.kinds))
     floor = _money(now.floor_cents, now)
     for row in now.kinds:
         if row.underpaid:
-            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the usual time"
-            yield f"warning: {pays}, which is under pay.least_per_hour ({floor})"
+            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the median time"
+            yield f"warning: {pays}, below pay.least_per_hour ({floor})"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
     if now.remarks:
-        yield f"remarks: {now.remarks:,} by workers about items"
+        yield f"remarks: {now.remarks:,} from workers about items"
     if now.asked_adversary:
         rate = "({:.0%}, 95 % interval {:.0%} to {:.0%})"
         yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {rate.format(*now.error_rate())}"
@@ -312,9 +312,9 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     yield f"workers: {states}{gold}"
     spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
     doubt = f", {_money(now.uncertain_cents, now)} uncertain" if now.uncertain_cents else ""
-    yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when all is in"
+    yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when everything is submitted"
     if people:
-        known = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
+        known = ("worker", "state", "flags", "submitted", "agrees", "gold", "median time", "earned")
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
 
 
