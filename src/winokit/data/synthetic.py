@@ -60,5 +60,5 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
                 )
             )
     return Dataset(
-        problems, Card(f"synthetic-{n}", f"{n} made-up twins, {bias:.0%} planted", "CC0-1.0", "generated", "1")
+        problems, Card(f"synthetic-{n}", f"{n} made-up twins, {100 * bias:.0f} % planted", "CC0-1.0", "generated", "1")
     )

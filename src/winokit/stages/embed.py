@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.data.loading import Data, Limited, Loading
+from winokit.drawing.wording import percent
 from winokit.errors import BadInput
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import features as plain
@@ -155,8 +156,8 @@ def lines(embedding: Embedding) -> Iterator[str]:
     """The same for a person."""
     if embedding.finetuned:
         yield (
-            "fine-tuned on {trained_on:,} problems, chosen on {chosen_on:,}, of which {dev_accuracy:.1%} are right; "
-            "these are not embedded".format(**embedding.finetuned)
+            "fine-tuned on {trained_on:,} problems, chosen on {chosen_on:,}, of which {right} right; "
+            "these are not embedded".format(right=percent(embedding.finetuned["dev_accuracy"]), **embedding.finetuned)
         )
     yield "{rows:,} x {columns:,} written to {out}, settings and ids to {settings}".format(**as_json(embedding))
     if embedding.finetuned:

@@ -148,7 +148,7 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
     for leak in tests:
         if leak.found:
             p = "< 0.0001" if leak.p_corrected < 0.0001 else f"= {leak.p_corrected:.4f}"
-            odds = f"{leak.right / leak.n:.1%}, chance {leak.chance:.0%}, p {p}"
+            odds = f"{100 * leak.right / leak.n:.1f} %, chance {100 * leak.chance:.0f} %, p {p}"
             message = f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
             yield Finding(name, "leaks", True, message, leak.right, details=asdict(leak))
     quiet = sum(not leak.found for leak in tests)
@@ -186,15 +186,19 @@ def _structure(dataset: Dataset) -> Finding:
     seen = Structure(dataset)
     if not seen.problems:
         return Finding(dataset.card.name, "structure", False, f"no structure to tell of: {NO_BLANK}", 0)
-    places = ", ".join(f"{place} {count / seen.problems:.0%}" for place, count in seen.blank_position.most_common())
+    places = ", ".join(
+        f"{place} {100 * count / seen.problems:.0f} %" for place, count in seen.blank_position.most_common()
+    )
     messages = [f"the blank stands in the {places}"]
     if seen.judged:
-        shares = ", ".join(f"{word} {count / seen.judged:.0%}" for word, count in seen.connective.most_common(4))
+        shares = ", ".join(
+            f"{word} {100 * count / seen.judged:.0f} %" for word, count in seen.connective.most_common(4)
+        )
         messages.insert(0, f"before the blank: {shares}")
     if seen.groups:
         share = seen.special_last / seen.groups
         messages.insert(
-            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({share:.0%})"
+            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({100 * share:.0f} %)"
         )
     details = {
         "special_last": seen.special_last,

@@ -328,4 +328,4 @@ def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
         )
     most = max((point.abstained for point in points), default=0.0)
     if most:
-        yield f"up to {most:.1%} of problems were left undecided, which counts as wrong here"
+        yield f"up to {100 * most:.1f} % of problems were left undecided, which counts as wrong here"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.drawing.wording import plural
+from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray, IntArray, clusters
@@ -226,11 +226,13 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
         return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
         return (
-            f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "
-            f"guesses gets there in {GUESSED:.0%} of all cases at most"
+            f"not shown: below {percent(rules.lowest)}, which the best of {rules.budget:,} random guesses reaches with "
+            f"probability {GUESSED} at most"
         )
     if score.value <= best:
-        return f"not shown: not a step ({1 / rules.steps:.1%}) above the best shown under this name, {best:.1%}"
+        return (
+            f"not shown: not a step ({percent(1 / rules.steps)}) above the best shown under this name, {percent(best)}"
+        )
     return None
 
 
@@ -325,12 +327,12 @@ def _graded(graded: Graded) -> Iterator[str]:
     yield f"{title}: {release['test']['problems']:,} test problems, {release['test']['groups']:,} groups"
     if graded.scores:
         corrected = "  luck-corrected" if statement is not None else ""
-        yield f"{'size':6}  {'score':14}  value   95 % interval   chance{corrected}"
+        yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"
     for score in graded.scores:
         size, metric = "–" if score.size == ONE else score.size, score.metric.replace("_", " ")
-        interval = f"{score.low:.1%} to {score.high:.1%}"
-        corrected = "" if score.luck_corrected is None else f"  {score.luck_corrected:>14.1%}"
-        yield f"{size:6}  {metric:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
+        interval = f"{percent(score.low)} to {percent(score.high)}"
+        corrected = "" if score.luck_corrected is None else f"  {percent(score.luck_corrected):>14}"
+        yield f"{size:6}  {metric:14}  {percent(score.value):>7}  {interval:>18}  {percent(score.chance):>7}{corrected}"
     if statement is not None:
         untrained = statement.training_data.casefold() == "none"
         trained = "not trained for the task" if untrained else f"trained on {statement.training_data}"
