@@ -217,6 +217,6 @@ def warnings_of(filtering: Debiased) -> Iterator[str]:
     kept, removed = (filtering.find(method, f"{name}_overlap") for name in ("kept", "removed"))
     if kept and removed and kept.value < 1:
         yield (
-            f"the kept set depends on the seed: two of {len(filtering.seeds)} seeds share {percent(kept.value, 0)} of what "
-            f"either keeps and {percent(removed.value, 0)} of what either removes"
+            f"the kept set depends on the seed: two of {len(filtering.seeds)} seeds share {percent(kept.value, 0)} of "
+            f"what either keeps and {percent(removed.value, 0)} of what either removes"
         )
