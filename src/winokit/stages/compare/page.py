@@ -34,7 +34,8 @@ class ScorerPair:
         """What was compared, in the middle of a sentence."""
         known = {name.split("/")[2]: title for name, title in TITLES.items()}
         known |= {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
-        return known.get(self.measure, self.measure.replace("_", " ")).lower()
+        title = known.get(self.measure, self.measure.replace("_", " ")).lower()
+        return f"expected {title}" if self.found.expected else title
 
     @property
     def ahead(self) -> str | None:

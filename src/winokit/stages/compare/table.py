@@ -11,7 +11,7 @@ from winokit.stages.compare.run import ComparedRuns
 
 def lines(result: ComparedRuns) -> Lines:
     """Every test, and where the page lies."""
-    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart")
+    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "n needed")
     yield table(heads, [_row(pair) for pair in result.pairs], left=3)
     if result.page is not None:
         yield f"page: {result.page}"
@@ -22,7 +22,7 @@ def _row(pair: ScorerPair) -> tuple[str, ...]:
     return (
         pair.first,
         pair.second,
-        pair.measure,
+        pair.measure_title,
         f"{test.difference:+.3f}",
         f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
         probability(pair.p_corrected),
