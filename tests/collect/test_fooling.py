@@ -74,7 +74,7 @@ def problems(study):
 
 
 def test_a_bonus_for_fooling_needs_a_model_and_votes():
-    with pytest.raises(BadInput, match="needs a model to fool"):
+    with pytest.raises(BadInput, match="requires a model to fool"):
         parse_config({"pay": {"fooled": "0.1"}})
 
 

@@ -171,14 +171,14 @@ def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_pa
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--judge", "open"], "--judge asks for --kind"),
-        (["--judge", "open", "--kind", "write"], "--judge asks for --kind"),
-        (["--judge", "open", "--kind", "validate", "--kind", "validate"], "each kind of task once"),
-        (["--judge", "open", "--kind", "validate", "--evaluate", "open"], "--evaluate is a study of its own"),
-        (["--judge", "open", "--kind", "validate", "--adversary", "builtin"], "takes no --adversary"),
-        (["--judge", "open", "--kind", "validate", "--variant", "switched"], "--variant distorts a dataset"),
+        (["--judge", "open"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "write"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "validate", "--kind", "validate"], "each kind of task may appear only once"),
+        (["--judge", "open", "--kind", "validate", "--evaluate", "open"], "--evaluate cannot be combined"),
+        (["--judge", "open", "--kind", "validate", "--adversary", "builtin"], "does not take --adversary"),
+        (["--judge", "open", "--kind", "validate", "--variant", "switched"], "--variant rewrites a dataset"),
         (["--kind", "validate"], "the data to judge"),
-        (["--limit", "5"], "--limit is for data"),
+        (["--limit", "5"], "--limit requires data"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(tmp_path, options, says):

@@ -54,7 +54,7 @@ def embed(
     *,
     out: Annotated[
         str | Path | None,
-        Help("The .npy file to write; settings and ids go beside it.", otherwise=Path("X.npy")),
+        Help("The .npy file to write; settings and ids go into a .json file next to it.", otherwise=Path("X.npy")),
     ] = None,
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")
@@ -70,10 +70,10 @@ def embed(
         ),
     ] = None,
     formalization: Annotated[
-        str, Help("With --finetune: how it is trained, and reads.", "NAME")
+        str, Help("With --finetune: the formalization for training and embedding.", "NAME")
     ] = AS_IT_IS.formalization,
-    steps: Annotated[int | None, Help("With --finetune: at most so many steps.", least=1)] = None,
-    seed: Annotated[int, Help("With --finetune: of the problems held out, head and batches.", least=0)] = 0,
+    steps: Annotated[int | None, Help("With --finetune: maximum number of steps.", least=1)] = None,
+    seed: Annotated[int, Help("With --finetune: seed for the held-out problems, head and batches.", least=0)] = 0,
     settings: Annotated[
         TrainSettings,
         Without(
@@ -119,9 +119,7 @@ def embed(
         if cluster.engine != "local":
             raise BadInput(f"--engine {cluster.engine}: a model is fine-tuned on this machine; leave one of them out")
         if cache is not None:
-            raise BadInput(
-                "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
-            )
+            raise BadInput("--cache is for models that stay the same; this one is fine-tuned")
         parts = SentenceParts.of(dataset, finetune, seed)
         folder = (file or Path("X.npy")).with_suffix(".finetuned")
         rows, outcome = finetuned_features(

@@ -99,7 +99,7 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
     problems: dict[str, Problem] = {p.id: p for run in runs.values() for p in run.dataset if p.answer is not None}
     right = _right(runs, problems)
     if len(right) < 2:
-        raise BadInput("two scorers or more are needed for a comparison: name two runs, or one with two models")
+        raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     sizes = Counter(problem.group for problem in problems.values() if problem.group is not None)
     clusters = dict(zip(problems, Dataset(problems.values()).clusters, strict=True))
     found: dict[tuple[str, str, str], Comparison] = {}

@@ -66,7 +66,7 @@ class Grading(Brief):
         gradings, rules = self.shown.gradings, self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
         named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
-        budget = f"its budget is {rules.budget:,}, {rules.per_name:,} a name"
+        budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
         return (*self.shown.notes, f"{many} graded on this test so far{named}; {budget}")
 
 
@@ -87,13 +87,13 @@ def grade(
     model: Annotated[str | None, Help("Which model it is.")] = None,
     formalization: Annotated[str | None, Help("How problems became inputs and decisions.")] = None,
     training_data: Annotated[str | None, Help("What the model was trained on; 'none' if nothing.")] = None,
-    trials: Annotated[int | None, Help("How many settings and seeds were tried.", least=1)] = None,
+    trials: Annotated[int | None, Help("How many settings and seeds you tried.", least=1)] = None,
     board: Annotated[Path | None, Help("Make the leaderboard page of a folder of graded entries.", "FOLDER")] = None,
     out: Annotated[Path | None, Help("Where to write the entry (GRADED.json), or the page with --board.")] = None,
     budget: Annotated[
         int | None, Help("Different submissions to grade on this test. Default: by its size; docs/grading.md.", least=1)
     ] = None,
-    owner: Annotated[bool, Help("Show every score, for the owner of the labels: not to be passed on.")] = False,
+    owner: Annotated[bool, Help("Show every score, for the owner of the labels only: do not share.")] = False,
 ) -> "Grading | Leaderboard":
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
@@ -111,10 +111,10 @@ def grade(
     if board is not None:
         from winokit.stages.grade.leaderboard import make_board
 
-        why = "said when an entry is graded; --board shows what entries have said"
+        why = "an option for grading an entry; --board only shows graded entries"
         refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
         if files:
-            raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
+            raise BadInput(f"--board takes a folder of graded entries, not predictions: drop {files[0]}")
         return make_board(release, board, out, hidden=hidden, owner=owner)
     if out is not None:
         _check_out(out, files)
