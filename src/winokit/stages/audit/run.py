@@ -157,8 +157,7 @@ def audit(
         )
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
         raise BadInput(
-            "--scoring, --shots, --prompt and --substitution say how a model is asked; "
-            "predictions are taken as they are"
+            "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
         )
     _check_names(models)
     _check_once("scoring", scorings)
