@@ -136,7 +136,7 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     with telling(notes.append):
         made = init(tmp_path / "study", evaluate=str(source), variant=("part-sent",))
     source.unlink()
-    assert made.record["title"] == "What people make of twins"
+    assert made.record["title"] == "People solve twins"
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:
         assert len(session.scalars(select(Task).where(~Task.gold)).all()) == 4

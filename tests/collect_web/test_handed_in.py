@@ -82,7 +82,9 @@ def test_too_late_a_version_is_not_taken_and_both_are_shown(study, clock, worker
     assert "Submitted at" in again.text
     assert worker.page.all("textarea") == []
     worker.get("/begin")
-    assert "your work has been saved" in worker.send(f"{written}/write", **twins).text  # the same again: the same receipt
+    assert (
+        "your work has been saved" in worker.send(f"{written}/write", **twins).text
+    )  # the same again: the same receipt
 
 
 def test_a_draft_after_handing_in_does_not_say_that_it_was_saved(worker, written, better):

@@ -133,7 +133,10 @@ def test_the_model_to_fool_answers_when_it_is_asked(make_study, browser_of, twin
     page = somebody.send(f"{task}/adversary", **twins).text
     assert "random" in page
     assert "solved" in page or "fooled" in page
-    assert "You can ask the model once everything is filled in" in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+    assert (
+        "You can ask the model once everything is filled in"
+        in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+    )
 
 
 def test_tries_are_told_and_end(make_study, browser_of, twins):

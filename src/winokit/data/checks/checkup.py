@@ -293,7 +293,7 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
     pairs = sum(fact.shares_pair for fact in facts)
     mean = sum(fact.similarity for fact in facts) / max(len(facts), 1)
     message = (
-        f"training nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity {ALIKE} or more; mean "
+        f"training nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity ≥ {ALIKE}; mean "
         f"{mean:.2f}), and has a (special word, candidate) pair of {pairs:,}"
     )
     nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
