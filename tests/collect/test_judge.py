@@ -159,7 +159,7 @@ def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
         (
             UNNAMED,
             "switchable",
-            "no problem can be used for switchable judgements: a candidate is not named in the text",
+            "no problem can be used for switchable judgements: a candidate is not named",
         ),
         (WHOLE, "validate", "no problem can be used for validate judgements: whole texts"),
         (FOREIGN, "switchable", "no problem can be used for switchable judgements"),
