@@ -96,7 +96,7 @@ def test_a_release_with_fewer_sizes_takes_as_many_labels(tmp_path):
     path.write_text("1,2\n" * 6)
     assert read_submission([path], IDS, ("l", "xl")).columns == ("l", "xl")
     path.write_text("1,2,1\n" * 6)
-    with pytest.raises(Malformed, match=re.escape("one label a line expected, or 2 (l, xl), found 3")):
+    with pytest.raises(Malformed, match=re.escape("one label per line expected, or 2 (l, xl), found 3")):
         read_submission([path], IDS, ("l", "xl"))
 
 

@@ -76,7 +76,7 @@ def grade(
     files: Annotated[
         Sequence[Path],
         Help(
-            "predictions.lst (one label a line, or five: xs,s,m,l,xl), predictions.jsonl, or a file a size.",
+            "predictions.lst (one label per line, or five: xs,s,m,l,xl), predictions.jsonl, or one file per size.",
             "FILE",
             shown=False,
         ),
@@ -258,7 +258,7 @@ def release_sizes(release: Path) -> dict[str, int]:
 def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
     """Why there is no area under the learning curve; None where there is one."""
     if columns == (ONE,):
-        return "one label a line"
+        return "one label per line"
     missing = [size for size in sizes if size not in columns]
     if missing:
         return f"no predictions for {', '.join(missing)}"
