@@ -237,7 +237,7 @@ def test_no_file_a_folder_and_no_such_file_are_refused(tmp_path):
         (("a.lst", "b.lst"), ONE, "which training size"),
         (("a-xs.lst", "b-xs.lst"), ONE, "a second file for xs"),
         (("a-xs.lst", "b-huge.lst"), ONE, "which training size"),
-        (("a-xs.lst", "b-s.lst"), FIVE, "5 labels a line are a whole submission"),
+        (("a-xs.lst", "b-s.lst"), FIVE, "5 labels per line are a whole submission"),
         (("a-xs.lst", "b-s.lst"), ONE[:-2], "6 lines expected"),
     ],
 )
