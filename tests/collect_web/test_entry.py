@@ -17,7 +17,7 @@ def test_opening_a_link_does_not_use_it_up(study, stranger):
     path = invites.create(study).path
     for _ in range(3):
         page = stranger.get(path).text
-        assert "Begin" in page
+        assert "Start" in page
         assert "Welcome back" not in page
     assert uses(study) == [0]
     assert stranger.send(path).url.path == "/consent"

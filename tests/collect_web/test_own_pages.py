@@ -61,7 +61,7 @@ def test_from_a_vote_to_its_problem_and_back(study, judge, requester):
     assert f'id="{vote}"' in shown
     (back,) = set(re.findall(r'href="(/requester/submissions\?number=\d+)".*the submission', shown))
     assert requester.get(back).text.count('<tr id="no-') == 1
-    assert "Nothing here under this number" in requester.get("/requester/submissions?number=999").text
+    assert "Nothing here with this number" in requester.get("/requester/submissions?number=999").text
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def answers(study, kind, turn=0):
 
 def test_the_quiz_is_about_what_there_is_to_do_and_says_what_it_pays(examinee, crew):
     assert "There are 8 questions" in examinee.seen
-    assert "You are paid <b>$0.25</b>" in examinee.seen
+    assert "It pays <b>$0.25</b>" in examinee.seen
     assert examinee.page.all("input", name="kinds")[0]["value"] == "write"
     assert "Well done" in examinee.send("/quiz", kinds="write", **answers(examinee.study, "write")).text
     other = crew.newcomer(examinee.study)
@@ -206,7 +206,7 @@ def test_an_owner_removes_a_pilot_by_a_button(study, app, worker, requester):
     study.pilot = True
     type(worker)(app).join(study).write()
     assert "The pilot" in requester.get("/requester/workers").text
-    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are owed")):
+    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are still owed")):
         assert why in requester.send("/requester/pilot/remove", **fields).text
         requester.get("/requester/workers")
     page = requester.send("/requester/pilot/remove", sure="yes", write_off="yes").text
