@@ -152,5 +152,5 @@ def test_pay_per_hour_is_told_from_five_submissions_on_and_warned_about_under_th
     assert (kind.hourly_cents, kind.underpaid) == (360, True)
     assert progress.usual_seconds(study)["validate"] == 30
     said = [line for line in status_lines(snapshot(study)) if isinstance(line, str) and line.startswith("warning")]
-    pays = "validate pays 3.60 USD per hour at the usual time"
+    pays = "validate pays 3.60 USD per hour at the median time"
     assert said == [f"warning: {pays}, below pay.least_per_hour (5.00 USD)"]

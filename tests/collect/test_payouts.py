@@ -334,7 +334,7 @@ def test_while_one_is_uncertain_nothing_more_is_sent_to_the_worker(study, books,
     assert books.paid == REWARD
     (balance,) = ledger.balances(study)
     assert (balance.under_way_cents, balance.open_cents) == (EARNED - REWARD, 9)
-    with pytest.raises(NotNow, match="under way"):
+    with pytest.raises(NotNow, match="in progress"):
         workers.forget(study, worker.code, ADA)
 
 

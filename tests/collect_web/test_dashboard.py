@@ -51,7 +51,7 @@ def test_the_button_to_pause_is_never_an_old_one(large, requester):
     assert "Pause" in requester.get("/requester").text
     large.pause(True, "requester:ada")
     page = requester.get("/requester").text
-    assert "Go on" in page
+    assert "Resume" in page
     assert "The study is paused" in page
 
 
