@@ -31,7 +31,7 @@ from winokit.problem import Dataset, Problem
 from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
-from winokit.stages.audit.verdict import verdict
+from winokit.stages.audit.verdict import NEARLY, verdict
 from winokit.stages.compare.run import comparison_sentences, paired
 
 SIZES = (20, 60, 200, 428, 1267)
@@ -233,7 +233,7 @@ def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
     for round_ in range(times):
         study = make_study(n, seed * 1_000_003 + round_)
         said = verdict(audited(study, nature.score(study, rng)))
-        claims = WORDS[said.word]
+        claims = WORDS[said.word.removesuffix(NEARLY)]
         wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
         bold += wrong
         shy += not wrong and any(fact not in claims for fact in HEAD if fact in nature.truth)

@@ -35,8 +35,8 @@ def run(*arguments: object, **more):
 def test_a_score_that_may_be_guessed_is_not_printed(release, five):
     found = run(release, five, *SAID)
     assert found.exit_code == 0
-    assert "not shown: below 100.0%" in found.output
-    assert "its budget is 10, 3 a name" in found.output
+    assert "not shown: below 100.0\u00a0%" in found.output
+    assert "the budget is 10, 3 per name" in found.output
     assert "92.9" not in found.output
 
 
@@ -57,7 +57,7 @@ def test_the_owner_sees_scores_with_intervals_and_chance(release, five):
     found = run(release, five, *SAID, "--owner")
     assert found.exit_code == 0
     assert "28 test problems, 14 groups" in found.output
-    assert "xl      accuracy        92.9%" in found.output
+    assert "xl      accuracy         92.9\u00a0%" in found.output
     assert "curve   auc" in found.output
     assert "luck-corrected" in found.output
     assert "mc-sent; trained on train_xl; 10 trials" in found.output
@@ -67,7 +67,7 @@ def test_the_owner_sees_scores_with_intervals_and_chance(release, five):
 def test_one_label_a_line_has_no_size_and_a_model_may_be_untrained(release, tmp_path):
     (tmp_path / "one.lst").write_text("\n".join(small.labels_with(small.answers(release), set())))
     found = run(release, tmp_path / "one.lst", "--formalization", "partial", "--training-data", "none", "--trials", 1)
-    assert "–       accuracy        100.0%" in found.output
+    assert "–       accuracy        100.0\u00a0%" in found.output
     assert "one: partial; not trained for the task; 1 trial" in found.output
 
 

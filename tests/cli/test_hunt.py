@@ -91,7 +91,7 @@ def test_check_takes_a_corpus(tmp_path):
     run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
     result = run("check", "open", "--only", "corpus", "--corpus", tmp_path / "i.db", of=everything)
     assert result.exit_code == 1
-    assert "1 problem stands in" in result.output
+    assert "1 problem appears" in result.output
     assert "word for word" in result.output
 
 

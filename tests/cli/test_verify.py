@@ -49,5 +49,5 @@ def test_a_folder_that_is_no_release_is_an_error(tmp_path):
 
 def test_hidden_labels_can_stand_elsewhere(release, tmp_path):
     (tmp_path / "v1.hidden").rename(tmp_path / "safe")
-    assert "fit the release" in run(release, "--hidden", tmp_path / "safe").output
+    assert "match the release" in run(release, "--hidden", tmp_path / "safe").output
     assert isinstance(run(release, "--hidden", tmp_path / "none").exception, BadInput)

@@ -58,7 +58,7 @@ def test_what_is_edited_before_the_first_visit_counts(folder):
 
 
 def test_a_second_study_in_the_same_folder_is_refused(folder):
-    with pytest.raises(BadInput, match="there is a study already"):
+    with pytest.raises(BadInput, match="already a study"):
         run("init", folder)
 
 
@@ -96,7 +96,7 @@ def test_status_tells_a_person_and_a_script(folder):
     study.close()
     told = run("status", folder, "--workers")
     assert "Gates & fences" in told
-    assert "0% done" in told
+    assert "0 % done" in told
     assert "1 active" in told
     # 3 pairs at 0.40, and 3 votes on each of 6 problems at 0.03
     assert "1.74 USD when all is in" in told
@@ -118,7 +118,7 @@ def test_withdraw_says_what_was_taken_out_and_what_is_owed(folder):
     done = CliRunner().invoke(cli.app, ["withdraw", str(folder), worker.code], input="n\n")
     assert done.exit_code == 1
     told = run("withdraw", folder, worker.code, "--yes")
-    assert f"{worker.code}: taken out 0 judgements and 0 sentences; still owed: $0.00" in told
+    assert f"{worker.code}: deleted 0 judgements and 0 sentences; still owed: $0.00" in told
     with pytest.raises(BadInput, match="has withdrawn"):
         run("withdraw", folder, worker.code, "--yes", "--json")
     with pytest.raises(BadInput, match="no such worker"):
@@ -135,10 +135,10 @@ def serving_nothing(monkeypatch):
 
 
 def test_nobody_is_let_in_as_long_as_the_consent_page_has_gaps_but_to_a_pilot(folder, serving_nothing):
-    assert "nobody is let in" in run("serve", folder, "--port", 0)
+    assert "workers cannot enter yet" in run("serve", folder, "--port", 0)
     with pytest.raises(BadInput, match="places say FILL IN"):
         run("invite", folder)
-    assert "a pilot: whoever comes now is marked" in run("serve", folder, "--port", 0, "--pilot")
+    assert "pilot: everyone who takes part now is marked" in run("serve", folder, "--port", 0, "--pilot")
     assert "/join/" in run("invite", folder, "--pilot")
     fill_in(folder)
     told = run("serve", folder, "--port", 0)
@@ -300,7 +300,7 @@ def test_nothing_is_left_behind_by_an_init_that_fails(tmp_path):
 
 def test_a_folder_without_a_study_is_one_line(tmp_path):
     for verb in ("status", "export", "invite", "serve"):
-        with pytest.raises(BadInput, match=r"study\.toml: no such file; make a study with: winokit collect init"):
+        with pytest.raises(BadInput, match=r"study\.toml: no such file; create a study with: winokit collect init"):
             run(verb, tmp_path)
 
 

@@ -99,7 +99,7 @@ def test_problems_whose_votes_are_out_are_left_out_and_noted(make_study, crew, t
     solve(study, crew.newcomer(study))
     done = export(study, tmp_path)
     assert done.files["predictions.jsonl"] == 0
-    assert done.notes == ["6 problems do not have all their votes yet and are left out"]
+    assert done.notes == ["6 problems are left out: they do not have all their votes yet"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     with telling(notes.append):
         made = init(tmp_path / "study", evaluate=str(source), variant=("part-sent",))
     source.unlink()
-    assert made.record["title"] == "What people make of twins"
+    assert made.record["title"] == "People solve twins"
     study = Study.open(tmp_path / "study")
     with study.store.read() as session:
         assert len(session.scalars(select(Task).where(~Task.gold)).all()) == 4
@@ -150,7 +150,7 @@ def test_a_study_of_a_dataset_keeps_its_own_copy(tmp_path, twins):
     ("wishes", "complaint"),
     [
         ({"variant": ("part-sent",)}, "--evaluate DATA"),
-        ({"evaluate": "open", "kind": ("write",)}, "leave out --kind"),
+        ({"evaluate": "open", "kind": ("write",)}, "cannot be combined with --kind"),
         ({"evaluate": "open", "variant": ("upside-down",)}, "evaluate.variants.0"),
         ({"kind": ("validate",)}, "write or evaluate"),
     ],

@@ -56,7 +56,7 @@ def test_a_pair_that_people_do_not_find_valid_fools_nobody(fooling, crew):
     assert (bonuses(fooling), numbers(fooling)) == ([], (1, 1, 1, 0))
     lines = [line for line in progress.status_lines(progress.snapshot(fooling)) if isinstance(line, str)]
     assert "adversary: 1 of 1 pairs fool it (100%, 95 % interval 21% to 100%)" in lines
-    assert "validated: 0 of 1 that people judged do (0%, 95 % interval 0% to 79%)" in lines
+    assert "validated: 0 of 1 that people judged do (0 %, 95 % interval 0 % to 79 %)" in lines
 
 
 def test_a_decision_against_a_pair_takes_back_what_is_not_paid_yet(fooling, crew):
@@ -74,7 +74,7 @@ def problems(study):
 
 
 def test_a_bonus_for_fooling_needs_a_model_and_votes():
-    with pytest.raises(BadInput, match="needs a model to fool"):
+    with pytest.raises(BadInput, match="requires a model to fool"):
         parse_config({"pay": {"fooled": "0.1"}})
 
 

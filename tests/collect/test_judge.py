@@ -155,10 +155,14 @@ def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
 @pytest.mark.parametrize(
     ("data", "kind", "says"),
     [
-        (HIDDEN, "validate", "no problem can be judged validate: it has no answer"),
-        (UNNAMED, "switchable", "no problem can be judged switchable: a candidate is not named in the text"),
-        (WHOLE, "validate", "no problem can be judged validate: whole texts"),
-        (FOREIGN, "switchable", "no problem can be judged switchable"),
+        (HIDDEN, "validate", "no problem can be used for validate judgements: it has no answer"),
+        (
+            UNNAMED,
+            "switchable",
+            "no problem can be used for switchable judgements: a candidate is not named",
+        ),
+        (WHOLE, "validate", "no problem can be used for validate judgements: whole texts"),
+        (FOREIGN, "switchable", "no problem can be used for switchable judgements"),
     ],
 )
 def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_path, data, kind, says):
@@ -171,14 +175,14 @@ def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_pa
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--judge", "open"], "--judge asks for --kind"),
-        (["--judge", "open", "--kind", "write"], "--judge asks for --kind"),
-        (["--judge", "open", "--kind", "validate", "--kind", "validate"], "each kind of task once"),
-        (["--judge", "open", "--kind", "validate", "--evaluate", "open"], "--evaluate is a study of its own"),
-        (["--judge", "open", "--kind", "validate", "--adversary", "builtin"], "takes no --adversary"),
-        (["--judge", "open", "--kind", "validate", "--variant", "switched"], "--variant distorts a dataset"),
+        (["--judge", "open"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "write"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "validate", "--kind", "validate"], "each kind of task may appear only once"),
+        (["--judge", "open", "--kind", "validate", "--evaluate", "open"], "--evaluate cannot be combined"),
+        (["--judge", "open", "--kind", "validate", "--adversary", "builtin"], "does not take --adversary"),
+        (["--judge", "open", "--kind", "validate", "--variant", "switched"], "--variant rewrites a dataset"),
         (["--kind", "validate"], "the data to judge"),
-        (["--limit", "5"], "--limit is for data"),
+        (["--limit", "5"], "--limit requires data"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(tmp_path, options, says):
@@ -191,7 +195,7 @@ def test_data_in_several_languages_is_asked_about_in_one_that_was_said(tmp_path)
     texts = {"en": "The cup does not fit in the bag since _ is big.", "fr": "La coupe ne va pas, car _ est grande."}
     problems = [Problem(*text.split("_"), ("la coupe", "le sac"), 0, language=code) for code, text in texts.items()]
     write(Dataset(problems, Card("both")), tmp_path / "both.jsonl")
-    with pytest.raises(BadInput, match="in en, fr; say with --language"):
+    with pytest.raises(BadInput, match="in en, fr; choose one with --language"):
         verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",))
     verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",), language="fr")
     assert load(tmp_path / "study" / new_tasks.DATA).languages == ("fr",)

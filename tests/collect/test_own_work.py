@@ -58,7 +58,7 @@ def test_a_requesters_decision_is_said_to_be_one_without_their_note(study, judge
     for row in listings.problems(study).rows:
         moderation.adjudicate(study, row.id, False, "w-abc judged this carelessly", "ann")
     ((_, texts),) = own_work.pairs(study, author.id, 1).rows
-    assert {(text.state, text.reasons) for text in texts} == {("turned_down", ("the requester decided so",))}
+    assert {(text.state, text.reasons) for text in texts} == {("turned_down", ("the requester decided this",))}
 
 
 def test_a_discarded_pair_says_why_but_a_block_does_not_tell_of_gold(study, crew, author):
@@ -68,7 +68,7 @@ def test_a_discarded_pair_says_why_but_a_block_does_not_tell_of_gold(study, crew
     crew.write(study, other, 1)
     moderation.block(study, other.code, "2 of 5 gold questions right", "requester:ann", discard_work=True)
     reasons = [own_work.pairs(study, worker.id, 1).rows[0][1][0].reasons for worker in (author, other)]
-    assert reasons == [("about a real person",), ("it was taken out of the study",)]
+    assert reasons == [("about a real person",), ("it was removed from the study",)]
 
 
 def test_where_nobody_validates_what_was_written_counts(make_study, crew):
@@ -152,5 +152,5 @@ def test_pay_per_hour_is_told_from_five_submissions_on_and_warned_about_under_th
     assert (kind.hourly_cents, kind.underpaid) == (360, True)
     assert progress.usual_seconds(study)["validate"] == 30
     said = [line for line in status_lines(snapshot(study)) if isinstance(line, str) and line.startswith("warning")]
-    pays = "validate pays 3.60 USD per hour at the usual time"
-    assert said == [f"warning: {pays}, which is under pay.least_per_hour (5.00 USD)"]
+    pays = "validate pays 3.60 USD per hour at the median time"
+    assert said == [f"warning: {pays}, below pay.least_per_hour (5.00 USD)"]

@@ -334,7 +334,7 @@ def test_while_one_is_uncertain_nothing_more_is_sent_to_the_worker(study, books,
     assert books.paid == REWARD
     (balance,) = ledger.balances(study)
     assert (balance.under_way_cents, balance.open_cents) == (EARNED - REWARD, 9)
-    with pytest.raises(NotNow, match="under way"):
+    with pytest.raises(NotNow, match="in progress"):
         workers.forget(study, worker.code, ADA)
 
 
@@ -468,7 +468,7 @@ def test_whom_the_platform_does_not_know_can_be_paid_by_hand(study, books, someb
     workers.forget(study, worker.code, ADA)
     payout.plan(study, ADA)
     payout.run(study)
-    assert "pay by hand" in jobs(study)[0].why
+    assert "pay manually" in jobs(study)[0].why
     assert payout.plan(study, ADA, [worker.code], by_hand=True) == 1
     assert states(study) == ["refused", "confirmed"]
     assert (is_settled(study), books.paid) == (True, 0)

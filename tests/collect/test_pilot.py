@@ -91,7 +91,7 @@ def test_a_payout_under_way_is_waited_for(piloted):
     with study.store.write() as session:
         about = {"worker_id": writer.id, "state": schema.UNCERTAIN, "cents": 40, "planned_by": "a", "why": ""}
         session.add(schema.PayoutJob(**about, planned_at=study.now(), due_at=study.now()))
-    with pytest.raises(NotNow, match="under way"):
+    with pytest.raises(NotNow, match="in progress"):
         pilot.remove_pilot_data(study, write_off=True)
 
 

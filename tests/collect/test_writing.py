@@ -145,7 +145,7 @@ def test_a_pair_that_fools_the_model_and_is_given_away_is_not_praised(make_study
     assert (verdict.fooled, verdict.clause_gives_away) == (True, True)
     assert "well done" not in verdict.message
     assert "does not solve" not in verdict.message
-    assert "words around the blank alone tell it both answers" in verdict.message
+    assert "words around the blank alone give it both answers" in verdict.message
 
 
 def test_the_model_is_asked_once_about_a_pair(make_study, crew, monkeypatch):

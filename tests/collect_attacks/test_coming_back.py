@@ -58,7 +58,7 @@ def test_a_link_from_the_requester_takes_the_place_of_the_personal_one(app, stud
 def test_a_browser_in_which_somebody_works_stays_theirs(app, study, person, worker):
     other = person(app).join(study)
     before = code_of(study, other)
-    assert "You are taking part already" in other.get(link_of(worker)).text
+    assert "You are already taking part" in other.get(link_of(worker)).text
     other.send(link_of(worker))
     assert code_of(study, other) == before
 

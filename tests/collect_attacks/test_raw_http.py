@@ -49,7 +49,7 @@ def test_ten_megabytes_that_say_so_are_refused(server, refused):
     body = b"x" * (10 * MEGABYTE)
     status, heard = server.request("POST /login", FORM, f"Content-Length: {len(body)}", body=body)
     assert status == 413
-    assert b"That is too much" in heard
+    assert b"That is too large" in heard
     assert refused()[0] == ("/login", 413)
 
 

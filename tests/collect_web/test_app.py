@@ -67,7 +67,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_unread(stranger, refused):
 
     answer = stranger.post("/login", content=body(), headers={"content-length": str(10 * 2**20)})
     assert answer.status_code == 413
-    assert "That is too much" in answer.text
+    assert "That is too large" in answer.text
     assert answer.headers["x-frame-options"] == "DENY"
     assert refused() == [("stranger", "/login", 413)]
 
@@ -142,4 +142,4 @@ def test_there_is_no_description_of_the_app_for_strangers(stranger):
 def test_a_method_that_a_page_does_not_know_is_a_friendly_page(stranger):
     answer = stranger.client.delete("/login")
     assert answer.status_code == 405
-    assert "not how this page works" in answer.text
+    assert "does not work that way" in answer.text

@@ -38,9 +38,9 @@ def write_by_keyboard(page, told):
     page.keyboard.press("Space" if told["answer_1"] == "1" else "ArrowDown")
     tab_to(page, "#second")
     page.keyboard.type(told["second"])
-    page.wait_for_selector("text=Ready to hand in")
+    page.wait_for_selector("text=Ready to submit")
     page.wait_for_selector("text=Draft saved")
-    assert "All rules are kept" in page.inner_text("#summary")
+    assert "All rules are met" in page.inner_text("#summary")
     tab_to(page, ".send button")
     page.keyboard.press("Enter")
     page.wait_for_url("**/begin")
@@ -68,7 +68,7 @@ def write_after_closing_the_tab(page, told):
     page.fill("#second", told["second"])
     page.check(f"[name=answer_1][value='{told['answer_1']}']")
     assert page.is_checked(f"[name=answer_2][value='{3 - int(told['answer_1'])}']")
-    page.wait_for_selector("text=Ready to hand in")
+    page.wait_for_selector("text=Ready to submit")
     assert page.locator("mark").all_inner_texts() == ["tall", "short"]
     page.wait_for_selector("text=Draft saved")
     page.click(".send button")
@@ -199,7 +199,7 @@ def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromi
     page.check("[name=answer_1][value='2']")
     page.check("[name=answer_2][value='1']")
     page.click(".send button")
-    assert "your work is in" in page.inner_text(".notice")
+    assert "your work has been saved" in page.inner_text(".notice")
     context.close()
 
 
@@ -281,7 +281,7 @@ def test_what_was_missing_is_forgotten_when_nothing_is(study, person):
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
         page.fill(f"#{name}", PAIRS[0][name])
     page.check("[name=answer_1][value='2']")
-    page.wait_for_selector("text=Ready to hand in")
+    page.wait_for_selector("text=Ready to submit")
     playwright.expect(page.locator(".summary")).to_have_count(0)
 
 
@@ -294,12 +294,12 @@ def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, p
     better = {side: PAIRS[0][side].replace("the garden gate", "our garden gate") for side in ("first", "second")}
     for side, text in better.items():
         page.fill(f"#{side}", text)
-    page.wait_for_selector("text=Ready to hand in")
+    page.wait_for_selector("text=Ready to submit")
     page.wait_for_timeout(1700)  # longer than a draft would wait
     assert page.locator("text=Draft saved").count() == 0
     page.click(".send button")
     page.wait_for_url("**/begin")
-    assert "your correction is in" in page.inner_text(".notice")
+    assert "your correction has been saved" in page.inner_text(".notice")
     assert [submission.fields["first"] for submission in listings.submissions(study).rows] == [better["first"]]
 
 
@@ -341,7 +341,7 @@ def test_votes_go_by_keys_and_are_said_aloud(judge):
     assert judge.evaluate("document.activeElement.textContent").startswith("Send")
     judge.keyboard.press("Space")
     judge.wait_for_url(lambda url: url != task)
-    assert "your work is in" in judge.inner_text(".notice")
+    assert "your work has been saved" in judge.inner_text(".notice")
 
 
 def test_keys_answer_nothing_while_one_types_or_once_they_are_off(judge):

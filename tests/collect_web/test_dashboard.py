@@ -51,7 +51,7 @@ def test_the_button_to_pause_is_never_an_old_one(large, requester):
     assert "Pause" in requester.get("/requester").text
     large.pause(True, "requester:ada")
     page = requester.get("/requester").text
-    assert "Go on" in page
+    assert "Resume" in page
     assert "The study is paused" in page
 
 
@@ -86,7 +86,7 @@ def test_the_cost_rises_from_nothing_to_what_was_spent():
 def test_there_is_no_chart_of_nothing(requester):
     assert drawn_days([]) == []
     page = requester.get("/requester").text
-    assert "Nothing has come in yet" in page
+    assert "No submissions yet" in page
     assert "Nothing is owed yet" in page
 
 

@@ -17,7 +17,7 @@ def test_opening_a_link_does_not_use_it_up(study, stranger):
     path = invites.create(study).path
     for _ in range(3):
         page = stranger.get(path).text
-        assert "Begin" in page
+        assert "Start" in page
         assert "Welcome back" not in page
     assert uses(study) == [0]
     assert stranger.send(path).url.path == "/consent"
@@ -30,7 +30,7 @@ def test_a_used_link_opens_nothing_for_somebody_else(study, stranger, worker, br
     stranger.send(path)
     answer = browser_of(study).get(path)
     assert answer.status_code == 410
-    assert "This link has had its day" in answer.text
+    assert "This link no longer works" in answer.text
 
 
 def test_an_old_link_opens_nothing(study, stranger, clock):
@@ -59,7 +59,7 @@ def test_a_link_of_another_study_is_refused(make_study, browser_of):
 
 def test_a_browser_that_is_in_does_not_become_a_second_worker(study, worker):
     path = invites.create(study).path
-    assert "You are taking part already" in worker.get(path).text
+    assert "You are already taking part" in worker.get(path).text
     assert worker.send(path).url.path == "/begin"
     assert sorted(uses(study)) == [0, 1]
 
@@ -112,7 +112,7 @@ def test_a_visit_from_prolific_is_not_taken_over_in_another_browser(prolific, br
         somebody.get("/start", params=PROLIFIC)
     answer = other.send("/start", **PROLIFIC)
     assert answer.status_code == 403
-    assert "begun in another browser" in answer.text
+    assert "started in another browser" in answer.text
     assert other.get("/consent").status_code == 403
 
 

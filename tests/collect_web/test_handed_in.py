@@ -33,9 +33,9 @@ def test_a_used_task_shows_what_was_handed_in_and_a_way_to_correct_it(worker, wr
     page = worker.get(f"{written}/write").text
     assert twins["first"] in page
     assert worker.page.all("input", name="answer_1", value="2")[0].keys() >= {"checked"}
-    assert "you can correct it" in page
-    assert "Hand in the correction" in page
-    assert "Drafts save themselves" not in page
+    assert "You can correct it" in page
+    assert "Submit the correction" in page
+    assert "Drafts are saved automatically" not in page
     assert f"{written}/draft" not in page
     assert f"{written}/skip" not in page
 
@@ -43,7 +43,7 @@ def test_a_used_task_shows_what_was_handed_in_and_a_way_to_correct_it(worker, wr
 def test_a_correction_is_stored_before_it_is_thanked_for_and_pays_nothing_more(study, worker, written, better):
     worker.get(f"{written}/write")
     answer = worker.send(f"{written}/write", **better)
-    assert "your correction is in" in answer.text
+    assert "your correction has been saved" in answer.text
     assert "You have earned" not in answer.text
     assert "$0.40" in answer.text  # in all
     assert "$0.80" not in answer.text
@@ -53,7 +53,7 @@ def test_a_correction_is_stored_before_it_is_thanked_for_and_pays_nothing_more(s
 
 def test_feedback_on_a_correction_does_not_call_it_too_similar_to_itself(worker, written, better):
     worker.get(f"{written}/write")
-    assert "Ready to hand in" in worker.send(f"{written}/feedback", **better).text
+    assert "Ready to submit" in worker.send(f"{written}/feedback", **better).text
 
 
 def test_a_broken_correction_comes_back_with_what_is_wrong_and_saves_no_draft(study, worker, written, better, twins):
@@ -61,7 +61,7 @@ def test_a_broken_correction_comes_back_with_what_is_wrong_and_saves_no_draft(st
     answer = worker.send(f"{written}/write", **better | {"anchor": "fence"})
     assert answer.status_code == 422
     assert better["first"] in answer.text
-    assert "Hand in the correction" in answer.text
+    assert "Submit the correction" in answer.text
     assert stored(study) == [twins["first"]]
     assert twins["first"] in worker.get(f"{written}/write").text
 
@@ -71,7 +71,7 @@ def test_too_late_a_version_is_not_taken_and_both_are_shown(study, clock, worker
     clock.pass_minutes(11)
     answer = worker.send(f"{written}/write", **better)
     assert answer.status_code == 409
-    assert "this version was not taken" in answer.text
+    assert "this version was not accepted" in answer.text
     assert "Thank you" not in answer.text
     for form in (twins, better):
         assert form["first"].split("_")[0] in answer.text
@@ -79,10 +79,12 @@ def test_too_late_a_version_is_not_taken_and_both_are_shown(study, clock, worker
     assert stored(study) == [twins["first"]]
     again = worker.get(f"{written}/write")
     assert again.status_code == 200
-    assert "Handed in at" in again.text
+    assert "Submitted at" in again.text
     assert worker.page.all("textarea") == []
     worker.get("/begin")
-    assert "your work is in" in worker.send(f"{written}/write", **twins).text  # the same again: the same receipt
+    assert (
+        "your work has been saved" in worker.send(f"{written}/write", **twins).text
+    )  # the same again: the same receipt
 
 
 def test_a_draft_after_handing_in_does_not_say_that_it_was_saved(worker, written, better):
@@ -105,16 +107,16 @@ def test_a_vote_can_be_looked_at_corrected_and_then_only_read(make_study, browse
     judge.send(f"{task}/vote", **ballot)
     judge.get(f"{task}/vote")
     assert judge.page.all("input", name="choice", value=ballot["choice"])[0].keys() >= {"checked"}
-    assert "Hand in the correction" in judge.seen
+    assert "Submit the correction" in judge.seen
     answer = judge.send(f"{task}/vote", **other)
-    assert "your correction is in" in answer.text
+    assert "your correction has been saved" in answer.text
     assert "earned." not in answer.text
     assert len([one for one in listings.submissions(study).rows if one.kind == kind]) == 1
     clock.pass_minutes(11)
     judge.get("/begin")
     refused = judge.send(f"{task}/vote", **ballot)
     assert refused.status_code == 409
-    assert "this version was not taken" in refused.text
+    assert "this version was not accepted" in refused.text
     assert judge.page.all("input", type="radio") == []
     assert "Your answer" in judge.get(f"{task}/vote").text
     judge.get("/begin")

@@ -40,17 +40,17 @@ def test_a_remark_keeps_what_was_chosen_and_reaches_the_problem(study, judge, re
     assert "the requester will see this" in page
     assert "checked" in judge.page.all("input", name="choice", value="1")[0]
     assert judge.send(f"{judge.task}/remark", choice="1").status_code == 422
-    assert "please choose what it is" in judge.seen
+    assert "please choose what is wrong" in judge.seen
     (row,) = listings.problems(study, status="flagged").rows
     assert "<b>offensive</b>: &lt;i&gt;no&lt;/i&gt;" in requester.get(f"/requester/problems/{row.id}").text
-    assert "look closer" in requester.get("/requester/problems?status=flagged").text
+    assert "details" in requester.get("/requester/problems?status=flagged").text
 
 
 def test_the_last_answer_is_a_link_away(study, judge):
     assert "Change my last answer" not in judge.seen
     judge.send(f"{judge.task}/vote", choice="0", equally_plausible="no", local_decides="no")
     assert judge.page.all("a", href=f"{judge.task}/vote")
-    assert "you can correct it" in judge.get(f"{judge.task}/vote").text
+    assert "You can correct it" in judge.get(f"{judge.task}/vote").text
 
 
 def test_from_a_vote_to_its_problem_and_back(study, judge, requester):
@@ -61,7 +61,7 @@ def test_from_a_vote_to_its_problem_and_back(study, judge, requester):
     assert f'id="{vote}"' in shown
     (back,) = set(re.findall(r'href="(/requester/submissions\?number=\d+)".*the submission', shown))
     assert requester.get(back).text.count('<tr id="no-') == 1
-    assert "Nothing here under this number" in requester.get("/requester/submissions?number=999").text
+    assert "Nothing here with this number" in requester.get("/requester/submissions?number=999").text
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_progress_of_a_visit_is_shown_and_the_minutes_left_once_they_are_known(p
     somebody.send("/screening", native_speaker="yes", has_seen_wsc="no")
     vote(study, crew, clock, judge, 4)
     task = somebody.take("validate")
-    assert "0 of 8 tasks of this visit done" in somebody.seen
+    assert "0 of 8 tasks in this visit done" in somebody.seen
     assert "left</span>" not in somebody.seen
     vote(study, crew, clock, judge, 1)
     clock.pass_minutes(1)
@@ -119,7 +119,7 @@ def answers(study, kind, turn=0):
 
 def test_the_quiz_is_about_what_there_is_to_do_and_says_what_it_pays(examinee, crew):
     assert "There are 8 questions" in examinee.seen
-    assert "You are paid <b>$0.25</b>" in examinee.seen
+    assert "It pays <b>$0.25</b>" in examinee.seen
     assert examinee.page.all("input", name="kinds")[0]["value"] == "write"
     assert "Well done" in examinee.send("/quiz", kinds="write", **answers(examinee.study, "write")).text
     other = crew.newcomer(examinee.study)
@@ -129,9 +129,9 @@ def test_the_quiz_is_about_what_there_is_to_do_and_says_what_it_pays(examinee, c
     page = examinee.send("/begin/validate")
     assert page.url.path == "/quiz"
     assert "There are 8 questions" in page.text
-    assert "It is not paid." in page.text
+    assert "The quiz is unpaid." in page.text
     wrong = answers(examinee.study, "validate", 1)
-    assert "You can try once more" in examinee.send("/quiz", kinds="validate", **wrong).text
+    assert "You can try one more time" in examinee.send("/quiz", kinds="validate", **wrong).text
     failed = examinee.send("/quiz", kinds="validate", **wrong)
     assert "Thank you for trying" in failed.text
     assert examinee.page.all("a", href="/begin", class_="button")
@@ -162,9 +162,9 @@ def test_a_preview_shows_every_task_and_stores_nothing(make_study, browser_of, c
         assert requester.send(action.replace("/vote", "/remark"), reason="other").status_code == 200
         rest = {} if kind != "validate" else {"equally_plausible": "no", "local_decides": "no"}
         assert requester.send(action, choice="1" if rest else "yes", **rest).url.path.startswith(f"{root}/{kind}-")
-    assert "How your twins are doing" in requester.get(f"{root}/write-0/write").text
+    assert "Checks" in requester.get(f"{root}/write-0/write").text
     task = requester.page.all("form", id="twins")[0]["data-task"]
-    assert "rules kept" in requester.send(f"{task}/feedback", anchor="gate").text
+    assert "rules met" in requester.send(f"{task}/feedback", anchor="gate").text
     assert requester.send(f"{task}/draft", anchor="gate").status_code == 204
     assert requester.send(f"{task}/write").status_code == 422
     assert requester.send(f"{task}/write", **crew.form(7)).url.path.startswith(f"{root}/write-")
@@ -186,7 +186,7 @@ def test_a_preview_warns_on_handing_in_as_it_would_a_worker(make_study, browser_
     fields = crew.form()
     assert "little to do with the topic" in requester.send(f"{task}/feedback", **fields).text
     assert requester.send(f"{task}/write", **fields).status_code == 422
-    assert "It is meant so" in requester.seen
+    assert "This is intended" in requester.seen
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -206,7 +206,7 @@ def test_an_owner_removes_a_pilot_by_a_button(study, app, worker, requester):
     study.pilot = True
     type(worker)(app).join(study).write()
     assert "The pilot" in requester.get("/requester/workers").text
-    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are owed")):
+    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are still owed")):
         assert why in requester.send("/requester/pilot/remove", **fields).text
         requester.get("/requester/workers")
     page = requester.send("/requester/pilot/remove", sure="yes", write_off="yes").text

@@ -81,7 +81,7 @@ def test_an_uncertain_payout_is_asked_about_and_settled_on_the_page(study, books
     assert "asked again" in requester.send("/requester/pay/1/ask").text
     assert requester.send("/requester/pay/2/settle").status_code == 422
     requester.get("/requester/pay")
-    assert "Noted as paid" in requester.send("/requester/pay/2/settle", paid="yes").text
+    assert "Recorded as paid" in requester.send("/requester/pay/2/settle", paid="yes").text
     payout.run(study)
     page = requester.get("/requester/pay").text
     assert "Uncertain" not in page

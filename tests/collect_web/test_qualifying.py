@@ -85,7 +85,7 @@ def test_an_answer_that_is_no_option_is_none(examinee):
 
 def test_a_failed_quiz_marks_what_was_wrong_but_does_not_give_the_answers(examinee):
     page = examinee.send("/quiz", **{**examinee.wrong, "q1": examinee.right["q1"]}).text
-    assert "You can try once more" in page
+    assert "You can try one more time" in page
     assert page.count("This was not right") == len(examinee.wrong) - 1
     assert "explanation" not in page
     assert "Right:" not in page
@@ -110,7 +110,7 @@ def test_a_blocked_worker_is_told_so_and_gets_nothing(study, worker):
     (one,) = quality.workers(study)
     moderation.block(study, one.code, "test", "requester:ann")
     assert worker.get("/begin").url.path == "/finish"
-    assert "Your work here has ended" in worker.seen
+    assert "You can no longer work in this study" in worker.seen
     assert workers.step_of(study, workers.get(study, one.code)) == "blocked"
 
 

@@ -150,7 +150,7 @@ def test_a_password_can_be_changed(app, requester, password):
     changed = requester.send(
         "/requester/account/password", old=password, password="another horse", again="another horse"
     )
-    assert "Your password is changed" in changed.text
+    assert "Your password has been changed" in changed.text
     somebody = type(requester)(app)
     somebody.get("/login")
     assert somebody.send("/login", name="ann", password="another horse").url.path == "/requester"
@@ -201,7 +201,7 @@ def test_pausing_and_going_on(study, requester):
 def test_problems_are_filtered(busy, requester):
     assert requester.get("/requester/problems").text.count('class="card"') == 2
     assert requester.get("/requester/problems?text=ALWAYS").text.count('class="card"') == 1
-    assert "that fits the filter" in requester.get("/requester/problems?status=valid").text
+    assert "that matches the filter" in requester.get("/requester/problems?status=valid").text
     assert requester.get("/requester/problems?text=%25").text.count('class="card"') == 0
     assert requester.get(f"/requester/problems?author={code(busy)}").text.count('class="card"') == 2
 
@@ -310,7 +310,7 @@ def test_what_is_owed_is_marked_as_paid(busy, requester):
     requester.get("/requester/pay")
     requester.send("/requester/pay/settle")
     assert sum(balance.open_cents for balance in ledger.balances(busy)) == 0
-    assert "Nothing was open" in requester.send("/requester/pay/settle").text
+    assert "Nothing outstanding" in requester.send("/requester/pay/settle").text
 
 
 def test_the_export_is_a_zip_without_anything_personal(busy, requester):
@@ -343,7 +343,7 @@ def test_a_worker_can_be_taken_out(study, requester, worker):
     assert listings.problems(study, status="withdrawn").total == 0
     requester.get(f"/requester/workers/{code}")
     page = requester.send(f"/requester/workers/{code}/withdraw", sure="yes").text
-    assert "Taken out: 0 judgements and 2 sentences" in page
+    assert "Deleted: 0 judgements and 2 sentences" in page
     assert f"{code} has withdrawn" in page
     assert "squeeze" not in page
     assert not requester.page.all("form", action=f"/requester/workers/{code}/unblock")
@@ -356,5 +356,5 @@ def test_a_worker_can_be_taken_out(study, requester, worker):
 def test_an_evaluation_shows_the_problems_it_is_about(make_study, browser_of):
     study = make_study(tasks={"kinds": ["evaluate"], "twins": 0}, evaluate={"data": "open", "limit": 4})
     somebody = browser_of(study).set_up(study)
-    assert "look closer" in somebody.get("/requester/problems").text
-    assert "look closer" not in somebody.get("/requester/problems?origin=written").text
+    assert "details" in somebody.get("/requester/problems").text
+    assert "details" not in somebody.get("/requester/problems?origin=written").text

@@ -57,7 +57,7 @@ def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, gate, 
 def test_a_flood_of_logins_waits_by_itself(study, worker, gate, monkeypatch):
     def slowly(study, name, password, address):
         gate.wait(30)
-        raise NotAllowed("name or password is wrong")
+        raise NotAllowed("wrong name or password")
 
     monkeypatch.setattr(requesters, "login", slowly)
     worker.get("/login")

@@ -207,13 +207,13 @@ def test_init_in_a_language_with_texts_and_in_one_without(tmp_path):
     assert "no texts are bundled in 'sw'" in answer.lines[1]
     assert 'name = "sw"' in (tmp_path / "sw" / "texts.toml").read_text("utf-8")
     for name in ("quiz.toml", "topics.jsonl", "gold.jsonl", "consent.md", "guidelines.md"):
-        assert f"{tmp_path / 'sw' / name}: in English, as it was bundled" in told
+        assert f"{tmp_path / 'sw' / name}: still the bundled English text" in told
     with pytest.raises(BadInput, match="a BCP 47 code expected"):
         init(tmp_path / "x", language="german")
 
 
 def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_path):
-    own = bundled("texts.toml").read_text("utf-8").replace('skip = "Skip to the page"', 'skipp = "Over!"')
+    own = bundled("texts.toml").read_text("utf-8").replace('skip = "Skip to main content"', 'skipp = "Over!"')
     (tmp_path / "texts.toml").write_text(own, "utf-8")
     texts, notes = read_texts(tmp_path / "texts.toml", "en")
     line = 1 + own.splitlines().index('skipp = "Over!"')
@@ -222,19 +222,19 @@ def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_p
         f"{file}:{line}: no page shows a text called every_page.skipp; did you mean every_page.skip?",
         f"{file}: 1 missing, shown as built in: every_page.skip",
     ]
-    assert texts("every_page.skip") == "Skip to the page"
+    assert texts("every_page.skip") == "Skip to main content"
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
         (
-            '"{cound} to do"',
-            r":2: field 'home.to_do': no page fills in \{cound\} as it stands here; known here: \{count\}",
+            '"{cound} available"',
+            r":2: field 'home.to_do': no page fills in \{cound\} here; available: \{count\}",
         ),
-        ('"{count!r} to do"', r"no page fills in \{count\} as it stands here"),
-        ('"{count.real} to do"', r"no page fills in \{count.real\}"),
-        ('"{count to do"', r":2: field 'home.to_do': a brace that is meant to be read is written twice"),
+        ('"{count!r} available"', r"no page fills in \{count\} here"),
+        ('"{count.real} available"', r"no page fills in \{count.real\}"),
+        ('"{count to do"', r":2: field 'home.to_do': to show a brace, write it twice"),
         ("3", r":2: field 'home.to_do': a text in quotes"),
         ('"to do', r"not TOML: .* \(at line 2"),
     ],

@@ -138,4 +138,4 @@ def test_a_worker_who_fails_the_gold_questions_is_shown_the_way_out(make_study, 
         if answer.url.path == "/finish":
             break
         path = str(answer.url.path).removesuffix("/vote")
-    assert "Your work here has ended" in somebody.seen
+    assert "You can no longer work in this study" in somebody.seen

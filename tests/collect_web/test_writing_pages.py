@@ -27,14 +27,14 @@ def test_feedback_marks_the_words_that_differ_in_both_texts(worker, twins):
     page = worker.send(f"{task}/feedback", **twins).text
     assert "<mark>never</mark>" in page
     assert "<mark>always</mark>" in page
-    assert "Ready to hand in" in page
+    assert "Ready to submit" in page
 
 
 def test_feedback_tells_listeners_in_one_line(worker, twins):
     task = worker.take("write")
     assert 'role="status"' in worker.seen
     page = worker.send(f"{task}/feedback", **twins).text
-    assert '<p id="summary" hx-swap-oob="innerHTML">All rules are kept.' in page
+    assert '<p id="summary" hx-swap-oob="innerHTML">All rules are met.' in page
 
 
 def test_feedback_on_something_much_too_long_says_so(worker, twins):
@@ -72,7 +72,7 @@ def test_what_was_typed_is_also_kept_as_a_draft_when_it_cannot_be_taken(worker, 
 def test_twins_that_keep_the_rules_are_taken_and_paid(study, worker):
     answer = worker.write()
     assert answer.url.path == "/begin"
-    assert "your work is in" in answer.text
+    assert "your work has been saved" in answer.text
     assert "$0.40" in answer.text
     assert listings.problems(study).total == 2
 
@@ -108,7 +108,7 @@ def test_late_work_is_told_what_may_become_of_it(worker, clock, twins):
     task = worker.take("write")
     clock.pass_minutes(60)
     assert "Somebody else may have been given this topic" in worker.get(f"{task}/write").text
-    assert "your work is in" in worker.send(f"{task}/write", **twins).text
+    assert "your work has been saved" in worker.send(f"{task}/write", **twins).text
 
 
 def test_signals_are_kept(study, worker):
@@ -133,7 +133,10 @@ def test_the_model_to_fool_answers_when_it_is_asked(make_study, browser_of, twin
     page = somebody.send(f"{task}/adversary", **twins).text
     assert "random" in page
     assert "solved" in page or "fooled" in page
-    assert "asked when everything is filled in" in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+    assert (
+        "You can ask the model once everything is filled in"
+        in somebody.send(f"{task}/adversary", **{**twins, "anchor": ""}).text
+    )
 
 
 def test_tries_are_told_and_end(make_study, browser_of, twins):
@@ -144,10 +147,10 @@ def test_tries_are_told_and_end(make_study, browser_of, twins):
     def ask(**changes):
         return somebody.send(f"{task}/adversary", **{**twins, **changes}).text
 
-    assert "asked when everything is filled in" in ask(first="")
+    assert "You can ask the model once everything is filled in" in ask(first="")
     assert "1 try left" in ask()
     assert "1 try left" in ask()
-    assert "used up your tries" in ask(pronoun="it")
+    assert "used all your tries" in ask(pronoun="it")
     assert "fooled" not in ask(pronoun="they")
 
 
@@ -157,7 +160,7 @@ def test_a_warning_is_shown_and_can_be_answered(make_study, browser_of, twins):
     task = somebody.take("write")
     noise = "The terrier the gate qwe asd the spaniel zxc rty _ fgh vbn never uio jkl hjk."
     typed = {**twins, "first": noise, "second": noise.replace("never", "always")}
-    assert "Please look once more" in somebody.send(f"{task}/feedback", **typed).text
+    assert "Please check again" in somebody.send(f"{task}/feedback", **typed).text
     page = somebody.send(f"{task}/write", **typed)
     assert page.status_code == 422
     names = page.text.split('name="meant" value="')[1].split('"')[0]

@@ -123,7 +123,7 @@ def test_where_only_some_problems_are_known_a_note_says_how_many(real_file, tmp_
     path.write_text(rows([*OWN, *known]))
     mixed = load(path)
     assert mixed.card == Card("my/mixed", language="en")
-    assert mixed.notes == ("my/mixed: 75.0% of its problems are of winogrande/dev",)
+    assert mixed.notes == ("my/mixed: 75.0 % of its problems are from winogrande/dev",)
 
 
 def test_a_card_in_a_file_is_believed_unless_it_claims_a_public_set(tmp_path):

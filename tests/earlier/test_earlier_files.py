@@ -256,7 +256,7 @@ def test_a_filtering_is_released(files, winokit):
 def test_a_release_is_verified_with_its_hidden_answers(files, winokit):
     files("release")
     told = winokit("verify release").out
-    assert "the hidden labels of 12 test problems fit the release" in told
+    assert "the hidden labels of 12 test problems match the release" in told
     assert "files verified" in told
 
 

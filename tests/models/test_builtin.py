@@ -197,7 +197,7 @@ def test_many_windows_of_requests_are_all_answered(model, monkeypatch):
 def test_the_longest_text_has_512_tokens(model):
     assert len(answers(model, Embed(" ".join(["word"] * 510)))) == 1
     (refused,) = answers(model, Embed(" ".join(["word"] * 511)))
-    assert refused == Refusal("513 tokens where the model reads 512 at most")
+    assert refused == Refusal("513 tokens; the model reads at most 512")
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_what_cannot_be_answered_is_said_in_one_line(model, tmp_path):
     long = Continuation("The cup", " fell" * 3000)
     answers = dict(model.answer([Continuation("The cup", ""), long, Continuation("The cup", " fell.")]))
     assert "makes no token of" in answers[0].why
-    assert "tokens where the model reads 2,048 at most" in answers[1].why
+    assert "tokens; the model reads at most 2,048" in answers[1].why
     assert total(answers[2]) < 0
     with pytest.raises(BadInput, match="cannot answer Fill requests, only Ask, Continuation"):
         list(model.answer([Fill("The ", "cup", " fell.")]))

@@ -360,7 +360,7 @@ def test_texts_longer_than_the_context_are_refused_and_the_others_answered(folde
     beside = dict(model.answer([Continuation(long, "left"), Ask("Who?", ("Nora", long)), Embed(long), *fine]))
     assert len(beside) == 6
     for refused in (beside[0], beside[1], beside[2]):
-        assert "tokens where the model reads 64 at most" in refused.why
+        assert "tokens; the model reads at most 64" in refused.why
     assert total(beside[3]) == pytest.approx(total(alone[0]), abs=1e-4)
     assert beside[4].logprobs == pytest.approx(alone[1].logprobs, abs=1e-4)
     assert beside[5] == pytest.approx(alone[2], abs=1e-4)

@@ -417,7 +417,7 @@ def test_a_text_may_have_as_many_tokens_as_positions_and_no_more(tmp_path, famil
     fits, too_long = "." * (most - 2), "." * (most - 1)
     answers(model, Embed(fits), Fill(fits[1:], ".", ""))
     told, vector = answers(model, Embed(too_long), Embed(fits))
-    assert told == Refusal(f"{most + 1} tokens where the model reads {most} at most")
+    assert told == Refusal(f"{most + 1} tokens; the model reads at most {most}")
     assert vector.ndim == 1
 
 

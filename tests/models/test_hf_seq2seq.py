@@ -242,7 +242,7 @@ def test_bart_reads_as_many_tokens_as_it_has_positions_and_t5_any_number(tmp_pat
     bart = load_model(f"hf:{tiny('bart', tmp_path, max_position_embeddings=24)}?device=cpu")
     answers(bart, Ask("." * 22, ("." * 22,)))
     for request in (Ask("." * 23, ("A",)), Ask("A", ("." * 23,)), Embed("." * 23)):
-        assert answers(bart, request, Embed("A"))[0] == Refusal("25 tokens where the model reads 24 at most")
+        assert answers(bart, request, Embed("A"))[0] == Refusal("25 tokens; the model reads at most 24")
     assert len(answers(t5, Continuation("A", "." * 1000))[0]) > 900
 
 

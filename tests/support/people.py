@@ -120,4 +120,4 @@ class Person(Browser):
     def does_a_days_work(self, number: int) -> bool:
         """Whether somebody ordinary can still write a pair of twins."""
         answer = self.write(number)
-        return answer.status_code == 200 and answer.url.path == "/begin" and "your work is in" in answer.text
+        return answer.status_code == 200 and answer.url.path == "/begin" and "your work has been saved" in answer.text

@@ -103,7 +103,7 @@ def test_variants_without_rules_are_refused_by_name():
     assert "special-word" in made
     assert not {"switched", "no-cands", "part-sent"} & made.keys()
     assert left_out(problems.languages, ["switched", "no-cands", "part-sent", "local-context"]) == [
-        "in 'sw', without rules of its own, these are left out: switched, no-cands, part-sent"
+        "'sw' has no rules for these, so they are left out: switched, no-cands, part-sent"
     ]
 
 
@@ -112,8 +112,7 @@ def test_a_check_judges_nothing_by_english_rules_and_says_so():
     found = check([Dataset([problem])], ["rules"], "winogrande")
     assert {finding.message.split(":")[0] for finding in found if finding.warns} == {"rule length"}
     assert [finding.message for finding in found if finding.check == "language"] == [
-        "in 'sw', without rules of its own, these are left out: candidates however they are inflected, "
-        "names and genders"
+        "'sw' has no rules for these, so they are left out: candidates however they are inflected, names and genders"
     ]
 
 
@@ -121,7 +120,7 @@ def test_an_audit_says_what_it_left_out():
     run = winokit.audit(Dataset([p.replace(language="sw", group="g") for p in SWAHILI]), "random")
     assert not any(row.subset.startswith("connective") for row in run.metrics)
     assert [note for note in run.settings["notes"] if "'sw'" in note] == [
-        "in 'sw', without rules of its own, these are left out: connectives and clauses, switched, no-cands, part-sent"
+        "'sw' has no rules for these, so they are left out: connectives and clauses, switched, no-cands, part-sent"
     ]
 
 

@@ -122,9 +122,7 @@ def test_what_a_pack_does_not_know_is_refused_by_name(code):
         assert make(problem).startswith("not for this language: no rules for ")
     assert (local_context(problem) if language.spaced else problem).language == code
     (said,) = left_out([code])
-    assert said.startswith(
-        f"in {language.name} ({code}), without rules of its own, these are left out: names and genders"
-    )
+    assert said.startswith(f"{language.name} ({code}) has no rules for these, so they are left out: names and genders")
     assert code in LANGUAGES
 
 

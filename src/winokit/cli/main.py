@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
@@ -147,6 +148,15 @@ class MethodCommands(FullLines):
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command of a name."""
         return self.verb.command(cmd_name, cmd_name) if cmd_name in self.known else None
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        """The command of the first word; where that is DATA, say which command is missing before it."""
+        if args[0] not in self.known:
+            close = get_close_matches(args[0], self.known)
+            first = f"name one first, as in: winokit {self.name} {next(iter(self.known))} {args[0]}"
+            way = f"did you mean '{close[0]}'?" if close else first
+            ctx.fail(f"No method named '{args[0]}' (known: {', '.join(self.known)}); {way}")
+        return super().resolve_command(ctx, args)
 
 
 def _found(place: str) -> Any:

@@ -27,12 +27,12 @@ NEW_OBJECTS = 5_000
 """After so many the collector looks at the new ones: some pages' worth, not a part of one."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
-    str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the config's, or study.db.", metavar="URL")
+    str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
 ]
 Address = Annotated[
-    str | None, Help("The address people see; default: the config's [server] url, or this machine's.", metavar="URL")
+    str | None, Help("The public address; default: [server] url in study.toml, or this machine.", metavar="URL")
 ]
-Pilot = Annotated[bool, Help("Try the study out: the consent page may have gaps, and whoever comes is marked.")]
+Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyone who takes part is marked.")]
 
 
 @dataclass(frozen=True)
@@ -63,23 +63,23 @@ def init(
     *,
     title: Annotated[str | None, Help("Shown on every page.")] = None,
     language: Annotated[
-        str | None, Help("Of workers and texts, in BCP 47: texts are bundled in en and de. Default: DATA's, or en.")
+        str | None, Help("Language of workers and texts, in BCP 47 (bundled: en, de). Default: that of DATA, or en.")
     ] = None,
-    twins: Annotated[int, Help("How many pairs of twins to ask for.", least=1)] = 100,
+    twins: Annotated[int, Help("How many pairs of twins to collect.", least=1)] = 100,
     votes: Annotated[int, Help("How many workers judge each problem.", least=1)] = 3,
     kind: Annotated[
         tuple[str, ...], Help("write, validate, switchable or associative; repeatable. Default: write, validate.")
     ] = (),
     evaluate: Annotated[str | None, Help(f"Let people solve a dataset instead. {DATA_HELP}", metavar="DATA")] = None,
     judge: Annotated[
-        str | None, Help(f"Let people judge a dataset instead, as --kind says. {DATA_HELP}", metavar="DATA")
+        str | None, Help(f"Let people judge a dataset instead; --kind says how. {DATA_HELP}", metavar="DATA")
     ] = None,
     variant: Annotated[
         tuple[str, ...],
         Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable."),
     ] = (),
     limit: Annotated[
-        int, Help("Only the first so many problems of it; of data to judge, drawn in whole groups. 0: all.", least=0)
+        int, Help("Only this many of its problems: the first; with --judge, random whole groups. 0: all.", least=0)
     ] = 0,
     adversary: Annotated[str, Help("A model that twins should fool.", metavar="SPEC")] = "",
     db: Database = None,
@@ -93,20 +93,20 @@ def init(
     folder = Path(folder)
     study.refuse_existing(folder)
     if variant and not evaluate:
-        raise BadInput("--variant distorts a dataset: name it with --evaluate DATA")
+        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
     if evaluate and (kind or adversary or judge):
-        raise BadInput("--evaluate is a study of its own: leave out --kind, --judge and --adversary")
+        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
     if judge and (adversary or not kind or not set(kind) <= set(JUDGEMENTS)):
-        raise BadInput(f"--judge asks for --kind {' or '.join(JUDGEMENTS)}, once or more, and takes no --adversary")
+        raise BadInput(f"--judge requires --kind {' or '.join(JUDGEMENTS)} (repeatable), and does not take --adversary")
     if limit and not (evaluate or judge):
-        raise BadInput("--limit is for data: name it with --evaluate DATA or --judge DATA")
+        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
     wishes: dict[str, Any] = {"title": title} if title else {}
     if evaluate:
-        wishes["title"] = title or f"What people make of {Path(evaluate).stem}"
+        wishes["title"] = title or f"People solve {Path(evaluate).stem}"
         wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
         wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
     elif judge:
-        wishes["title"] = title or f"What people say of {Path(judge).stem}"
+        wishes["title"] = title or f"People judge {Path(judge).stem}"
         wishes["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
         wishes["judge"] = {"data": new_tasks.DATA}
     else:
@@ -118,7 +118,7 @@ def init(
         dataset = in_language(dataset, language)
         tell(dataset.notes)
     elif dataset is not None and len(dataset.languages) > 1:
-        raise BadInput(f"{data}: in {', '.join(dataset.languages)}; say with --language which of them")
+        raise BadInput(f"{data}: in {', '.join(dataset.languages)}; choose one with --language")
     wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
     config = parse_config(wishes, "winokit collect init")
     if dataset is not None:
@@ -132,13 +132,13 @@ def init(
         tell(notes)
     study.write_folder(folder, config, db)
     kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}
-    english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, and yours to translate"
+    english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, for you to translate"
     return StudyAnswer(
         {"study": str(folder), **about, "kinds": kinds, "votes": config.tasks.votes},
         [
             f"{folder}: {config.title}, {', '.join(kinds)}",
             *([] if content.is_bundled(config.language) else [english]),
-            f"edit {folder / 'study.toml'} and the texts beside it, then: winokit collect serve {folder}",
+            f"edit {folder / 'study.toml'} and the texts next to it, then run: winokit collect serve {folder}",
         ],
     )
 
@@ -189,15 +189,15 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     from winokit.collect.study.requesters import setup_path
 
     say(f"{study.config.title}: {base}")
-    closed = study.why_closed and f"nobody is let in: {study.why_closed}"
-    pilot = "a pilot: whoever comes now is marked, and can be removed" if study.pilot else ""
+    closed = study.why_closed and f"workers cannot enter yet: {study.why_closed}"
+    pilot = "pilot: everyone who takes part now is marked and can be removed later" if study.pilot else ""
     is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
-    others = f"others can look into {study.folder}: chmod 700 {study.folder}" if is_seen else ""
+    others = f"other users can read {study.folder}; run: chmod 700 {study.folder}" if is_seen else ""
     for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning())):
         say(f"warning: {note}")
     first = setup_path(study)
     if first:
-        say(f"make the requester's account, within a day: {base}{first}")
+        say(f"create the requester's account (valid for one day): {base}{first}")
     app = create_app(study, secure=base.startswith("https://"), url=base)
     # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
     # some of them let people in.
@@ -219,17 +219,19 @@ def invite(
     folder: Folder,
     *,
     count: Annotated[int, Help("How many links.", least=1, most=10_000)] = 1,
-    uses: Annotated[int, Help("How many people may come in by each.", least=1)] = 1,
-    days: Annotated[float | None, Help("How long they are good; default: the config's.", least=0.01, most=3650)] = None,
+    uses: Annotated[int, Help("How many people may use each link.", least=1)] = 1,
+    days: Annotated[
+        float | None, Help("How long they are valid; default: see study.toml.", least=0.01, most=3650)
+    ] = None,
     label: Annotated[str, Help("A note for yourself.")] = "",
-    worker: Annotated[str | None, Help("Let this worker in again instead, on another device.", metavar="CODE")] = None,
+    worker: Annotated[str | None, Help("Instead, let this worker back in on another device.", metavar="CODE")] = None,
     url: Address = None,
     pilot: Pilot = False,
     db: Database = None,
 ) -> StudyAnswer:
     """Make links that let workers in: signed, expiring, one for each by default."""
     if worker is not None and (count > 1 or uses > 1):
-        raise BadInput("--worker makes one link for one person: leave out --count and --uses")
+        raise BadInput("--worker makes one link for one person; it does not take --count or --uses")
     with opened(folder, db, pilot=pilot) as study:
         from winokit.collect.study import invites
 
@@ -246,7 +248,7 @@ def invite(
 def status(
     folder: Folder,
     *,
-    workers: Annotated[bool, Help("Also what is known about each worker's work.")] = False,
+    workers: Annotated[bool, Help("Also show statistics on each worker's work.")] = False,
     db: Database = None,
 ) -> StudyAnswer:
     """Show how far a study has come, how far people agree and what it has cost."""
@@ -280,7 +282,7 @@ def export(
         asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
         lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
     if "labels.jsonl" in files:
-        lines.append(f"join them: winokit audit DATA --labels {target / 'labels.jsonl'}")
+        lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
     return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
 
 
@@ -294,7 +296,7 @@ def withdraw(
 ) -> StudyAnswer:
     """Take out what a worker has written and judged, for good, as they have asked. What they earned stays owed."""
     if not yes:
-        raise BadInput(f"{worker}: what is taken out cannot be put back; say that you are sure (yes)")
+        raise BadInput(f"{worker}: withdrawing cannot be undone; confirm that you are sure (yes)")
     with opened(folder, db) as study:
         from winokit.collect.study import moderation, workers
         from winokit.collect.web.rendering import money
@@ -302,23 +304,23 @@ def withdraw(
         workers.get(study, worker)
         done = moderation.withdraw(study, worker, "terminal")
         owed = money(done.open_cents, study.config.pay.currency)
-    lines = [f"{worker}: taken out {done.judgements:,} judgements and {done.texts:,} sentences; still owed: {owed}"]
+    lines = [f"{worker}: deleted {done.judgements:,} judgements and {done.texts:,} sentences; still owed: {owed}"]
     if not done.is_forgotten:
-        lines.append("their id on the platform is kept until that is paid, and deleted then")
+        lines.append("their platform id is kept until that is paid, then deleted")
     return StudyAnswer(asdict(done), lines)
 
 
 @verb
 def account(
     folder: Folder,
-    name: Annotated[str | None, Help("Whose account; default: all are listed.", metavar="NAME")] = None,
+    name: Annotated[str | None, Help("Whose account; default: list all accounts.", metavar="NAME")] = None,
     *,
-    add: Annotated[bool, Help("Make the account; a link is printed by which its password is chosen.")] = False,
-    reset: Annotated[bool, Help("Print such a link, for somebody who forgot their password.")] = False,
-    remove: Annotated[bool, Help("Take the account away, which ends its sessions.")] = False,
+    add: Annotated[bool, Help("Create the account and print a link for choosing its password.")] = False,
+    reset: Annotated[bool, Help("Print such a link for somebody who forgot their password.")] = False,
+    remove: Annotated[bool, Help("Remove the account and end its sessions.")] = False,
     role: Annotated[
         Literal["owner", "editor", "viewer"] | None,
-        Help("What they may do: everything; all but pay, see to accounts and remove a pilot; only look."),
+        Help("owner: everything; editor: all but paying, managing accounts and removing a pilot; viewer: look."),
     ] = None,
     url: Address = None,
     db: Database = None,
@@ -348,7 +350,7 @@ def account(
     if not shown and name and not remove:
         raise BadInput(f"no account {name}; known: {', '.join(each['name'] for each in people) or 'none'}")
     lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
-    lines += [f"choose a password, once and within a day: {link}"] if link else []
+    lines += [f"choose a password (works once, for one day): {link}"] if link else []
     return StudyAnswer({"accounts": shown, "link": link or None}, lines or ["no accounts"])
 
 
@@ -356,13 +358,13 @@ def account(
 def reset_pilot(
     folder: Folder,
     *,
-    write_off: Annotated[bool, Help("Also strike out what people of the pilot are still owed.")] = False,
+    write_off: Annotated[bool, Help("Also cancel what pilot workers are still owed.")] = False,
     yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
     db: Database = None,
 ) -> StudyAnswer:
     """Delete what people did in a pilot, for good. What was paid stays in the ledger."""
     if not yes:
-        raise BadInput(f"{folder}: what is removed cannot be put back; say that you are sure (yes)")
+        raise BadInput(f"{folder}: removing cannot be undone; confirm that you are sure (yes)")
     with opened(folder, db) as study:
         from winokit.collect.study.pilot import remove_pilot_data
 

@@ -169,7 +169,7 @@ def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, pr
         dataset.card = replace(own, name=f"{own.name.split(',')[0]}, changed", human_accuracy=None)
     if identity and card is None:
         about = "about " if identity.known.sampled else ""
-        note = f"{path_name}: {about}{identity.share:.1%} of its problems are of {identity.known.name}"
+        note = f"{path_name}: {about}{100 * identity.share:.1f} % of its problems are from {identity.known.name}"
         dataset.notes = (*dataset.notes, note)
     return dataset
 

@@ -47,13 +47,13 @@ class Reading(Settings):
 
     language: Annotated[
         str | None,
-        Help("The language of DATA (BCP 47: de, pt-BR); of data in several, the one to take. Default: recognised."),
+        Help("The language of DATA (BCP 47: de, pt-BR); for data in several, the one to use. Default: recognised."),
     ] = None
     columns: Annotated[
         str | Mapping[str, str] | None,
         Help(
             "What the columns of a table are: text=satz,option1=a,option2=b,answer=loesung,group=paar "
-            "(docs/data.md). Default: those of a winokit.toml beside it.",
+            "(docs/data.md). Default: those in a winokit.toml next to it.",
             "ROLE=COLUMN,…",
             typed=str,
         ),
@@ -72,7 +72,7 @@ class Reading(Settings):
         return None if self.columns is None else checked_columns(self.columns)
 
 
-Lenient = Annotated[bool, Help("Skip malformed records, count and report them.")]
+Lenient = Annotated[bool, Help("Skip malformed records, and report how many.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
 

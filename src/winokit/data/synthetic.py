@@ -59,5 +59,5 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
                     labels={"special_word": predicates[role], "planted": bool(planted[pair])},
                 )
             )
-    card = Card(f"synthetic-{n}", f"{n} made-up twins, {bias:.0%} planted", "CC0-1.0", "generated", "1")
+    card = Card(f"synthetic-{n}", f"{n} made-up twins, {100 * bias:.0f} % planted", "CC0-1.0", "generated", "1")
     return Dataset(problems, card)

@@ -20,11 +20,12 @@ class ClusterSettings(Settings):
     engine: Engine = "local"
     address: Address = None
     cores_each: Annotated[
-        int | None, Help("On Ray: cores of each copy of a model. Default: a machine's, or 1 with GPUs.", least=1)
+        int | None, Help("On Ray: cores per copy of a model. Default: all of a machine, or 1 with GPUs.", least=1)
     ] = None
-    gpus_each: Annotated[int | None, Help("On Ray: GPUs of each copy. Default: 1 where there are any.", least=0)] = None
+    gpus_each: Annotated[int | None, Help("On Ray: GPUs per copy. Default: 1 if there are any.", least=0)] = None
     memory_each: Annotated[
-        float | None, Help("On Ray: GB of each copy without a GPU. Default: twice its files.", "GB", above=0)
+        float | None,
+        Help("On Ray: GB of memory per copy without a GPU. Default: twice the size of its files.", "GB", above=0),
     ] = None
 
     def __post_init__(self) -> None:

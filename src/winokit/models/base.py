@@ -257,7 +257,7 @@ class TooLong(Unreadable):
 
     def __init__(self, text: str, tokens: int, most: int) -> None:
         shown = text if len(text) <= 60 else f"{text[:57]}…"
-        super().__init__(f"{tokens:,} tokens where the model reads {most:,} at most", shown)
+        super().__init__(f"{tokens:,} tokens; the model reads at most {most:,}", shown)
 
 
 class NothingToScore(Unreadable):

@@ -25,7 +25,7 @@ def check(
     rules: Annotated[
         RuleSet | None,
         Help(
-            "universal, or winogrande: its writers' rules (length, overlap, kind) too. Default: universal, but "
+            "universal, or winogrande: also its writers' rules (length, overlap, kind). Default: universal, but "
             "winogrande for what `winokit collect` exported.",
             "NAME",
             noun="set of rules",
@@ -33,12 +33,12 @@ def check(
         ),
     ] = None,
     corpus: Annotated[
-        str | Corpus | None, Help("An index of text (`winokit hunt index`): which problems stand there?", "INDEX")
+        str | Corpus | None, Help("An index of text (`winokit hunt index`): which problems appear in it?", "INDEX")
     ] = None,
     train: Annotated[
-        Datasets, Help("What was trained on: what it says nearest to each problem; repeatable.", "DATA")
+        Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
     ] = (),
-    examples: Annotated[int, Help("How many examples to show of each finding.", least=0)] = 2,
+    examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
     progress: Progress | None = None,
 ) -> checkup.Findings:

@@ -18,10 +18,10 @@ def convert(
     data: Annotated[Data, Help("A bundled name (open), a file, FORMAT:file or hub:org/name.", "DATA")],
     out: Annotated[str | Path, Help("The file to write; .gz and .xz are compressed.")],
     *,
-    to: Annotated[str | None, Help("The format to write; jsonl if none is named.", "FORMAT")] = None,
+    to: Annotated[str | None, Help("The format to write; default: jsonl.", "FORMAT")] = None,
     loading: Labelled = Loading(),
-    source_ids: Annotated[bool, Help("Write the ids of the source, which may leak the answer.")] = False,
-    labels_apart: Annotated[bool, Help("WinoGrande: answers in a label list beside the file.")] = False,
+    source_ids: Annotated[bool, Help("Write the source's ids, which may leak the answer.")] = False,
+    labels_apart: Annotated[bool, Help("WinoGrande: write the answers to a separate label list.")] = False,
 ) -> WrittenFile:
     """Write a dataset in another format.
 
@@ -30,7 +30,7 @@ def convert(
     dataset, path, lenient = loading.one(data), Path(out), loading.lenient
     written = write(dataset, path, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
     if to is None and path.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
-        tell([f"{out} holds {DEFAULT}, whatever its name says; --to names another format"])
+        tell([f"{out} contains {DEFAULT}, whatever its name says; choose another format with --to"])
     if written.skipped:
         tell([f"{len(written.skipped)} problems left out; the first: {written.skipped[0]}"])
     return written

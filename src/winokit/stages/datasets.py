@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Annotated, Any
 
 from winokit.data.formats import FORMATS, Format
 from winokit.data.known import CATALOGUE, CatalogueEntry
-from winokit.drawing.tables import Lines, table
+from winokit.drawing.tables import Lines
+from winokit.drawing.wording import percent
 from winokit.settings import Help, verb
+
+INDENT = 4 * " "
 
 
 @verb
@@ -25,18 +29,17 @@ def datasets(
 
 
 def lines(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Lines:
-    """A table of datasets, or a line per format."""
+    """A few lines per dataset, or one per format."""
     yield from (f"{each.name:22}{each.about}" for each in known if isinstance(each, Format))
     entries = [each for each in known if isinstance(each, CatalogueEntry)]
-    if entries:
-        heads = ("name", "problems", "people", "licence", "where", "reference")
-        yield table(heads, [_cells(entry) for entry in entries], words=(1, 3, 4, 5))
-
-
-def _cells(entry: CatalogueEntry) -> list[str]:
-    card = entry.card
-    human = "" if card.human_accuracy is None else f"{card.human_accuracy:.1%}"
-    return [card.name, entry.problems, human, card.licence, card.source, card.citation]
+    for card, problems in ((entry.card, entry.problems) for entry in entries):
+        human = "" if card.human_accuracy is None else f"people {percent(card.human_accuracy)}; "
+        reference = f"; {card.citation}" if card.citation else ""
+        yield f"{card.name:16}{problems}"
+        yield from wrap(
+            f"{human}licence {card.licence}{reference}", 80, initial_indent=INDENT, subsequent_indent=INDENT
+        )
+        yield f"{INDENT}{card.source}"
 
 
 def as_json(known: Sequence[CatalogueEntry] | Sequence[Format]) -> Any:

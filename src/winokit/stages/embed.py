@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.data.loading import Data, Limited, Loading
+from winokit.drawing.wording import percent
 from winokit.errors import BadInput
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring import features as plain
@@ -53,7 +54,7 @@ def embed(
     *,
     out: Annotated[
         str | Path | None,
-        Help("The .npy file to write; settings and ids go beside it.", otherwise=Path("X.npy")),
+        Help("The .npy file to write; settings and ids go into a .json file next to it.", otherwise=Path("X.npy")),
     ] = None,
     features: Annotated[
         FeatureKind, Help("concat (both candidates), difference or single (the blank).", noun="kind of features")
@@ -69,10 +70,10 @@ def embed(
         ),
     ] = None,
     formalization: Annotated[
-        str, Help("With --finetune: how it is trained, and reads.", "NAME")
+        str, Help("With --finetune: the formalization for training and embedding.", "NAME")
     ] = AS_IT_IS.formalization,
-    steps: Annotated[int | None, Help("With --finetune: at most so many steps.", least=1)] = None,
-    seed: Annotated[int, Help("With --finetune: of the problems held out, head and batches.", least=0)] = 0,
+    steps: Annotated[int | None, Help("With --finetune: maximum number of steps.", least=1)] = None,
+    seed: Annotated[int, Help("With --finetune: seed for the held-out problems, head and batches.", least=0)] = 0,
     settings: Annotated[
         TrainSettings,
         Without(
@@ -118,9 +119,7 @@ def embed(
         if cluster.engine != "local":
             raise BadInput(f"--engine {cluster.engine}: a model is fine-tuned on this machine; leave one of them out")
         if cache is not None:
-            raise BadInput(
-                "--cache keeps answers of a model that stays the same, which one that is fine-tuned does not"
-            )
+            raise BadInput("--cache is for models that stay the same; this one is fine-tuned")
         parts = SentenceParts.of(dataset, finetune, seed)
         folder = (file or Path("X.npy")).with_suffix(".finetuned")
         rows, outcome = finetuned_features(
@@ -155,8 +154,8 @@ def lines(embedding: Embedding) -> Iterator[str]:
     """The same for a person."""
     if embedding.finetuned:
         yield (
-            "fine-tuned on {trained_on:,} problems, chosen on {chosen_on:,}, of which {dev_accuracy:.1%} are right; "
-            "these are not embedded".format(**embedding.finetuned)
+            "fine-tuned on {trained_on:,} problems, chosen on {chosen_on:,}, of which {right} right; "
+            "these are not embedded".format(right=percent(embedding.finetuned["dev_accuracy"]), **embedding.finetuned)
         )
     yield "{rows:,} x {columns:,} written to {out}, settings and ids to {settings}".format(**as_json(embedding))
     if embedding.finetuned:

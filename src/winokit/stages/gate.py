@@ -100,21 +100,23 @@ class GateOutcome(Brief):
 def gate(
     new: Annotated[str | Path | Run, Help(RUN_HELP, metavar="NEW", typed=Path)],
     *,
-    against: Annotated[str | Path | Run, Help(f"{RUN_HELP} What NEW is held against.", metavar="OLD", typed=Path)],
+    against: Annotated[str | Path | Run, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
     metric: Annotated[
         Sequence[GateMetric] | None,
-        Help("What must not drop; repeatable. Default: accuracy, and group_accuracy where there are groups."),
+        Help(
+            "The metric that must not drop; repeatable. Default: accuracy, and group_accuracy where there are groups."
+        ),
     ] = None,
-    max_drop: Annotated[float, Help("The drop that is allowed, in points.", least=0, most=100)] = 1.0,
-    level: Annotated[float, Help("1 minus the confidence of all intervals together.", above=0, below=1)] = 0.05,
-    strict: Annotated[bool, Help("Pass only what is shown to have dropped by less than is allowed.")] = False,
-    model: Annotated[str | None, Help("Which model, where a run has several.", metavar="NAME")] = None,
-    scoring: Annotated[str | None, Help("Which scoring, where a model has several.", metavar="NAME")] = None,
+    max_drop: Annotated[float, Help("The allowed drop, in points.", least=0, most=100)] = 1.0,
+    level: Annotated[float, Help("1 minus the joint confidence of all intervals.", above=0, below=1)] = 0.05,
+    strict: Annotated[bool, Help("Pass only if the drop is shown to be smaller than allowed.")] = False,
+    model: Annotated[str | None, Help("Which model, if a run has several.", metavar="NAME")] = None,
+    scoring: Annotated[str | None, Help("Which scoring, if a model has several.", metavar="NAME")] = None,
     data: Annotated[
         str | Path | Dataset | None,
-        Help(f"{DATA_HELP} What files of predictions are about. Default: as the other run.", metavar="DATA"),
+        Help(f"{DATA_HELP} The dataset of the prediction files. Default: that of the other run.", metavar="DATA"),
     ] = None,
-    markdown: Annotated[Path | None, Help("Write a summary for a pull request there.", metavar="FILE")] = None,
+    markdown: Annotated[Path | None, Help("Write a summary for a pull request to this file.", metavar="FILE")] = None,
 ) -> GateOutcome:
     """Fail where a new model has lost more than is allowed: a paired test over groups for each metric.
 

@@ -34,11 +34,11 @@ def index(
     ],
     *,
     out: Annotated[str | Path, Help("The index to make or to add to.", "INDEX")],
-    lines: Annotated[bool, Help("Every line is a document, not a paragraph.")] = False,
-    field: Annotated[str, Help("Where .jsonl has the text.", "NAME")] = "text",
+    lines: Annotated[bool, Help("Every line is a document.")] = False,
+    field: Annotated[str, Help("The field of .jsonl that has the text.", "NAME")] = "text",
     encoding: Annotated[str, Help("Of the text.", "NAME")] = "utf-8",
     workers: Annotated[
-        int | None, Help("Processes that split sentences. Default: one less than processors.", least=0)
+        int | None, Help("Processes that split sentences. Default: the number of processors minus one.", least=0)
     ] = None,
     progress: Progress | None = None,
 ) -> BuiltIndex:
@@ -65,16 +65,16 @@ def hunt(
     data: Annotated[Data | None, Help(DATA_HELP, "DATA")] = None,
     *,
     row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1,
-    text: Annotated[str | None, Help("A text of your own, with _ for the blank.", "TEXT")] = None,
+    text: Annotated[str | None, Help("Your own text, with _ for the blank.", "TEXT")] = None,
     candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", "NAME")] = (),
-    pronoun: Annotated[str | None, Help("What stood in the blank (his, it).", "WORD")] = None,
+    pronoun: Annotated[str | None, Help("The pronoun that the blank replaces (his, it).", "WORD")] = None,
     set_: Annotated[
         Sequence[str],
         Help("whole, heads, synonyms or without; repeatable. Default: the first three.", "NAME", shown=False),
     ] = DEFAULT_SETS,
-    synonyms: Annotated[str | None, Help("A file of synonyms, one set a line; 'off' for none.", "FILE")] = None,
-    parser: Annotated[str, Help("rules (our own grammar), or a file of parses.", "NAME")] = hunter.RULES,
-    examples: Annotated[int, Help("How many sentences to show for either side.", least=0)] = 5,
+    synonyms: Annotated[str | None, Help("A file of synonyms, one set per line; 'off' for none.", "FILE")] = None,
+    parser: Annotated[str, Help("rules (the built-in grammar), or a file of parses.", "NAME")] = hunter.RULES,
+    examples: Annotated[int, Help("How many sentences to show for each side.", least=0)] = 5,
 ) -> hunter.Hunt:
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
     if (data is None) == (text is None):

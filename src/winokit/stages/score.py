@@ -100,8 +100,8 @@ def lines(result: Scored) -> Lines:
     counts = as_json(result)
     yield "{problems:,} predictions by {model} ({scoring}) written to {out}".format(**counts)
     if counts["labelled"]:
-        yield "{right:,} of {labelled:,} right ({share:.1%})".format(
-            **counts, share=counts["right"] / counts["labelled"]
+        yield "{right:,} of {labelled:,} right ({share:.1f} %)".format(
+            **counts, share=100 * counts["right"] / counts["labelled"]
         )
     silent = [row for row in result.predictions if row.prediction is None]
     if silent:

@@ -272,7 +272,7 @@ class German(Language, data="words_de.toml"):
             ways = {way for pair in pairs for way in place.ways(pair[own], pair[other], phrases[other])}
             if len(ways) != 1 or None in ways:
                 shown = repr(text[place.start : place.end])
-                return f"the case of {shown} does not show" if len(ways) > 1 else f"{shown} is not understood"
+                return f"the case of {shown} is not visible" if len(ways) > 1 else f"{shown} is not understood"
             edits += [way for way in ways if way]
         return edits
 

@@ -440,11 +440,11 @@ def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]
     """What is left out for each of some languages, a sentence each; nothing for a language that has it all.
 
     >>> left_out(["en", "sw"], ["switched", "local-context"])
-    ["in 'sw', without rules of its own, these are left out: switched"]
+    ["'sw' has no rules for these, so they are left out: switched"]
     """
     gaps = {code: [ABILITIES[one] for one in what if language_of(code).refusal(one)] for code in dict.fromkeys(codes)}
     return [
-        f"in {language_of(code)}, without rules of its own, these are left out: {', '.join(names)}"
+        f"{language_of(code)} has no rules for these, so they are left out: {', '.join(names)}"
         for code, names in gaps.items()
         if names
     ]

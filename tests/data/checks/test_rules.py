@@ -107,7 +107,7 @@ def test_overlap_counts_repeated_words_over_the_longer_text():
     assert word_overlap("a a b", "a b b b") == 0.5
     assert overlap("a b c d e f g h i j", "a b c d e f g x y z") is None
     assert overlap("a b c d e f g h i j", "a b c d e f x y z w") == (
-        "at least 70% of the words in common expected, found 60%"
+        "at least 70 % of the words in common expected, found 60 %"
     )
 
 

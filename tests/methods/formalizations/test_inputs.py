@@ -110,7 +110,7 @@ def test_an_option_that_is_not_named_has_no_span(bert_reader):
 def test_a_text_longer_than_the_model_is_refused_in_one_line(tiny, spec):
     reader = InputReader.of(tiny.tokenizer(), Config(), 12)
     shortest = UPSET.replace(after=" was upset and glad and glad.")
-    with pytest.raises(TooLong, match=r"tokens where the model reads 12 at most: 'Jim yelled"):
+    with pytest.raises(TooLong, match=r"tokens; the model reads at most 12: 'Jim yelled"):
         encoded(shortest, spec, reader)
 
 

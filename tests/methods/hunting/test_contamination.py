@@ -63,10 +63,10 @@ def test_a_check_with_a_corpus_reports_them(leaks):
     with leaks(LONG + "they had bread.") as corpus:
         (found,) = check([dataset], ["corpus"], corpus=corpus, progress=lambda *where: told.append(where))
         assert (found.warns, found.count, found.details["rows"]) == (True, 1, [0])
-        assert found.message == f"1 problem stands in {corpus.name} word for word"
+        assert found.message == f"1 problem appears word for word in {corpus.name}"
         assert told == [(1, 2), (2, 2)]
         (clean,) = check([dataset[1:]], ["corpus"], corpus=corpus)
-        assert (clean.warns, clean.message) == (False, f"no problem stands in {corpus.name}")
+        assert (clean.warns, clean.message) == (False, f"no problem appears in {corpus.name}")
 
 
 def test_the_check_needs_its_corpus(twins):

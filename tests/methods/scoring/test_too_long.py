@@ -15,7 +15,7 @@ from winokit.problem import Dataset, Problem
 
 CUP = Problem("The cup hit the tray because ", " slid.", ("the cup", "the tray"), 0, "it")
 LONG = CUP.replace(before="The cup fell. " * 300 + CUP.before)
-WHY = "1,212 tokens where the model reads 512 at most"
+WHY = "1,212 tokens; the model reads at most 512"
 TEXTS = [Continuation(f"{CUP.before}{candidate}", " slid.") for candidate in CUP.candidates]
 
 
@@ -29,7 +29,7 @@ def test_a_long_text_is_an_abstention_and_the_others_are_scored(twins):
 
 
 def test_a_long_text_has_no_vector_and_the_error_names_its_problem(twins):
-    with pytest.raises(BadInput, match=rf"^problem {LONG.id} has no vector: 1,212 tokens where the model reads 512"):
+    with pytest.raises(BadInput, match=rf"^problem {LONG.id} has no vector: 1,212 tokens; the model reads at most 512"):
         embed(twins.with_problems([*twins, LONG]), load_model("builtin"))
 
 

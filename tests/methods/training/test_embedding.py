@@ -126,7 +126,7 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     whole = load(data)
     rest = without_held_out(out, whole)
     assert [problem.id for problem in rest] == about["ids"]
-    assert rest.notes[-1].endswith("60 problems left out that the features' model was fine-tuned on")
+    assert rest.notes[-1].endswith("60 problems left out, because the features' model was fine-tuned on them")
     assert read_features(out, rest).settings["finetuned"]["trained_on"] == 50
     with pytest.raises(BadInput, match="features of other problems"):
         read_features(out, whole)

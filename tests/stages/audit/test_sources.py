@@ -48,7 +48,7 @@ def test_a_model_or_a_scoring_named_twice_is_refused():
 
 @pytest.mark.parametrize("asked", [{"scoring": "partial"}, {"shots": 2}, {"substitution": "literal"}])
 def test_what_is_asked_of_models_is_refused_where_there_is_none(tmp_path, asked):
-    with pytest.raises(BadInput, match="predictions are taken as they are"):
+    with pytest.raises(BadInput, match="predictions are used as they are"):
         audit(predictions=[labels(tmp_path / "p.lst", 1)], **asked)
 
 

@@ -12,7 +12,7 @@ from winokit.stages.audit.verdict import verdict
 from winokit.stages.score import score
 from winokit.testing import CoinServer, FlakyServer, ReasoningServer
 
-CUT = "of 16 replies 16 (100.0%) without a choice (its reply ended before the answer: raise max_tokens)"
+CUT = "of 16 replies 16 (100.0 %) without a choice (its reply ended before the answer: raise max_tokens)"
 
 
 @pytest.fixture(autouse=True)

@@ -245,13 +245,25 @@ def test_p_values_of_findings_are_corrected_for_their_number():
 def test_the_two_rows_of_a_headline_share_its_level():
     single = row("accuracy/all/accuracy", 0.56, 0.505, 0.61, 0.5, p=0.02)
     assert verdict([single]).word == "Above chance"
-    assert verdict([single, TWINS_AT, GROUPED]).word == "Indistinguishable from guessing"
-    assert "a verdict asks for more" in said(single, TWINS_AT, GROUPED)
+    assert verdict([single, TWINS_AT, GROUPED]).word == "Indistinguishable from guessing, but only just"
+    assert "a verdict requires more" in said(single, TWINS_AT, GROUPED)
     # However clear the groups are: what is said of problems has its own half of the level.
     assert (
         verdict([single, TWINS_ABOVE, GROUPED]).word
         == "Indistinguishable from guessing on problems, above chance on groups"
     )
+
+
+def test_a_headline_says_where_an_interval_excludes_guessing_and_its_tests_do_not():
+    """Pairs whose 95 % interval ends below 25 % are not said to be like any others."""
+    single = row("accuracy/all/accuracy", 0.52, 0.47, 0.57, 0.5, p=0.5)
+    pairs = row("groups/complete/group_accuracy", 0.187, 0.139, 0.244, 0.25, p=0.03)
+    found = verdict([single, pairs, GROUPED])
+    assert found.word == "Indistinguishable from guessing, but only just"
+    assert plain(found.headline).endswith(
+        "18.7 % of 284 pairs fully right (a coin: 25.0 %, just outside the 95 % interval)."
+    )
+    assert "right, as a coin might get (50.0 %)" in plain(found.headline)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,14 @@ def test_the_worse_first_run_is_not_called_ahead():
     assert paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)})[0].ahead == "b"
 
 
+def test_accuracy_is_called_expected_where_abstentions_count_as_guesses():
+    silent = [0.5, *flags(96)[1:]]
+    title = {"expected accuracy": silent, "accuracy": flags(96)}
+    for said, values in title.items():
+        (pair,) = paired({("a", "b", "accuracy"): compare(values, flags(60), TWINS)})
+        assert pair.measure_title == said
+
+
 def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path):
     path = write_comparison(runs, comparisons, tmp_path)
     html = path.read_text("utf-8")

@@ -67,7 +67,7 @@ def test_only_shared_problems_count():
 def test_runs_that_share_nothing_or_stand_alone_are_refused():
     with pytest.raises(BadInput, match="no problem in common"):
         compare({"a": run(bool, OPEN[:10]), "b": run(bool, OPEN[10:20])})
-    with pytest.raises(BadInput, match="two scorers or more"):
+    with pytest.raises(BadInput, match="at least two scorers"):
         compare_runs({"a": run(bool)})
 
 

@@ -41,7 +41,7 @@ def test_another_seed_draws_another_subset_and_the_same_seed_the_same():
 
 @pytest.mark.parametrize(
     ("sizes", "said"),
-    [((1000,), "has 428 problems, and a size of 1,000 is asked for"), ((1,), "size 1: too small for the first group")],
+    [((1000,), "has 428 problems, but a size of 1,000 was requested"), ((1,), "size 1: too small for the first group")],
 )
 def test_sizes_that_cannot_be_had_are_refused(sizes, said):
     with pytest.raises(BadInput, match=said):
@@ -53,7 +53,7 @@ def test_sizes_are_written_with_commas_and_all():
     assert usual_sizes(40_398) == (0, 160, 640, 2560, 10240, 40398)
     for text, said in (
         ("0", "a size above 0"),
-        ("1,1", "each size once"),
+        ("1,1", "each size may appear only once"),
         ("x", "whole numbers"),
         ("files", "several"),
     ):
@@ -67,7 +67,7 @@ def test_files_are_sizes_as_they_are_and_zero_can_be_added():
     assert growth.sizes == (0, 40, 80)
     assert [len(part) for part in growth.sets(5)] == [0, 40, 80]
     assert growth.notes == [
-        "sizes are files: restarts differ in head, dropout and order of batches, not in what is trained on"
+        "sizes are files: restarts differ in head, dropout and order of batches, not in training data"
     ]
     with pytest.raises(BadInput, match="the files are the sizes"):
         wants_untrained("0,160")

@@ -80,7 +80,7 @@ def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
     settings = {"ensemble_size": 32, "cutoff": 40, "null_runs": 2, "seeds": 1}
     found = debias(planted.data, "aflite", features=planted.features, compare=(), assess=False, **settings)
     assert found.warnings == (
-        "undecided: 2 relabelled runs are too few to tell what was removed from chance; 19 are enough (--null-runs)",
+        "undecided: 2 relabelled runs are too few to distinguish this from chance; 19 are enough (--null-runs)",
     )
 
 
@@ -126,7 +126,7 @@ def test_the_overlap_of_seeds_is_their_jaccard_index(filtering):
     assert kept.value == (first & second).sum() / (first | second).sum()
     assert removed.value == (~first & ~second).sum() / (~first | ~second).sum()
     assert kept.chance < kept.value
-    assert any(warning.startswith("what is kept depends on the seed") for warning in filtering.warnings)
+    assert any(warning.startswith("the kept set depends on the seed") for warning in filtering.warnings)
 
 
 def test_problems_say_how_many_seeds_keep_them(filtering):

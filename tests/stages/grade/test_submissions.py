@@ -96,7 +96,7 @@ def test_a_release_with_fewer_sizes_takes_as_many_labels(tmp_path):
     path.write_text("1,2\n" * 6)
     assert read_submission([path], IDS, ("l", "xl")).columns == ("l", "xl")
     path.write_text("1,2,1\n" * 6)
-    with pytest.raises(Malformed, match=re.escape("one label a line expected, or 2 (l, xl), found 3")):
+    with pytest.raises(Malformed, match=re.escape("one label per line expected, or 2 (l, xl), found 3")):
         read_submission([path], IDS, ("l", "xl"))
 
 
@@ -237,7 +237,7 @@ def test_no_file_a_folder_and_no_such_file_are_refused(tmp_path):
         (("a.lst", "b.lst"), ONE, "which training size"),
         (("a-xs.lst", "b-xs.lst"), ONE, "a second file for xs"),
         (("a-xs.lst", "b-huge.lst"), ONE, "which training size"),
-        (("a-xs.lst", "b-s.lst"), FIVE, "5 labels a line are a whole submission"),
+        (("a-xs.lst", "b-s.lst"), FIVE, "5 labels per line are a whole submission"),
         (("a-xs.lst", "b-s.lst"), ONE[:-2], "6 lines expected"),
     ],
 )

@@ -145,12 +145,12 @@ def test_labels_or_a_secret_that_were_changed_are_refused(versions, tmp_path):
 @pytest.mark.parametrize(
     ("content", "mode", "said"),
     [
-        (None, 0o600, "no such file; a lost secret cannot be made again"),
+        (None, 0o600, "no such file; a lost secret cannot be recreated"),
         ("ab" * 31, 0o600, "a secret of 64 hexadecimal digits expected"),
         ("zz" * 32, 0o600, "a secret of 64 hexadecimal digits expected"),
         ("", 0o600, "a secret of 64 hexadecimal digits expected"),
-        ("ab" * 32, 0o644, "the secret can be read by others: chmod 600"),
-        ("ab" * 32, 0o640, "the secret can be read by others: chmod 600"),
+        ("ab" * 32, 0o644, "others can read the secret: chmod 600"),
+        ("ab" * 32, 0o640, "others can read the secret: chmod 600"),
     ],
 )
 def test_a_secret_that_is_none_is_one_line_and_nothing_is_written(tmp_path, capsys, monkeypatch, content, mode, said):
@@ -174,7 +174,7 @@ def test_a_lost_secret_ends_the_next_version_and_grading_and_is_not_replaced(ver
     first = shutil.copytree(versions[0], tmp_path / "v1")
     shutil.copytree(hidden_folder(versions[0]), hidden_folder(first))
     (hidden_folder(first) / "secret").unlink()
-    with pytest.raises(BadInput, match="a lost secret cannot be made again"):
+    with pytest.raises(BadInput, match="a lost secret cannot be recreated"):
         release(out=tmp_path / "v2", previous=first, against=["random"], version="2.0", test=32)
     with pytest.raises(BadInput, match="a lost secret"):
         read_hidden(first)

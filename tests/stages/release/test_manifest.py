@@ -68,7 +68,7 @@ def test_about_may_not_take_the_manifests_own_words(tmp_path):
     ("change", "said"),
     [
         (lambda folder: (folder / "README.md").unlink(), "missing"),
-        (lambda folder: (folder / "README.md").write_text("# Small\n"), "as many bytes"),
+        (lambda folder: (folder / "README.md").write_text("# Small\n"), "the same size"),
         (lambda folder: (folder / "README.md").write_text("# another\n"), "10 bytes, the manifest has 8"),
         (lambda folder: (folder / "more.txt").write_text("x"), "extra"),
         (lambda folder: (folder / "link.md").symlink_to(folder / "README.md"), "extra"),

@@ -96,7 +96,7 @@ class Platform:
 
         An `Uncertain`, and whatever else is not a PlatformError, says that it may have been paid all the same.
         """
-        raise PlatformError(f"{self.title} pays nothing by itself")
+        raise PlatformError(f"{self.title} cannot pay by itself")
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
         """How many bonuses of this amount the platform shows for the visit; None where it does not tell."""

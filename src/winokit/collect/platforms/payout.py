@@ -131,7 +131,7 @@ def step(study: Study) -> bool:
     visitor = visitor_of(identity)
     try:
         if visitor is None or identity is None:
-            raise PlatformError(f"nothing is known of {worker.code} on {platform.title}; pay by hand")
+            raise PlatformError(f"{worker.code} is not known on {platform.title}; pay manually")
         if job.sent_at is not None:
             _ask(study, platform, visitor, job)
         elif visitor.session_id and identity.approved_session != visitor.session_id:
@@ -300,7 +300,7 @@ class PayoutRunner:
             try:
                 wait = 0.0 if step(self._study) else POLL_SECONDS
             except Exception:
-                LOG.exception("an accident while paying; it is taken up again")
+                LOG.exception("an error while paying; it will be retried")
                 wait = ACCIDENT_SECONDS
             if wait and not self._stopping:
                 self._wake.wait(wait)

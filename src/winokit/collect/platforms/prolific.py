@@ -75,7 +75,7 @@ class Prolific(Platform):
         """Without a token nobody can be verified, or paid; without the study's id, nobody is known to come for it."""
         missing = [] if os.environ.get(TOKEN) else [TOKEN]
         missing += [] if self.settings.study_id else ["[platform] study_id"]
-        return f"not set: {', '.join(missing)}; nobody whom Prolific sends can be let in or paid" if missing else ""
+        return f"not set: {', '.join(missing)}; Prolific's people can be neither let in nor paid" if missing else ""
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Back to Prolific with the code that says how it went."""
@@ -98,7 +98,7 @@ class Prolific(Platform):
         body = {"study_id": visitor.study_id, "csv_bonuses": csv}
         number = str(_json(self._call("POST", "/submissions/bonus-payments/", body=body)).get("id", ""))
         if not ID.fullmatch(number):
-            raise PlatformError("Prolific: no id came back for the bonus that was set up")
+            raise PlatformError("Prolific: returned no id for the bonus")
         return number
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
@@ -140,7 +140,7 @@ class Prolific(Platform):
             doubt = Uncertain if once and not says_no else PlatformError
             reason = " ".join(OBJECT_ID.sub("…", answer.text).split())[:200] or "no reason given"
             doubt = NotKnown if answer.status_code == httpx.codes.NOT_FOUND else doubt
-            raise doubt(f"Prolific: {path} was answered with {answer.status_code}: {reason}")
+            raise doubt(f"Prolific: {path} returned {answer.status_code}: {reason}")
         return answer
 
 
@@ -150,7 +150,7 @@ def _json(answer: Response) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise PlatformError("Prolific: an object was expected as answer, and something else came")
+        raise PlatformError("Prolific: expected a JSON object as answer")
     return content
 
 

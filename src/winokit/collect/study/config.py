@@ -47,26 +47,26 @@ class TasksConfig(ConfigSection):
         ["write", "validate"],
         "Of write, validate, switchable, associative (judgements after Trichelair et al.) and evaluate.",
     )
-    twins: int = _key(100, "How many pairs of twins are asked for.", ge=0, le=1_000_000)
-    votes: int = _key(3, "How many workers judge each problem that comes in.", ge=1, le=99)
-    social_share: Share = _key(0.5, "Share of the twins that are about people; the others: things.")
+    twins: int = _key(100, "How many pairs of twins to collect.", ge=0, le=1_000_000)
+    votes: int = _key(3, "How many workers judge each submitted problem.", ge=1, le=99)
+    social_share: Share = _key(0.5, "Share of twins about people; the rest are about things.")
     twins_apart: Literal["prefer", "always"] = _key(
-        "prefer", "One worker judges one problem of a pair: always, or as long as there is anything else to do."
+        "prefer", "A worker judges only one problem of a pair: always, or as long as other tasks are left."
     )
     correct_for: float = _key(
-        10, "Minutes in which a worker may correct what they handed in, while nobody else works with it.", ge=0, le=1440
+        10, "Minutes during which workers may correct a submission, if nobody else works with it yet.", ge=0, le=1440
     )
-    most_per_worker: int = _key(0, "Most submissions of each kind by one worker; 0: no limit.", ge=0)
+    most_per_worker: int = _key(0, "Maximum submissions of each kind per worker; 0: no limit.", ge=0)
 
 
 class RulesConfig(ConfigSection):
     """The rules of writing, shown as the worker types; a submission that breaks one is not taken."""
 
-    fewest_words: int = _key(15, "Words between spaces, the blank among them.", ge=1)
+    fewest_words: int = _key(15, "Words separated by spaces, including the blank.", ge=1)
     most_words: int = _key(30, "See fewest_words.", ge=1)
     least_overlap: Share = _key(0.7, "Share of words that twins have in common.")
-    most_similar: Share = _key(0.8, "From this similarity to an earlier submission on, a text is too similar.")
-    warn: bool = _key(True, "Also warn of what may be a mistake; the writer can answer that it is meant so.")
+    most_similar: Share = _key(0.8, "A text at least this similar to an earlier submission is refused.")
+    warn: bool = _key(True, "Also warn about possible mistakes; the writer can confirm that they are intended.")
 
     @property
     def limits(self) -> Limits:
@@ -87,44 +87,44 @@ class ValidityConfig(ConfigSection):
 class LeasesConfig(ConfigSection):
     """How long a place is kept for a worker, in minutes."""
 
-    write_minutes: Minutes = _key(45, "For a pair of twins; saving a draft starts the time again.")
+    write_minutes: Minutes = _key(45, "For a pair of twins; saving a draft restarts the time.")
     vote_minutes: Minutes = _key(10, "For a judgement.")
 
 
 class QualityConfig(ConfigSection):
     """Who may work, and how that is watched."""
 
-    native_speaker: bool = _key(True, "Ask for native speakers of the study's language.")
-    never_seen_wsc: bool = _key(True, "Ask for people who do not know the Winograd Schema Challenge.")
-    quiz_pass_mark: Share = _key(0.8, "Share of the quiz that must be right; 0: no quiz.")
-    quiz_attempts: int = _key(2, "How often the quiz may be tried.", ge=1, le=10)
+    native_speaker: bool = _key(True, "Require native speakers of the study's language.")
+    never_seen_wsc: bool = _key(True, "Require people who do not know the Winograd Schema Challenge.")
+    quiz_pass_mark: Share = _key(0.8, "Share of quiz answers that must be right; 0: no quiz.")
+    quiz_attempts: int = _key(2, "How many times a worker may take the quiz.", ge=1, le=10)
     gold_share: Share = _key(
         0.1, "Share of judgements that are gold questions with a known answer; a skipped one counts as wrong."
     )
     most_skipped: Share = _key(0.2, "Share of judgements that a worker may skip, beyond the first five.")
     gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
     gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
-    block_by_gold: bool = _key(True, "Block by itself; otherwise only mark the worker for a look.")
-    fast_vote_seconds: float = _key(3, "Judgements faster than this are marked.", ge=0)
-    fast_write_seconds: float = _key(60, "Twins written faster than this are marked.", ge=0)
+    block_by_gold: bool = _key(True, "Block automatically; otherwise only flag the worker.")
+    fast_vote_seconds: float = _key(3, "Judgements faster than this are flagged.", ge=0)
+    fast_write_seconds: float = _key(60, "Twins written faster than this are flagged.", ge=0)
 
 
 class PayConfig(ConfigSection):
     """What a submission is worth."""
 
-    currency: str = _key("USD", "Shown beside every amount.", min_length=3, max_length=3)
+    currency: str = _key("USD", "Shown with every amount.", min_length=3, max_length=3)
     write: Money = _key(Decimal("0.40"), "A pair of twins.")
     validate_: Money = _key(Decimal("0.03"), "One problem validated.", alias="validate")
-    switchable: Money = _key(Decimal("0.03"), "One judgement whether the candidates can change places.")
+    switchable: Money = _key(Decimal("0.03"), "One judgement of whether the candidates can swap places.")
     associative: Money = _key(Decimal("0.03"), "One judgement of association.")
     evaluate: Money = _key(Decimal("0.03"), "One problem answered.")
     fooled: Money = _key(
         Decimal("0.00"), "A bonus for a pair that fools the model of [adversary], once the votes find both valid."
     )
-    late: bool = _key(True, "Pay for work that came too late to count.")
-    quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers read that it is unpaid.")
+    late: bool = _key(True, "Pay for work that arrived too late to count.")
+    quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers are told that it is unpaid.")
     least_per_hour: Money = _key(
-        Decimal("0.00"), "Warn where pay comes to less per hour, by the times that tasks usually take; 0: never."
+        Decimal("0.00"), "Warn if pay per hour, at the median time per task, is below this; 0: never."
     )
 
     def cents(self, kind: str) -> int:
@@ -137,9 +137,9 @@ class AdversaryConfig(ConfigSection):
     """A model that twins should fool; its answer is shown to the writer and stored."""
 
     model: str = _key("", "Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
-    scoring: str = _key("", "How it is scored; empty: the default of its kind.")
-    tries: int = _key(5, "How many versions of a pair a writer may show it; 0: as many as they like.", ge=0, le=1000)
-    seconds: float = _key(20, "How long anybody waits for it; then the pair is taken without its answer.", gt=0, le=600)
+    scoring: str = _key("", "How it is scored; empty: the default for its kind.")
+    tries: int = _key(5, "How many versions of a pair a writer may show it; 0: no limit.", ge=0, le=1000)
+    seconds: float = _key(20, "Longest wait for its answer; then the pair is accepted without one.", gt=0, le=600)
 
 
 class EvaluateConfig(ConfigSection):
@@ -147,10 +147,10 @@ class EvaluateConfig(ConfigSection):
 
     data: str = _key("", "A file in this folder, or any DATA; `collect init --evaluate` fills it in.")
     variants: list[Variant] = _key(
-        ["original"], f"Of {', '.join(get_args(Variant))}; nobody sees a problem in two of them.", min_length=1
+        ["original"], f"Of {', '.join(get_args(Variant))}; nobody sees a problem in two variants.", min_length=1
     )
-    limit: int = _key(0, "Only the first so many problems; 0: all.", ge=0)
-    abstain: bool = _key(False, "Let people say that they cannot tell.")
+    limit: int = _key(0, "Only this many problems, from the start; 0: all.", ge=0)
+    abstain: bool = _key(False, "Let people answer that they cannot tell.")
 
 
 class JudgeConfig(ConfigSection):
@@ -163,17 +163,17 @@ class PlatformConfig(ConfigSection):
     """Where workers come from."""
 
     name: str = _key("links", "links, prolific or mturk (legacy).", max_length=16)
-    invite_days: float = _key(14, "How long an invite link stays good.", gt=0, le=3650)
-    completion_code: str = _key("", "Prolific: the code for work done.")
-    screened_out_code: str = _key("", "Prolific: the code for people the study is not for.")
-    study_id: str = _key("", "Prolific's id of the study, needed there; arrivals from another one are refused.")
+    invite_days: float = _key(14, "How long an invite link stays valid.", gt=0, le=3650)
+    completion_code: str = _key("", "Prolific: the code for completed work.")
+    screened_out_code: str = _key("", "Prolific: the code for people who are screened out.")
+    study_id: str = _key("", "Prolific: the study's id (required); people from other studies are refused.")
     base_reward: Money = _key(
-        Decimal("0.00"), "What the platform pays for a visit by itself; the rest of what is owed is a bonus."
+        Decimal("0.00"), "What the platform itself pays per visit; anything owed beyond that is sent as a bonus."
     )
-    api: str = _key("", "Another address of the platform's API: a sandbox, a stub.")
-    tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and is paid.", ge=1)
-    least_approval: int = _key(99, "MTurk: percent of a worker's work that was approved.", ge=0, le=100)
-    least_approved: int = _key(5000, "MTurk: how much of it.", ge=0)
+    api: str = _key("", "Alternative address of the platform's API: a sandbox or a stub.")
+    tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and paid.", ge=1)
+    least_approval: int = _key(99, "MTurk: minimum percentage of a worker's approved work.", ge=0, le=100)
+    least_approved: int = _key(5000, "MTurk: minimum number of approved tasks.", ge=0)
     countries: list[str] = _key(["US", "CA", "GB", "AU", "NZ"], "MTurk: where workers live.")
 
     @field_validator("name")
@@ -189,7 +189,7 @@ class ServerConfig(ConfigSection):
 
     url: str = _key(
         "",
-        "Such as https://study.example.org, which links begin with; empty: what `serve --url` says.",
+        "Such as https://study.example.org; all links start with it. Empty: what `serve --url` gives.",
         pattern=r"^(https?://[^/?#\s]+/?)?$",
     )
 
@@ -198,16 +198,16 @@ class StudyConfig(ConfigSection):
     """One study."""
 
     title: str = _key("Twins", "Shown on every page.", min_length=1, max_length=200)
-    language: str = _key("en", "Of workers and texts, in BCP 47: en, de, pt-BR …")
+    language: str = _key("en", "Language of workers and texts, in BCP 47: en, de, pt-BR …")
     contact: str = _key("", "Where workers can write to; shown on every page.", max_length=200)
-    texts: str = _key("texts.toml", "A file in this folder: every other line that workers read.")
+    texts: str = _key("texts.toml", "A file in this folder: all other texts that workers read.")
     guidelines: str = _key("guidelines.md", "A file in this folder, in Markdown.")
     consent: str = _key("consent.md", "A file in this folder, in Markdown.")
-    topics: str = _key("", "A file of topics, one JSON object a line; empty: the bundled list in the language.")
+    topics: str = _key("", "A file of topics, one JSON object per line; empty: the bundled list in that language.")
     quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
-    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones, where twins are written.")
+    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones, if twins are written.")
     database: str = _key("", "postgresql://…; empty: study.db in this folder.")
-    seed: int = _key(0, "Of every random choice.")
+    seed: int = _key(0, "Seed for every random choice.")
     tasks: TasksConfig = TasksConfig()
     rules: RulesConfig = RulesConfig()
     validity: ValidityConfig = ValidityConfig()
@@ -226,17 +226,17 @@ class StudyConfig(ConfigSection):
         if not kinds:
             raise ValueError("tasks.kinds: at least one kind of task expected")
         if EVALUATE in kinds and not self.evaluate.data:
-            raise ValueError("evaluate.data: name the dataset that people are to solve")
+            raise ValueError("evaluate.data: name the dataset that people should solve")
         if len(set(kinds)) < len(kinds):
-            raise ValueError("tasks.kinds: each kind of task once expected")
+            raise ValueError("tasks.kinds: each kind of task may appear only once")
         if self.judge.data and {WRITE, EVALUATE} & set(kinds):
-            raise ValueError("tasks.kinds: validate, switchable and associative can judge data; the others are studies")
+            raise ValueError("tasks.kinds: only validate, switchable and associative can judge existing data")
         if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
-            raise ValueError("tasks.kinds: write or evaluate, or the data to judge (judge.data), expected beside these")
+            raise ValueError("tasks.kinds: add write or evaluate, or name the data to judge (judge.data)")
         if self.pay.fooled and not (self.adversary.model and VALIDATE in kinds):
-            raise ValueError("pay.fooled: needs a model to fool ([adversary] model) and validate among tasks.kinds")
+            raise ValueError("pay.fooled: requires a model to fool ([adversary] model) and validate in tasks.kinds")
         if self.rules.fewest_words > self.rules.most_words:
-            raise ValueError("rules.fewest_words: must not be above most_words")
+            raise ValueError("rules.fewest_words: must not exceed most_words")
         return self
 
     @field_validator("language")
@@ -252,7 +252,7 @@ class StudyConfig(ConfigSection):
 def read_config(path: Path) -> StudyConfig:
     """Read a study's config; whatever is wrong is one line that names the file and the key."""
     if not path.exists():
-        raise BadInput(f"{path}: no such file; make a study with: winokit collect init {path.parent}")
+        raise BadInput(f"{path}: no such file; create a study with: winokit collect init {path.parent}")
     return parse_config(read_toml(path), str(path))
 
 

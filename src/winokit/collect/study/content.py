@@ -50,7 +50,7 @@ class Question(BaseModel):
         options = info.data.get("options", [])
         place = options.index(answer) if answer in options else answer
         if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
-            raise ValueError(f"an option or its place, 0 to {len(options) - 1}, expected")
+            raise ValueError(f"an option or its index, 0 to {len(options) - 1}, expected")
         return place
 
 

@@ -129,7 +129,7 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
             waiting += not complete
             predictions += [majority(row, complete, study.config.tasks.votes)] if complete else []
     if waiting:
-        done.notes.append(f"{waiting:,} problems do not have all their votes yet and are left out")
+        done.notes.append(f"{waiting:,} problems are left out: they do not have all their votes yet")
     dataset = imported_dataset(study.folder, study.config)
     problems = [
         problem.replace(provenance={"study": study.config.title, "votes": votes.get(problem.id, [])})
@@ -151,11 +151,11 @@ def _write_labels(study: Study, rows: Sequence[ProblemRow], folder: Path, done: 
         name = VALID if kind == schema.VALIDATE else kind
         lacking = sum(name not in problem.labels for problem in problems)
         if lacking:
-            done.notes.append(f"{name}: {lacking:,} problems have no label: votes are out, or it cannot be shown")
+            done.notes.append(f"{name}: {lacking:,} problems have no label: missing votes, or no fitting question")
         told = [p for p in problems if name in p.labels and name in p.provenance.get("reference", {})]
         same = sum(p.labels[name] == p.provenance["reference"][name] for p in told)
         if told:
-            done.notes.append(f"{name}: {same:,} of {len(told):,} labels are those that the data had")
+            done.notes.append(f"{name}: {same:,} of {len(told):,} labels agree with those already in the data")
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -> None:
@@ -230,7 +230,7 @@ def _judged_labels(study: Study, row: ProblemRow, problem: Problem, provenance: 
             labels[kind] = agreement == UNANIMOUS_YES
             provenance[kind] = agreement
         elif shown(problem) is None:
-            provenance[kind] = "not asked: it cannot be shown"
+            provenance[kind] = "not asked: the question does not fit"
             if kind == schema.SWITCHABLE and row.origin == schema.WRITTEN:
                 labels[kind] = False  # candidates that cannot change places are not switchable
     return labels

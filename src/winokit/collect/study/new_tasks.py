@@ -135,9 +135,7 @@ def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
     for members in groups if limit else ():
         drawn |= set(members) if len(drawn) + len(members) <= limit else set()
     if limit and not drawn:
-        raise BadInput(
-            f"--limit {limit}: no whole group is so small; the smallest has {min(map(len, groups))} problems"
-        )
+        raise BadInput(f"--limit {limit}: no group fits into that; the smallest has {min(map(len, groups))} problems")
     return dataset.filter(lambda problem: problem.id in drawn) if limit else dataset
 
 
@@ -148,21 +146,21 @@ def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
         reasons = Counter(why for why in (_why_not(problem, kind) for problem in dataset) if why is not None)
         if reasons:
             why, count = reasons.most_common(1)[0]
-            left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be asked about"
+            left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be used for this question"
             notes.append(f"{left_out}, mostly: {why} ({count:,})")
         if reasons.total() == len(dataset):
-            raise BadInput(f"{name}: no problem can be judged {kind}: {reasons.most_common(1)[0][0]}")
+            raise BadInput(f"{name}: no problem can be used for {kind} judgements: {reasons.most_common(1)[0][0]}")
     return notes
 
 
 def _why_not(problem: Problem, kind: str) -> str | None:
     """Why a problem cannot be judged; None where it can."""
     if problem.is_whole or problem.is_continuation:
-        return "whole texts to choose from, and no candidates in a text"
+        return "whole texts to choose from, without candidates in a text"
     if problem.query is not None:
-        return "a yes/no judgement; winokit convert --as choice makes problems of them"
+        return "a yes/no judgement; convert the data with: winokit convert --as choice"
     if kind == schema.VALIDATE:
-        return "it has no answer to be validated" if problem.answer is None else None
+        return "it has no answer to validate" if problem.answer is None else None
     if kind == schema.SWITCHABLE:
         switched = switch(problem, style="mended")
         return switched if isinstance(switched, str) else None
@@ -187,5 +185,5 @@ def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list
             left_out = f"not made of {reasons.total():,} of {len(dataset):,} problems"
             notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
     if not asked:
-        raise BadInput(f"{dataset.card.name}: no problem is left to ask people about: {'; '.join(notes)}")
+        raise BadInput(f"{dataset.card.name}: no problem is left for people to solve: {'; '.join(notes)}")
     return asked, notes

@@ -48,10 +48,10 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         session.execute(people.with_for_update())
         owed = int(session.scalar(select(func.sum(Payment.cents)).where(*is_open)) or 0)
         if session.scalar(under_way.limit(1)):
-            raise NotNow("a payout to somebody of the pilot is under way; wait until it is confirmed")
+            raise NotNow("a payout to a pilot worker is in progress; wait until it is confirmed")
         if owed and not write_off:
             amount = f"{owed / 100:,.2f} {study.config.pay.currency}"
-            raise NotNow(f"{amount} are owed to people of the pilot; pay them first, or say that it is written off")
+            raise NotNow(f"{amount} are still owed to pilot workers; pay them first, or write it off")
         counts = [
             session.scalar(select(func.count()).where(table.id.in_(which))) or 0
             for table, which in ((Worker, people), (Submission, submissions), (ProblemRow, problems))

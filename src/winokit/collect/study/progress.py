@@ -286,24 +286,23 @@ def _days(session: Session) -> list[StudyDay]:
 
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
     """For `winokit collect status`: a headline, what is in, what of it is valid, agreement, and the workers if any."""
-    yield f"{now.title}{' (paused)' if now.paused else ''}  {now.done:.0%} done"
-    heads = ("task", "asked", "in", "under way", "not counted", "workers", "usual time", "per hour")
+    yield f"{now.title}{' (paused)' if now.paused else ''}  {100 * now.done:.0f} % done"
+    heads = ("task", "needed", "submitted", "in progress", "not counted", "workers", "median time", "per hour")
     yield table(heads, map(_kind_cells, now.kinds))
     floor = _money(now.floor_cents, now)
     for row in now.kinds:
         if row.underpaid:
-            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the usual time"
-            yield f"warning: {pays}, which is under pay.least_per_hour ({floor})"
+            pays = f"{row.kind} pays {_money(row.hourly_cents or 0, now)} per hour at the median time"
+            yield f"warning: {pays}, below pay.least_per_hour ({floor})"
     if now.problems["written"]:
         by_name = (now.problems | now.domains).items()
         yield f"problems: {', '.join(f'{name} {count:,}' for name, count in by_name if count)}"
     if now.remarks:
-        yield f"remarks: {now.remarks:,} by workers about items"
+        yield f"remarks: {now.remarks:,} from workers about items"
     if now.asked_adversary:
-        rate = "({:.0%}, 95 % interval {:.0%} to {:.0%})"
-        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {rate.format(*now.error_rate())}"
+        yield f"adversary: {now.fooled:,} of {now.asked_adversary:,} pairs fool it {_rate(now.error_rate())}"
         if now.judged_adversary:
-            valid = rate.format(*now.error_rate(validated=True))
+            valid = _rate(now.error_rate(validated=True))
             yield f"validated: {now.validly_fooled:,} of {now.judged_adversary:,} that people judged do {valid}"
     if any(row.problems for row in now.agreement):
         yield table(("question", "problems", "unanimous", "Fleiss' kappa"), map(_agreement_cells, now.agreement))
@@ -312,10 +311,14 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
     yield f"workers: {states}{gold}"
     spent, paid, expected = (_money(cents, now) for cents in (now.spent_cents, now.settled_cents, now.expected_cents))
     doubt = f", {_money(now.uncertain_cents, now)} uncertain" if now.uncertain_cents else ""
-    yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when all is in"
+    yield f"cost: {spent} so far, {paid} of it paid{doubt}; {expected} when everything is submitted"
     if people:
-        known = ("worker", "state", "look at", "in", "agrees", "gold", "usual time", "earned")
+        known = ("worker", "state", "flags", "submitted", "agrees", "gold", "median time", "earned")
         yield table(known, (_worker_cells(worker, now) for worker in people), left=3)
+
+
+def _rate(shares: Sequence[float]) -> str:
+    return "({:.0f} %, 95 % interval {:.0f} % to {:.0f} %)".format(*(100 * share for share in shares))
 
 
 def _kind_cells(row: KindProgress) -> tuple[str, ...]:
@@ -325,7 +328,7 @@ def _kind_cells(row: KindProgress) -> tuple[str, ...]:
 
 
 def _agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
-    share = f"{row.unanimous / row.problems:.0%}" if row.problems else ""
+    share = f"{100 * row.unanimous / row.problems:.0f} %" if row.problems else ""
     kappa = kappa_in_words(row) or row.why_not or ""
     return f"{row.kind}: {row.question}", f"{row.problems:,}", share, kappa
 
@@ -338,7 +341,7 @@ def kappa_in_words(row: QuestionAgreement) -> str:
 
 
 def _worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, ...]:
-    agrees = "" if worker.agreement is None else f"{worker.agreement:.0%}"
+    agrees = "" if worker.agreement is None else f"{100 * worker.agreement:.0f} %"
     gold = f"{worker.gold_right}/{worker.gold_seen}" if worker.gold_seen else ""
     named = (worker.code, worker.state, ", ".join(worker.flags))
     return *named, f"{worker.submissions:,}", agrees, gold, _time(worker), _money(worker.earned_cents, now)

@@ -251,7 +251,7 @@ def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene
     with study.store.read() as session:
         rows = [(name, worker, int(choice or 0)) for name, worker, choice in session.execute(query)]
     if not rows:
-        raise BadInput(f"no votes of the kind {kind!r} yet")
+        raise BadInput(f"no {kind!r} votes yet")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # crowd-kit calls pandas in ways that newer versions of it warn about
         model: Any = Model(n_iter=iterations).fit(pandas.DataFrame(rows, columns=["task", "worker", "label"]))

@@ -68,7 +68,7 @@ def of_link(study: Study, token: str) -> Requester | None:
     try:
         return get(study, *whose) if whose else None
     except NotAllowed:
-        raise LinkExpired("this link was used, or another came after it; please ask for a new one") from None
+        raise LinkExpired("this link has been used or replaced by a newer one; please ask for a new one") from None
 
 
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
@@ -138,7 +138,7 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
     right = verify_password(requester.password_hash if requester else NOBODY, password)
     if requester is None or not right:
         study.note("stranger", "login refused", name[:64])
-        raise NotAllowed("name or password is wrong")
+        raise NotAllowed("wrong name or password")
     with study.store.write() as session:
         this_try = LoginFailure.id.in_([row.id for row in tries])
         over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_try)
@@ -193,7 +193,7 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
     with study.store.read() as session:
         requester = session.get_one(Requester, requester_id)
     if not verify_password(requester.password_hash, old):
-        raise NotAllowed("the old password is wrong")
+        raise NotAllowed("wrong old password")
     return _set_password(study, requester, new)
 
 
@@ -203,7 +203,7 @@ def _set_password(study: Study, known: Requester, password: str) -> Requester:
     with study.store.write() as session:
         requester = session.get(Requester, known.id, with_for_update=True)
         if requester is None or requester.session_version != known.session_version:
-            raise LinkExpired("the password was changed meanwhile; please log in")
+            raise LinkExpired("the password was changed in the meantime; please log in")
         requester.password_hash, requester.session_version = hashed, requester.session_version + 1
         study.log(session, f"requester:{requester.name}", "password")
         return requester
@@ -230,7 +230,7 @@ def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> Non
     wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
     if wait > 0:
         time = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
-        raise TooMany(f"too many tries; please wait {time}", wait)
+        raise TooMany(f"too many attempts; please wait {time}", wait)
 
 
 def hash_password(password: str) -> str:

@@ -174,7 +174,7 @@ class Study:
         """Why nobody is let in, where that is so: no consent page with gaps reaches a worker, but in a pilot."""
         gaps = 0 if self.pilot else self.consent.count(FILL_IN)
         path = self.folder / self.config.consent
-        return f"{path}: {gaps} places say {FILL_IN}; fill them in, or try the study with --pilot" if gaps else ""
+        return f"{path}: {gaps} places still say {FILL_IN}; fill them in, or try it with --pilot" if gaps else ""
 
     @cached_property
     def consent(self) -> str:
@@ -199,7 +199,7 @@ class Study:
         for own, name in content_files(self.config).items():
             place, english = self.folder / own, content.bundled(name)
             if not content.is_english(language) and place.is_file() and read_text(place) == read_text(english):
-                notes.append(f"{place}: in English, as it was bundled")
+                notes.append(f"{place}: still the bundled English text")
         return notes
 
     @property
@@ -254,7 +254,7 @@ def content_files(config: StudyConfig) -> dict[str, str]:
 def refuse_existing(folder: Path) -> None:
     """Say that a new study cannot be made here, where it cannot."""
     if (folder / FILE).exists():
-        raise BadInput(f"{folder / FILE}: there is a study already; open it with: winokit collect serve {folder}")
+        raise BadInput(f"{folder / FILE}: already a study; open it with: winokit collect serve {folder}")
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file; name a folder")
 

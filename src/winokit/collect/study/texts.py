@@ -74,7 +74,7 @@ def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
             notes.append(f"{file}:{places.get(key, 1)}: no page shows a text called {key}{hint}")
     missing = [key for key in built_in if key not in own]
     if missing:
-        notes.append(f"{file}: {len(missing)} missing, shown as built in: {', '.join(missing)}")
+        notes.append(f"{file}: {len(missing)} texts missing, so the built-in ones are shown: {', '.join(missing)}")
     same = [key for key, line in own.items() if " " in line and line == BUILT_IN.lines.get(key)]
     if same and not is_english(language):
         notes.append(f"{file}:{places.get(same[0], 1)}: {len(same)} texts are still in English, from {same[0]} on")
@@ -119,16 +119,16 @@ def _unfilled(line: str, built_in: str) -> str | None:
     try:
         asked = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(line) if name is not None]
     except ValueError as error:
-        return f"a brace that is meant to be read is written twice, {{{{ or }}}} ({error})"
+        return f"to show a brace, write it twice: {{{{ or }}}} ({error})"
     wrong = next((name for name, spec, conversion in asked if name not in known or spec or conversion), None)
     allowed = ", ".join(f"{{{name}}}" for name in sorted(known)) or "none"
-    return None if wrong is None else f"no page fills in {{{wrong}}} as it stands here; known here: {allowed}"
+    return None if wrong is None else f"no page fills in {{{wrong}}} here; available: {allowed}"
 
 
 def _unfit(key: str, line: str) -> str | None:
     """Why a line that pages do not show but go by cannot be gone by, if so."""
     if key == "formats.months" and len(line.split()) != 12:
-        return f"twelve months expected, with spaces between them, found {len(line.split())}"
+        return f"twelve months separated by spaces expected, found {len(line.split())}"
     return "ltr or rtl expected" if key == "language.direction" and line not in ("ltr", "rtl") else None
 
 

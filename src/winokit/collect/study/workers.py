@@ -196,9 +196,9 @@ def forget(study: Study, code: str, actor: str) -> None:
     with study.store.write() as session:
         under_way = schema.PayoutJob.state.in_(schema.UNDER_WAY)
         if session.scalar(select(schema.PayoutJob.id).join(Worker).where(Worker.code == code, under_way)):
-            raise NotNow(f"a payout to {code} is under way; wait until it is confirmed")
+            raise NotNow(f"a payout to {code} is in progress; wait until it is confirmed")
         query = select(Identity).join(Worker, Worker.id == Identity.worker_id).where(Worker.code == code)
-        session.delete(found(session.scalar(query), f"nothing is known of {code} but their work"))
+        session.delete(found(session.scalar(query), f"no personal data is stored about {code}"))
         study.log(session, actor, "forget", code)
 
 

@@ -245,13 +245,13 @@ def _all_checks(
     yield _check("texts_differ", "second", same, both)
     changed = rules.real_change(one, other, candidates, language)
     yield _check("real_change", "second", None if same else changed, both and named)
-    shared = say("rules.overlap", least=f"{limits.least_overlap:.0%}")
+    shared = say("rules.overlap", least=f"{100 * limits.least_overlap:.0f} %")
     yield _check("overlap", "second", rules.overlap(one, other, limits, language), both, shared)
     right = [None if answer is None else candidates[answer] for answer in twins.answers]
     yield _check("opposite_answers", "answer_2", rules.opposite_answers(right, language), None not in right)
     nearest = study.earlier.nearest(study, twins.texts, own) if both else 0.0
     too_near = nearest >= study.config.rules.most_similar
-    yield _check("new", "first", say("rules.new_broken", share=f"{nearest:.0%}") if too_near else None, both)
+    yield _check("new", "first", say("rules.new_broken", share=f"{100 * nearest:.0f} %") if too_near else None, both)
 
 
 def _check(name: str, field: str, broken: str | None, known: bool, good: str | None = None) -> WritingCheck:

@@ -85,7 +85,7 @@ def change_password(visit: AViewer, old: Text = "", password: Text = "", again: 
         requester = requesters.change_password(visit.study, visit.requester.id, old, _same(password, again))
     except Incomplete as error:
         return _page(visit, status=422, problems=error.problems)
-    return _go_logged_in(visit, requester, ACCOUNT, "Your password is changed, and other browsers are logged out.")
+    return _go_logged_in(visit, requester, ACCOUNT, "Your password has been changed; other browsers are logged out.")
 
 
 @router.form(f"{ACCOUNT}/colleague")
@@ -109,14 +109,14 @@ def link_for_colleague(visit: AnOwner, name: Name) -> Response:
 def change_role(visit: AnOwner, name: Name, role: Role) -> Response:
     """Let a colleague do more or less."""
     requesters.change_role(visit.study, name, role, visit.actor)
-    return visit.go(ACCOUNT, f"{name} is {role} now.")
+    return visit.go(ACCOUNT, f"{name} is now {role}.")
 
 
 @router.form(f"{ACCOUNT}/remove")
 def remove_colleague(visit: AnOwner, name: Name) -> Response:
     """Take a colleague's account away, with their sessions."""
     requesters.remove(visit.study, name, visit.actor)
-    return visit.go(ACCOUNT, f"{name} cannot log in any more.")
+    return visit.go(ACCOUNT, f"{name} can no longer log in.")
 
 
 def _same(password: str, again: str) -> str:

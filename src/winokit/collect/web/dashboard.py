@@ -37,7 +37,7 @@ def live(visit: ARequester) -> Response:
 def pause(visit: ARequester, paused: Tick) -> Response:
     """Stop giving out tasks, or go on."""
     visit.study.pause(paused, visit.actor)
-    notice = "The study is paused. Work under way can be handed in." if paused else "The study goes on."
+    notice = "The study is paused. Work in progress can still be submitted." if paused else "The study has resumed."
     return visit.go(DASHBOARD, notice)
 
 
@@ -45,7 +45,7 @@ def pause(visit: ARequester, paused: Tick) -> Response:
 def reliability(visit: ARequester, kind: str) -> Response:
     """Answers and workers' reliability by Dawid and Skene's model, which takes a moment."""
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
-        raise NotFound("there are no votes of this kind in the study")
+        raise NotFound("the study has no votes of this kind")
     try:
         estimate, why_not = quality.dawid_skene(visit.study, kind), ""
     except WinokitError as error:

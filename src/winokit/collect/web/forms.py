@@ -36,7 +36,7 @@ TOKEN_FIELD, TOKEN_HEADER = "csrf", "x-csrf-token"
 STALE = {
     VISITOR: say("refusals.stale_door"),
     WORKER: say("refusals.stale"),
-    REQUESTER: "this page is out of date; please log in, open it anew and send it again",
+    REQUESTER: "this page is out of date; please log in, reload it and send it again",
 }
 
 

@@ -49,14 +49,16 @@ def settle(
     codes = [worker] if worker else None
     count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
     payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
-    return _go(visit, f"{payouts} {'noted as paid' if by_hand else 'on the way'}." if count else "Nothing was open.")
+    return _go(
+        visit, f"{payouts} {'marked as paid' if by_hand else 'in transit'}." if count else "Nothing outstanding."
+    )
 
 
 @router.form(f"{PAY}/{{number}}/ask")
 def ask(visit: ARequester, number: Number) -> Response:
     """Have the platform asked again about a payout that is uncertain."""
     payout.ask_again(visit.study, number)
-    return _go(visit, "The platform is asked again.")
+    return _go(visit, "Asking the platform again.")
 
 
 @router.form(f"{PAY}/{{number}}/settle")
@@ -65,7 +67,7 @@ def settle_by_hand(
 ) -> Response:
     """Say what became of a payout that is uncertain."""
     payout.settle(visit.study, number, paid=paid, actor=visit.actor)
-    return _go(visit, "Noted as paid." if paid else "Noted as not paid; it is sent again unless the platform shows it.")
+    return _go(visit, "Recorded as paid." if paid else "Recorded as not paid; sent again unless the platform shows it.")
 
 
 def _go(visit: RequesterVisit, notice: str) -> Response:

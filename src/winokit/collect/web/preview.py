@@ -89,7 +89,7 @@ def _held(study: Study, token: str) -> Any:
     """A task as if somebody had it: the next from a number on, then the first again; an example where there is none."""
     kind, _, number = token.partition("-")
     if kind not in study.config.tasks.kinds or not (number.isdecimal() and len(number) < 10):
-        raise NotFound("there is no such task to look at")
+        raise NotFound("there is no such task to preview")
     tasks = select(Task).where(Task.kind == kind, ~Task.gold).order_by(Task.rank < int(number), Task.rank)
     with study.store.read() as session:
         task = session.scalars(tasks.limit(1)).first() or Task(rank=0)

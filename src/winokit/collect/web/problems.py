@@ -53,7 +53,7 @@ def problem(visit: ARequester, number: Number) -> Response:
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "") -> Response:
     """Decide over the votes, or leave it to them again."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
-    return visit.go(f"/requester/problems/{number}", "Your decision is kept.")
+    return visit.go(f"/requester/problems/{number}", "Your decision has been saved.")
 
 
 @router.get("/requester/submissions")

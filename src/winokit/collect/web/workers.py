@@ -15,7 +15,7 @@ router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
 INVITES = "/requester/invites"
 Amount = Annotated[Decimal, expected("an amount such as 1.50 expected", ge=-10_000, le=10_000, decimal_places=2)]
-Sure = Annotated[Literal["yes"], expected("please tick the box: what is taken out cannot be put back")]
+Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be undone")]
 
 
 @router.get("/requester/workers")
@@ -44,7 +44,7 @@ def worker(visit: ARequester, code: Code) -> Response:
 def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -> Response:
     """Give a worker no more tasks."""
     moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
-    work = "and their work no longer counts" if discard_work else "and what they have handed in still counts"
+    work = "and their work no longer counts" if discard_work else "and their submissions still count"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
 
 
@@ -66,21 +66,21 @@ def let_in_again(visit: ARequester, code: Code) -> Response:
 def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
     """Owe a worker something more, or less."""
     ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
-    return _go(visit, code, "The ledger has a new line.")
+    return _go(visit, code, "Added to the ledger.")
 
 
 @router.form("/requester/workers/{code}/forget")
 def forget(visit: ARequester, code: Code) -> Response:
     """Delete who a worker is on their platform."""
     workers.forget(visit.study, code, visit.actor)
-    return _go(visit, code, f"Nothing ties {code} to a person any more.")
+    return _go(visit, code, f"Nothing links {code} to a person any more.")
 
 
 @router.form("/requester/workers/{code}/withdraw")
 def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
     """Take a worker's sentences and judgements out, for good, since they have asked for it."""
     done = moderation.withdraw(visit.study, code, visit.actor)
-    return _go(visit, code, f"Taken out: {done.judgements} judgements and {done.texts} sentences.")
+    return _go(visit, code, f"Deleted: {done.judgements} judgements and {done.texts} sentences.")
 
 
 @router.get(INVITES)
@@ -107,7 +107,7 @@ def invite(
 def revoke(visit: ARequester, invite: Code) -> Response:
     """Make a link useless; whoever came in by it stays."""
     invites.revoke(visit.study, invite, visit.actor)
-    return visit.go(INVITES, "The link opens nothing any more.")
+    return visit.go(INVITES, "The link no longer works.")
 
 
 def _go(visit: RequesterVisit, code: str, notice: str) -> Response:

@@ -148,7 +148,7 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
     for leak in tests:
         if leak.found:
             p = "< 0.0001" if leak.p_corrected < 0.0001 else f"= {leak.p_corrected:.4f}"
-            odds = f"{leak.right / leak.n:.1%}, chance {leak.chance:.0%}, p {p}"
+            odds = f"{100 * leak.right / leak.n:.1f} %, chance {100 * leak.chance:.0f} %, p {p}"
             message = f"{leak.name}: {leak.says} in {leak.right:,} of {leak.n:,} ({odds})"
             yield Finding(name, "leaks", True, message, leak.right, details=asdict(leak))
     quiet = sum(not leak.found for leak in tests)
@@ -185,16 +185,20 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
 def _structure(dataset: Dataset) -> Finding:
     seen = Structure(dataset)
     if not seen.problems:
-        return Finding(dataset.card.name, "structure", False, f"no structure to tell of: {NO_BLANK}", 0)
-    places = ", ".join(f"{place} {count / seen.problems:.0%}" for place, count in seen.blank_position.most_common())
-    messages = [f"the blank stands in the {places}"]
+        return Finding(dataset.card.name, "structure", False, f"no structure to describe: {NO_BLANK}", 0)
+    places = ", ".join(
+        f"{place} {100 * count / seen.problems:.0f} %" for place, count in seen.blank_position.most_common()
+    )
+    messages = [f"position of the blank: {places}"]
     if seen.judged:
-        shares = ", ".join(f"{word} {count / seen.judged:.0%}" for word, count in seen.connective.most_common(4))
+        shares = ", ".join(
+            f"{word} {100 * count / seen.judged:.0f} %" for word, count in seen.connective.most_common(4)
+        )
         messages.insert(0, f"before the blank: {shares}")
     if seen.groups:
         share = seen.special_last / seen.groups
         messages.insert(
-            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({share:.0%})"
+            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({100 * share:.0f} %)"
         )
     details = {
         "special_last": seen.special_last,
@@ -274,12 +278,12 @@ def _copies(dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list
     for kind, copies in by_kind.items():
         if not copies:
             continue
-        subject = "1 problem stands" if len(copies) == 1 else f"{len(copies):,} problems stand"
+        subject = "1 problem appears" if len(copies) == 1 else f"{len(copies):,} problems appear"
         examples = tuple(f"row {copy.row + 1}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
         details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in copies]}
-        message = f"{subject} in {corpus.name} {COPIES[kind]}"
+        message = f"{subject} {COPIES[kind]} in {corpus.name}"
         findings.append(Finding(name, CORPUS, True, message, len(copies), examples, details))
-    return findings or [Finding(name, CORPUS, False, f"no problem stands in {corpus.name}", 0)]
+    return findings or [Finding(name, CORPUS, False, f"no problem appears in {corpus.name}", 0)]
 
 
 def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | None) -> Finding:
@@ -289,8 +293,8 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
     pairs = sum(fact.shares_pair for fact in facts)
     mean = sum(fact.similarity for fact in facts) / max(len(facts), 1)
     message = (
-        f"training says nearly what {alike:,} of {len(facts):,} problems ask for (similarity {ALIKE} or more; mean "
-        f"{mean:.2f}), and has a special word with a candidate of {pairs:,}"
+        f"training nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity ≥ {ALIKE}; mean "
+        f"{mean:.2f}), and has a (special word, candidate) pair of {pairs:,}"
     )
     nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
     examples = tuple(

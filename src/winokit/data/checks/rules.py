@@ -214,7 +214,7 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
     share = word_overlap(one, other, language)
     if share >= limits.least_overlap:
         return None
-    return broken("overlap", least=f"{limits.least_overlap:.0%}", share=f"{share:.0%}")
+    return broken("overlap", least=f"{100 * limits.least_overlap:.0f} %", share=f"{100 * share:.0f} %")
 
 
 def texts_differ(one: str, other: str) -> str | None:

@@ -70,35 +70,37 @@ class AFLite(DebiasMethod):
     """
 
     name, title, score_title, needs_features = "aflite", "AFLite", "Score", True
-    ensemble_size: Annotated[int, Help("Classifiers in each phase.", least=1)] = 64
+    ensemble_size: Annotated[int, Help("Classifiers per phase.", least=1)] = 64
     train_size: Annotated[
-        int | None, Help("Problems each trains on. Default: 10,000, or 40 % where there are fewer.", least=1)
+        int | None, Help("Training problems per classifier. Default: 10,000, or 40 % of smaller data.", least=1)
     ] = None
     cutoff: Annotated[
-        int | None, Help("Most problems to remove in a phase. Default: in proportion, 500 of 44,000.", least=1)
+        int | None, Help("Maximum problems to remove per phase. Default: proportional, 500 per 44,000.", least=1)
     ] = None
     threshold: Annotated[
-        float, Help("Least share of right predictions of a problem that leaves.", above=0.5, most=1)
+        float, Help("Minimum share of right predictions for a problem to be removed.", above=0.5, most=1)
     ] = 0.75
     seed: Seed = 0
     _: KW_ONLY
     regularisation: Annotated[float, Help("C of the logistic regressions (L2).", above=0)] = 1.0
     twins: Twins = "apart"
-    stratified: Annotated[bool, Help("Keep the share of answers in training subsets.")] = False
+    stratified: Annotated[bool, Help("Keep the proportion of answers in training subsets.")] = False
     ties: Annotated[
-        Literal["random", "order"], Help("Equal scores at the cutoff: random or order.", noun="way to break ties")
+        Literal["random", "order"], Help("Tie-break at the cutoff: random or order.", noun="way to break ties")
     ] = "random"
-    min_predictions: Annotated[int, Help("Fewest predictions a score needs.", least=1)] = 1
+    min_predictions: Annotated[int, Help("Minimum number of predictions for a score.", least=1)] = 1
     stop_below: Annotated[
         float | None,
         Help("Stop when the ensemble's held-out accuracy falls below this; 0.5 is chance.", least=0, most=1),
     ] = None
-    tolerance: Annotated[float | None, Help("How exactly to solve. Default: by precision.", above=0)] = None
-    max_steps: Annotated[int, Help("Most steps of the solver.", least=1)] = 300
+    tolerance: Annotated[float | None, Help("Tolerance of the solver. Default: depends on the precision.", above=0)] = (
+        None
+    )
+    max_steps: Annotated[int, Help("Maximum steps of the solver.", least=1)] = 300
     backend: Annotated[Backend, Help("auto, numpy, torch, torch:cpu, torch:cuda or ray.", "NAME", also="engine")] = (
         "auto"
     )
-    workers: Annotated[int | None, Help("Ray's workers. Default: one per core.", least=1)] = None
+    workers: Annotated[int | None, Help("Number of Ray workers. Default: one per core.", least=1)] = None
     address: Annotated[str | None, Help("A Ray cluster. Default: this machine.")] = None
     checkpoint: Path | str | None = None
 
@@ -277,12 +279,15 @@ class RepeatedAFLite(AFLite):
     """
 
     null_runs: Annotated[
-        int, Help("Most runs on relabelled problems, to know what goes by chance: 19 can tell, 0 for none.", least=0)
+        int,
+        Help(
+            "Maximum runs on relabelled problems, to measure what chance removes: at least 19, or 0 for none.", least=0
+        ),
     ] = 39
     seeds: Annotated[
-        int, Help("Seeds to run, from --seed on: how often is a problem kept? The first decides.", least=1)
+        int, Help("How many seeds to run, from --seed on; the first one's problems are kept.", least=1)
     ] = 3
-    majority: Annotated[bool, Help("Keep what more than half of the seeds keep.")] = False
+    majority: Annotated[bool, Help("Instead, keep the problems that more than half of the seeds keep.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

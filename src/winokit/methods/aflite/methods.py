@@ -17,7 +17,7 @@ from winokit.progress import Progress
 from winokit.registry import Registry
 from winokit.settings import Help, Settings
 
-Seed = Annotated[int, Help("Seed of everything drawn at random.", least=0)]
+Seed = Annotated[int, Help("Seed for everything drawn at random.", least=0)]
 Size = Annotated[int, Help("How many problems to keep.", "N", least=1)]
 Twins = Annotated[
     Literal["apart", "together"],

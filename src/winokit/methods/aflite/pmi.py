@@ -61,10 +61,10 @@ class PMIFilter(DebiasMethod):
             noun="variant of PMI filtering",
         ),
     ] = "difference"
-    smoothing: Annotated[float, Help("What is added to every count.", above=0)] = 100.0
+    smoothing: Annotated[float, Help("Number added to every count.", above=0)] = 100.0
     count: Annotated[
         Literal["tokens", "types"],
-        Help("tokens (each time a word stands in a text) or types (once).", noun="way to count words"),
+        Help("tokens (every occurrence of a word in a text) or types (once per text).", noun="way to count words"),
     ] = "tokens"
     alone: Annotated[
         Literal["own", "first", "last"],

@@ -35,6 +35,8 @@ class Comparison:
     n: int
     n_to_tell_apart: int | None
     """How many problems would tell them apart, were the difference what it is here; None where there is none."""
+    expected: bool = False
+    """Whether abstentions count as guesses: then accuracies are expected ones."""
 
 
 def compare(first: Values, second: Values, groups: Groups, *, level: float = LEVEL) -> Comparison:
@@ -56,6 +58,7 @@ def compare(first: Values, second: Values, groups: Groups, *, level: float = LEV
         only_second=only_second,
         n=len(one),
         n_to_tell_apart=n_to_tell_apart(one, other, groups),
+        expected=bool(((one % 1 != 0) | (other % 1 != 0)).any()),
     )
 
 

@@ -112,7 +112,7 @@ class Cache:
 
 CacheFile = Annotated[
     str | Path | Cache | None,
-    Help("Where answers are kept; 'off' keeps none. Default: the user's cache.", metavar="FILE"),
+    Help("The answer cache; 'off' for none. Default: in the user's cache folder.", metavar="FILE"),
 ]
 """A verb's cache, with its help: `open_cache` opens it."""
 

@@ -22,16 +22,16 @@ MILLION = 1_000_000
 class Spending(Settings):
     """What may be asked and what it costs; prices are for a million tokens, in whatever currency."""
 
-    dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no call.")] = False
-    price_in: Annotated[float | None, Help("Price of a million tokens read.", metavar="MONEY", least=0)] = None
-    price_out: Annotated[float | None, Help("Price of a million tokens written.", metavar="MONEY", least=0)] = None
+    dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no calls.")] = False
+    price_in: Annotated[float | None, Help("Price per million input tokens.", metavar="MONEY", least=0)] = None
+    price_out: Annotated[float | None, Help("Price per million output tokens.", metavar="MONEY", least=0)] = None
     max_requests: Annotated[
         int | None,
-        Help("Stop after so many new requests; what was answered is kept, to go on from.", least=1),
+        Help("Stop after this many new requests; answers so far are kept.", least=1),
     ] = None
-    max_tokens_total: Annotated[int | None, Help("Stop after so many tokens read and written.", least=1)] = None
+    max_tokens_total: Annotated[int | None, Help("Stop after this many input and output tokens.", least=1)] = None
     max_cost: Annotated[
-        float | None, Help("Stop when this is spent, by --price-in and --price-out.", metavar="MONEY", above=0)
+        float | None, Help("Stop at this cost, computed from --price-in and --price-out.", metavar="MONEY", above=0)
     ] = None
 
     def __post_init__(self) -> None:

@@ -59,23 +59,28 @@ class Prediction:
 class ScoringPlan(Settings):
     """How to score: everything but the data and the model."""
 
-    scoring: Annotated[str | None, Help("How to score; default: what suits the model.", metavar="NAME")] = None
+    scoring: Annotated[str | None, Help("How to score; default: depends on the kind of model.", metavar="NAME")] = None
     """A scoring's name with its options, or None for the default of the model's kind."""
     substitution: Annotated[
         Style,
         Help(
-            "How candidates go into the blank: auto, literal or natural.", metavar="STYLE", noun="style of substitution"
+            "How candidates are put into the blank: auto, literal or natural.",
+            metavar="STYLE",
+            noun="style of substitution",
         ),
     ] = "auto"
-    shots: Annotated[int, Help("Solved problems to put before each, never its twin.", least=0)] = 0
+    shots: Annotated[int, Help("Solved problems to put before each problem, never its twin.", least=0)] = 0
     shots_from: Annotated[
         str | Path | Dataset | None,
-        Help("Solved problems to take shots from, none that DATA has or a twin of it; default: DATA.", metavar="DATA"),
+        Help("Where to take shots from, never a problem of DATA or its twin; default: DATA itself.", metavar="DATA"),
     ] = None
-    seed: Annotated[int, Help("Seed of the shots.", least=0)] = 0
+    seed: Annotated[int, Help("Seed for drawing shots.", least=0)] = 0
     prompt: Annotated[
         str | Path | PromptTemplate | None,
-        Help("How questions are worded: {sentence}, {question}, {options} and {letters} in a text.", metavar="FILE"),
+        Help(
+            "A file with the wording of questions, using {sentence}, {question}, {options} and {letters}.",
+            metavar="FILE",
+        ),
     ] = None
 
 

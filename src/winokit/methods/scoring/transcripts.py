@@ -60,7 +60,7 @@ def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:
         counts.setdefault((row.model, row.scoring), Counter())[way] += 1
     return [
         f"{model} ({scoring}): of {own.total():,} replies "
-        + ", ".join(f"{n:,} ({n / own.total():.1%}) {way}" for way, n in own.most_common())
+        + ", ".join(f"{n:,} ({100 * n / own.total():.1f} %) {way}" for way, n in own.most_common())
         for (model, scoring), own in counts.items()
         if own.keys() != {"read by log-probabilities"}
     ]

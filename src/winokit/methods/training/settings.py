@@ -20,13 +20,13 @@ Keep = Literal["best", "last"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 Trainable = Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder, or a trained folder.", "SPEC")]
-Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best there is.")]
+Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best available.")]
 VariantName = Annotated[
     str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", "NAME")
 ]
-ArmName = Annotated[str | None, Help("original->variant or variant->variant: trained on, tested on.")]
+ArmName = Annotated[str | None, Help("What to train and test on: original->variant or variant->variant.")]
 DropOverlap = Annotated[
-    bool, Help("Leave out what gives held-out problems away (the same, near, or a twin); without it they are refused.")
+    bool, Help("Leave out problems that give held-out ones away (same, near or twin) instead of refusing.")
 ]
 Save = Annotated[bool, Help("Keep the weights of every run.")]
 """Parameters that the verbs which train have in common, with their help."""
@@ -37,25 +37,27 @@ class TrainSettings(Settings):
     """One training run. Its fields, in their order, are part of what a run is known by: see `identity`."""
 
     formalization: Annotated[str, Help(FORMALIZATION_HELP, "NAME")] = "mc-mlm"
-    learning_rate: Annotated[float, Help("The highest learning rate.", above=0)] = 1e-5
+    learning_rate: Annotated[float, Help("The peak learning rate.", above=0)] = 1e-5
     epochs: Annotated[int, Help("Passes over the data.", least=1)] = 8
-    steps: Annotated[int | None, Help("At most so many steps.", least=1)] = None
+    steps: Annotated[int | None, Help("Maximum number of steps.", least=1)] = None
     """The learning rate falls to zero over these."""
-    batch_size: Annotated[int, Help("Problems in a batch.", least=1)] = 16
+    batch_size: Annotated[int, Help("Problems per batch.", least=1)] = 16
     """Single options, for formalizations that train pointwise."""
-    tokens: Annotated[int | None, Help("Tokens in a batch, in place of a number of problems.", least=1)] = None
+    tokens: Annotated[int | None, Help("Tokens per batch, instead of a number of problems.", least=1)] = None
     """Padding is counted."""
-    accumulate: Annotated[int, Help("Batches to a step.", least=1)] = 1
-    warmup: Annotated[float, Help("Share of the steps over which the rate rises.", least=0, below=1)] = 0.1
+    accumulate: Annotated[int, Help("Batches per step.", least=1)] = 1
+    warmup: Annotated[float, Help("Share of the steps used for warm-up.", least=0, below=1)] = 0.1
     weight_decay: Annotated[float, Help("Weight decay, on every weight.", least=0)] = 0.0
-    clip: Annotated[float, Help("Longest gradient; 0 for no limit.", least=0)] = 1.0
-    seed: Annotated[int, Help("Of head, dropout, order of batches and holdout.", least=0, below=2**63)] = 0
+    clip: Annotated[float, Help("Maximum gradient norm; 0 for no limit.", least=0)] = 1.0
+    seed: Annotated[int, Help("Seed for head, dropout, order of batches and holdout.", least=0, below=2**63)] = 0
     """torch takes none that is higher."""
     evaluate_every: Annotated[
-        int | None, Help("Steps between evaluations on the dev set. Default: once an epoch.", least=1)
+        int | None, Help("Steps between evaluations on the dev set. Default: once per epoch.", least=1)
     ] = None
-    patience: Annotated[int | None, Help("Stop after so many evaluations without a better one.", least=1)] = None
-    keep: Annotated[Keep, Help("Which weights: best on the dev set, or last.", noun="choice of weights")] = "best"
+    patience: Annotated[int | None, Help("Stop after this many evaluations without improvement.", least=1)] = None
+    keep: Annotated[Keep, Help("Which weights to keep: best on the dev set, or last.", noun="choice of weights")] = (
+        "best"
+    )
     precision: Annotated[Precision, Help("auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto"
     """Of the encoder in training; `auto` is bfloat16 on a GPU that has it, else float32."""
     checkpoint_every: Annotated[

@@ -55,7 +55,7 @@ Run.shown_by = "winokit.stages.audit.table"
 def audit(
     data: Annotated[
         str | Path | Dataset | None,
-        Help(f"{DATA_HELP} Default: what the logs of --predictions hold, else open.", metavar="DATA"),
+        Help(f"{DATA_HELP} Default: the problems in the logs of --predictions, otherwise open.", metavar="DATA"),
     ] = None,
     model: Annotated[
         ModelLike | Sequence[ModelLike] | None,
@@ -75,14 +75,14 @@ def audit(
         str | Mapping[str, str] | None,
         Help(
             "What the columns of a table of predictions are: id=nr,prediction=reply or id=nr,scores1=a,scores2=b; "
-            "order=line matches by order (docs/audit.md). Default: as their names tell.",
+            "order=line matches by order (docs/audit.md). Default: recognised by name.",
             metavar="ROLE=COLUMN,…",
         ),
     ] = None,
     out: Annotated[str | Path | None, Help("The run's folder.", metavar="RUN", otherwise=OUT)] = None,
     protocol: Annotated[
         str | Sequence[str],
-        Help("Only this protocol, on a subset if asked (artifacts@non_associative); repeatable.", metavar="NAME"),
+        Help("Only this protocol, optionally on a subset (artifacts@non_associative); repeatable.", metavar="NAME"),
     ] = (),
     perturbed: Perturbed = (),
     labels: Labels = (),
@@ -128,7 +128,7 @@ def audit(
     chosen = {name.partition("@")[0]: PROTOCOLS[name.partition("@")[0]] for name in protocols}
     wanted = {name for name in TRANSFORMS if any(each.wants(name) for each in chosen.values())}
     if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
-        raise BadInput(f"--perturbed is of no use to {', '.join(chosen)}; ask for stability or strict too")
+        raise BadInput(f"--perturbed has no effect on {', '.join(chosen)}; add stability or strict")
     if columns is not None and prediction_columns is None and are_of_predictions(columns):
         columns, prediction_columns = None, columns
     named_columns = None if prediction_columns is None else checked_columns(prediction_columns)
@@ -152,11 +152,12 @@ def audit(
     for each in models:
         check_model(each)
     if all(problem.answer is None for problem in dataset):
-        raise BadInput(f"{dataset.card.name}: no problem has an answer to judge by; `winokit score` does without")
+        raise BadInput(
+            f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
+        )
     if not models and (scoring is not None or plan != ScoringPlan(seed=plan.seed)):
         raise BadInput(
-            "--scoring, --shots, --prompt and --substitution say how a model is asked; "
-            "predictions are taken as they are"
+            "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
         )
     _check_names(models)
     _check_once("scoring", scorings)
@@ -294,7 +295,7 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     """The protocols that were asked for by name, and found nothing to work on."""
     found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
     names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
-    return [f"protocol {name}: nothing in the data and predictions to work on" for name in names]
+    return [f"protocol {name}: the data and predictions have nothing for it" for name in names]
 
 
 def _check_names(models: Sequence[str | Model]) -> None:

@@ -26,6 +26,8 @@ from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 NONE, SOME, ALL = "none", "some", "all"
 LARGE = "large"
 RARE = "small"
+NEARLY = ", but only just"
+"""Said where a 95 % interval excludes guessing and the tests of the headline, which share a level, do not."""
 WITHOUT = {
     "no-cands": "the text without its candidates (no-cands)",
     "part-sent": "the clause with the blank alone (part-sent)",
@@ -56,6 +58,11 @@ class MetricRows:
         return self._by_name.get((protocol, subset, metric))
 
     @cached_property
+    def headline(self) -> dict[str, Metric | None]:
+        """The two rows of the headline: one family of tests."""
+        return {"single": self.find("accuracy", "all"), "group": self.find("groups", "complete", "group_accuracy")}
+
+    @cached_property
     def tested(self) -> dict[str, Metric | None]:
         """The rows of which a finding says where they stand, by the name of the fact: one family of tests."""
         found = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
@@ -83,14 +90,16 @@ def verdict(metrics: Sequence[Metric]) -> Verdict:
     state = headline_state(rows)
     case = HEADLINE.decide(state)
     found = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
-    return Verdict(case.word, case.tone, _headline(rows, state), tuple(found))
+    near = any(_near(row, state[fact]) for fact, row in rows.headline.items() if row is not None)
+    word = case.word + (NEARLY if near and case.word.endswith("distinguishable from guessing") else "")
+    return Verdict(word, case.tone, _headline(rows, state), tuple(found))
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of single problems, groups, luck and abstentions, and of every finding."""
-    single, group = rows.find("accuracy", "all"), rows.find("groups", "complete", "group_accuracy")
+    single = rows.find("accuracy", "all")
     luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
-    found = _states({"single": single, "group": group})
+    found = _states(rows.headline)
     # Of yes/no questions guessing is not the question: the commonest answer has more.
     asks = single is not None and FLOOR in single.details
     found["luck"] = UNKNOWN if luck is None or asks else RARE if luck.value < SURE / 2 else LARGE
@@ -108,14 +117,15 @@ def _headline(rows: MetricRows, state: State) -> str:
         looked = any(row.protocol == "groups" for row in rows.rows)
         return f"{first}; {'there are no twins to look at' if looked else 'twins were not looked at'}."
     groups = groups_word(group)
-    whole = f"{percent(group.value)} of {plural(group.n, groups)} fully right{_beside(group)}"
+    whole = f"{percent(group.value)} of {plural(group.n, groups)} fully right{_beside(group, state['group'])}"
     if single is None:
         return f"{whole}; the run has no accuracy over all problems."
     grouped, same = rows.find("groups", "grouped"), rows.find("dependence", "complete", "same_option")
     if same is not None and same.n == group.n and stands(same) == ABOVE and state["group"] in (AT, BELOW):
         picks = f"It picks the same option for both twins in {percent(same.value)} of {plural(same.n, groups)}"
+        beside = _beside(group, state["group"])
         only = "only " if group.level is None or group.value < group.level else ""
-        return f"{first}. {picks}{_beside(same)}, so {only}{percent(group.value)} are fully right{_beside(group)}."
+        return f"{first}. {picks}{_beside(same)}, so {only}{percent(group.value)} are fully right{beside}."
     if grouped is None or grouped.n == single.n:
         return f"{first}, and {whole}."
     return f"{first}. Of the {grouped.n:,} with twins it gets {percent(grouped.value)}, and {whole}."
@@ -136,13 +146,19 @@ def _against(row: Metric, state: State) -> str:
     how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}"}.get(state["single"], "where {} gets")
     border = (state["single"], state["luck"]) in ((ABOVE, LARGE), (AT, RARE))
     said = ("on the border of what {} gets" if border else how).format(who + same)
-    return f", {said} ({percent(row.level)})"
+    return f", {said} ({percent(row.level)}{_near(row, state['single'])})"
 
 
-def _beside(row: Metric) -> str:
+def _beside(row: Metric, where: str = UNKNOWN) -> str:
     if row.level is None:
         return ""
-    return f" ({'the commonest answer' if FLOOR in row.details else 'a coin'}: {percent(row.level)})"
+    who = "the commonest answer" if FLOOR in row.details else "a coin"
+    return f" ({who}: {percent(row.level)}{_near(row, where)})"
+
+
+def _near(row: Metric, where: str) -> str:
+    """What a reader of the interval sees, where a verdict's stricter test does not reject guessing."""
+    return ", just outside the 95\u00a0% interval" if where == AT != stands(row) else ""
 
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -161,9 +177,12 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if where == BELOW:
         turned = "Something turns right answers into wrong ones: are the labels the right way round?"
         return VerdictPoint(f"Over all problems the score is below chance: {between}. {turned}", BAD, claims)
-    more = "" if stands(row) == AT else "; a verdict asks for more, since its tests share a level of 3\u00a0%"
     said = "Over all problems the score cannot be distinguished from guessing"
-    return VerdictPoint(f"{said}: {between}{more}.", BAD, claims)
+    return VerdictPoint(f"{said}: {between}{_stricter(row)}.", BAD, claims)
+
+
+def _stricter(row: Metric) -> str:
+    return "" if stands(row) == AT else "; a verdict requires more, since its tests share a level of 3\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -202,7 +221,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return VerdictPoint(f"{text}. That is below chance{often_same}.", BAD, claims)
     if where == AT:
         said = f"That cannot be distinguished from guessing ({percent(row.chance)})"
-        return VerdictPoint(f"{text}. {said}.", BAD, claims)
+        return VerdictPoint(f"{text}. {said}{_stricter(row)}.", BAD, claims)
     return VerdictPoint(text + ".", GOOD if where == ABOVE else PLAIN, claims)
 
 

@@ -50,7 +50,8 @@ class ScorerPair:
         """What was compared, in the middle of a sentence."""
         known = {name.split("/")[2]: title for name, title in TITLES.items()}
         known |= {"accuracy": "accuracy", "group_accuracy": "group accuracy"}
-        return known.get(self.measure, self.measure.replace("_", " ")).lower()
+        title = known.get(self.measure, self.measure.replace("_", " ")).lower()
+        return f"expected {title}" if self.found.expected else title
 
     @property
     def ahead(self) -> str | None:
@@ -215,7 +216,7 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
     problems: dict[str, Problem] = {p.id: p for run in runs.values() for p in run.dataset if p.answer is not None}
     right = _right(runs, problems)
     if len(right) < 2:
-        raise BadInput("two scorers or more are needed for a comparison: name two runs, or one with two models")
+        raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     sizes = Counter(problem.group for problem in problems.values() if problem.group is not None)
     clusters = dict(zip(problems, Dataset(problems.values()).clusters, strict=True))
     found: dict[tuple[str, str, str], Comparison] = {}
@@ -252,7 +253,7 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
 
 def lines(result: ComparedRuns) -> Lines:
     """Every test, and where the page lies."""
-    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "to tell apart")
+    heads = ("first", "second", "measure", "difference", "95 % interval", "p (Holm)", "n", "n needed")
     yield table(heads, [_row(pair) for pair in result.pairs], left=3)
     if result.page is not None:
         yield f"page: {result.page}"
@@ -263,7 +264,7 @@ def _row(pair: ScorerPair) -> tuple[str, ...]:
     return (
         pair.first,
         pair.second,
-        pair.measure,
+        pair.measure_title,
         f"{test.difference:+.3f}",
         f"{test.interval.low:+.3f} to {test.interval.high:+.3f}",
         probability(pair.p_corrected),

@@ -143,9 +143,9 @@ class CurveSeries:
 class CurveGoal(Settings):
     """What curves are extrapolated to, in per cent, and from which size on the line is fitted."""
 
-    human: Annotated[float | None, Help("Per cent of people, which the line is drawn out to.")] = 94.0
-    human_group: Annotated[float | None, Help("The same of group accuracy. Default: not drawn out.")] = None
-    fit_from: Annotated[int, Help("Fit the line to sizes from here on.", least=1)] = 1
+    human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
+    human_group: Annotated[float | None, Help("The same for group accuracy. Default: no extrapolation.")] = None
+    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1)] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -293,7 +293,7 @@ def read_points(path: Path) -> list[CurvePoint]:
     with refusing(f"{path}: cannot be read as a csv file of points", OSError, UnicodeDecodeError, csv.Error):
         rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
     if not rows:
-        raise BadInput(f"{path}: no points: a header with size and accuracy expected, and a row a point")
+        raise BadInput(f"{path}: no points: a header with size and accuracy expected, and one row per point")
     named = [{OTHER_NAMES.get(_folded(key), _folded(key)): value for key, value in row.items() if key} for row in rows]
     known = set(named[0])
     if SIZE not in known or not known & {ACCURACY, GROUP}:

@@ -31,7 +31,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
     parts = []
     for size in sizes:
         if size > len(dataset):
-            raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, and a size of {size:,} is asked for")
+            raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, but a size of {size:,} was requested")
         fitting = int(np.searchsorted(ends, size, side="right"))
         if size and not fitting:
             raise BadInput(f"size {size:,}: too small for the first group; twins are trained on together")
@@ -94,7 +94,7 @@ class NestedGrowth:
                 notes.append(f"{part.card.name}: {torn:,} groups have lost a member that {self.source.card.name} has")
         return [
             *notes,
-            "sizes are files: restarts differ in head, dropout and order of batches, not in what is trained on",
+            "sizes are files: restarts differ in head, dropout and order of batches, not in training data",
         ]
 
 
@@ -120,12 +120,12 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
     sizes = []
     for part in _parts(text):
         if part == FILES:
-            raise BadInput("--sizes files: several training sets expected, one a size, found one")
+            raise BadInput("--sizes files: several training sets expected, one per size, found one")
         if part != ALL and not part.isdecimal():
             raise BadInput(f"--sizes: whole numbers with commas between, or 'all', expected, found {part!r}")
         sizes.append(n if part == ALL else int(part))
     if len(set(sizes)) < len(sizes):
-        raise BadInput(f"--sizes {text}: each size once, please")
+        raise BadInput(f"--sizes {text}: each size may appear only once")
     if not any(sizes):
         raise BadInput(f"--sizes {text}: a size above 0 expected")
     return tuple(sorted(sizes))

@@ -50,8 +50,8 @@ class CurveDesign(Settings):
         tuple[str, ...], Help(f"{training.FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
     ] = ("mc-mlm",)
     restarts: Annotated[int, Help("Independent restarts: other subsets, other seeds.", least=1)] = 3
-    seed: Annotated[int, Help("Of all restarts: each has a seed of its own from it.", least=0)] = 0
-    steps: Annotated[int | None, Help("The same number of steps at every size, in place of epochs.", least=1)] = None
+    seed: Annotated[int, Help("Seed from which every restart gets its own seed.", least=0)] = 0
+    steps: Annotated[int | None, Help("The same number of steps at every size, instead of epochs.", least=1)] = None
 
     def settings(self, settings: training.TrainSettings, formalization: str, seed: int) -> training.TrainSettings:
         """The settings of a run of this design."""
@@ -118,7 +118,7 @@ def curve(
     fit_only: Annotated[
         str | Path | None,
         Help(
-            "Train nothing: fit the points of a csv file (size, accuracy, group_accuracy; per cent or shares), or "
+            "Do not train: fit the points of a csv file (size, accuracy, group_accuracy; per cent or shares), or "
             "PUBLISHED: WinoGrande's line.",
             "FILE",
         ),
@@ -138,7 +138,7 @@ def curve(
     """
     names = (data,) if isinstance(data, Named) else tuple(data)
     if bool(names) == (fit_only is not None):
-        raise BadInput("either DATA to train on, or --fit-only FILE for points that are there already")
+        raise BadInput("name either DATA to train on, or --fit-only FILE for existing points")
     training.need_training("curve")
     if str(fit_only) == "PUBLISHED":
         return LearningCurve(published(goal.human))
@@ -243,7 +243,7 @@ def _scored(data: TrainingData) -> tuple[TrainingData, list[str]]:
         if names.count(name) > 1:
             raise BadInput(f"{name}: given twice as a test set")
         if all(problem.answer is None for problem in test):
-            raise BadInput(f"{name}: its answers are hidden, so that no curve can be drawn on it")
+            raise BadInput(f"{name}: its answers are hidden, so it cannot be used for a curve")
     return data, []
 
 
@@ -324,8 +324,8 @@ def _warnings(points: Sequence[CurvePoint]) -> Iterator[str]:
         which = f"{first.formalization} on {first.asked:,}, restart {first.restart}: {first.warnings[0]}"
         yield (
             f"{len(bad):,} of {len(trained):,} runs show signs of trouble (the first, {which}); "
-            "they are in the curve like any other"
+            "they are included in the curve"
         )
     most = max((point.abstained for point in points), default=0.0)
     if most:
-        yield f"up to {most:.1%} of problems were left undecided, which counts as wrong here"
+        yield f"up to {100 * most:.1f} % of problems were left undecided; here they count as wrong"

@@ -39,15 +39,15 @@ class Assessment(Settings):
 
     folds: Annotated[int, Help("Folds of the linear probe.", least=2)] = 5
     regularisation: float = 1.0
-    bins: Annotated[int | None, Help("Bins of histograms. Default: fitted to the smallest arm.", least=2)] = None
+    bins: Annotated[int | None, Help("Histogram bins. Default: chosen for the smallest arm.", least=2)] = None
     smoothing: float = divergence.SMOOTHING
     neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = divergence.NEIGHBOURS
     draws: int = 100
-    """Resamples for the standard errors of divergences."""
+    """Resamples for the standard errors of the divergences."""
     chance_draws: int = 10
-    """Draws with answers turned at random, for what an estimator gives on no difference."""
+    """Draws with randomly flipped answers, for what an estimator gives without a difference."""
     removals: int = 19
-    """Random removals of as many problems, at most, that the probe of what is kept is ranked among; 19 can tell."""
+    """Maximum number of random removals of the same size to rank the probe among; 19 are enough."""
     seed: int = 0
 
 

@@ -71,7 +71,7 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
     held = {str(name) for about in _described(open_features(path)) for name in about.get("held_out", ())}
     kept = [problem for problem in dataset if problem.id not in held]
     gone = len(dataset) - len(kept)
-    note = f"{dataset.card.name}: {gone:,} problems left out that the features' model was fine-tuned on"
+    note = f"{dataset.card.name}: {gone:,} problems left out, because the features' model was fine-tuned on them"
     return dataset.with_problems(kept, [note]) if gone else dataset
 
 
@@ -94,7 +94,7 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
             held = f"its {len(ids):,} rows hold {shared:,} of the {len(wanted):,} problems"
             raise BadInput(f"{path}: features of other problems: {held}")
     elif len(rows) == len(dataset):
-        notes = (f"{path}: no .json with ids beside it, so that only the number of rows could be checked",)
+        notes = (f"{path}: there is no .json with ids, so only the number of rows could be checked",)
     if len(rows) != len(dataset):
         raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
     first = known[0] if known else {}
@@ -107,7 +107,7 @@ def _described(rows: Shards) -> Iterator[dict[str, Any]]:
     """What `winokit embed` wrote beside each file of features; nothing for a file with nothing beside it."""
     for beside in (path.with_suffix(".json") for path in rows.paths):
         if beside.exists():
-            with refusing(f"{beside}: not the .json file that winokit embed writes", OSError, ValueError):
+            with refusing(f"{beside}: not a .json file written by winokit embed", OSError, ValueError):
                 about = json.loads(beside.read_text("utf-8"))
             if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
                 raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")

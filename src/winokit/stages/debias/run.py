@@ -121,17 +121,17 @@ def debias(
     *,
     features: Annotated[
         str | Path | np.ndarray[Any, Any] | DebiasFeatures | None,
-        Help("A .npy file of winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
+        Help("A .npy file from winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None,
-    model: Annotated[str | Model | None, Help(f"Embed with this now: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
+    model: Annotated[str | Model | None, Help(f"Embed with this model: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
     out: Annotated[str | Path | None, Help("The folder to write.", "DIR", otherwise=OUT)] = None,
     kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat",
     pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first",
     compare: Annotated[
         Sequence[str],
-        Help("Show this method beside, at the same size; repeatable; or none. Default: random and pmi.", shown=False),
+        Help("Compare with this method at the same size; repeatable; or none. Default: random and pmi.", shown=False),
     ] = ("random", "pmi"),
-    assess: Annotated[bool, Help("Look at features before and after: probe, components, divergence.")] = True,
+    assess: Annotated[bool, Help("Assess the features before and after: probe, components, divergence.")] = True,
     assessment: Annotated[
         Assessment, Without("regularisation", "smoothing", "draws", "chance_draws", "removals", "seed")
     ] = Assessment(),
@@ -165,14 +165,14 @@ def debias(
     beside = [METHODS[name] for name in compared]
     looks = assess or any(each.needs_features for each in (type(chosen), *beside))
     if not assess:
-        why = "an option of the assessment, and --no-assess has none"
+        why = "an option of the assessment; it does not go with --no-assess"
         own = {"folds": assessment.folds, "bins": assessment.bins, "neighbours": assessment.neighbours}
         refuse_unused(debias, why, **own)
     if not looks:
-        why = f"{chosen.name} looks at features for the assessment only: leave out this, or --no-assess"
+        why = f"{chosen.name} uses features only for the assessment: drop this option, or --no-assess"
         refuse_unused(debias, why, features=features, model=model, kind=kind, pooling=pooling, cache=cache)
     if features is not None:
-        why = "says how a model is to embed, and --features has been embedded already"
+        why = "says how to embed, but --features is already embedded"
         refuse_unused(debias, why, kind=kind, pooling=pooling, cache=cache)
         if model is not None:
             raise BadInput("features come from a file (--features) or from a model (--model), not from both")
@@ -226,7 +226,7 @@ def _method(method: str | DebiasMethod, settings: dict[str, Any]) -> DebiasMetho
     if isinstance(method, DebiasMethod):
         return replace(method, **settings) if settings else method  # type: ignore[type-var]
     if _sized(kind) and "size" not in settings:
-        raise BadInput(f"how many problems should {method} keep? Give a size (--size)")
+        raise BadInput(f"{method} needs a size: how many problems should it keep? (--size)")
     return kind(**settings)
 
 
@@ -239,10 +239,12 @@ def check_problems(dataset: Dataset) -> None:
     answers = [problem.answer for problem in dataset]
     hidden = answers.count(None)
     if hidden:
-        raise BadInput(f"{hidden:,} of {len(dataset):,} problems have no answer, and debiasing needs them")
+        raise BadInput(f"{hidden:,} of {len(dataset):,} problems have no answer, but debiasing needs answers")
     more = next((problem for problem in dataset if len(problem.candidates) != 2), None)
     if more is not None:
-        raise BadInput(f"problem {more.id} has {len(more.candidates)} candidates and debiasing takes two: --as binary")
+        raise BadInput(
+            f"problem {more.id} has {len(more.candidates)} candidates, but debiasing takes two: use --as binary"
+        )
     if len(set(answers)) < 2:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
 

@@ -121,4 +121,4 @@ def _cells(arm: DebiasArm, filtering: "Debiased") -> Iterator[str]:
     split, probe, kl = (filtering.find(arm.name, name) for name in ("n_groups_split", "probe_accuracy", "kl_histogram"))
     yield from (arm.name, f"{int(arm.keep.sum()):,}", f"{split.value:,}" if split else "")
     if probe and kl:
-        yield from (f"{probe.value:.1%} {say_interval(probe)}", f"{kl.value:.3f}", f"{kl.chance:.3f}")
+        yield from (f"{100 * probe.value:.1f} % {say_interval(probe)}", f"{kl.value:.3f}", f"{kl.chance:.3f}")

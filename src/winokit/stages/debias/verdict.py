@@ -209,23 +209,23 @@ def warnings_of(filtering: Debiased) -> Iterator[str]:
     if by_chance and outcome == WITHIN:
         went = min(int((~arm.keep).sum()) for arm in (filtering.seeds if majority else (filtering.chosen,)))
         yield (
-            f"no more than chance: {went:,} problems were removed{' by a seed' if majority else ''}, "
-            f"and relabelled runs remove {by_chance.low:,.0f} to {by_chance.high:,.0f}"
+            f"no more than chance: {went:,} problems removed{' by one seed' if majority else ''}; "
+            f"with shuffled labels {by_chance.low:,.0f} to {by_chance.high:,.0f}"
         )
     if rank and outcome == UNDECIDED:
         yield (
-            f"undecided: {rank.n} relabelled runs are too few to tell what was removed from chance; "
+            f"undecided: {rank.n} relabelled runs are too few to distinguish this from chance; "
             "19 are enough (--null-runs)"
         )
     before, after = (filtering.find(name, "probe_accuracy") for name in (ALL, method))
     if before and after and stands(after) == BELOW != stands(before):
         yield (
-            f"over-filtered: a linear probe gets {after.value:.1%} of what is kept, below chance; "
-            "problems were removed that chance got right"
+            f"over-filtered: a linear probe gets {100 * after.value:.1f} % of what is kept, below chance; "
+            "problems were removed because chance got them right"
         )
     kept, removed = (filtering.find(method, f"{name}_overlap") for name in ("kept", "removed"))
     if kept and removed and kept.value < 1:
         yield (
-            f"what is kept depends on the seed: of {len(filtering.seeds)} seeds, two share {kept.value:.0%} of what "
-            f"either keeps and {removed.value:.0%} of what either removes"
+            f"the kept set depends on the seed: two of {len(filtering.seeds)} seeds share {percent(kept.value, 0)} of "
+            f"what either keeps and {percent(removed.value, 0)} of what either removes"
         )

@@ -57,18 +57,18 @@ class EvolveSettings(Settings):
         tuple[str, ...],
         Help("Retire what this model solves: SPEC, a file of predictions, or aflite:SPEC; repeatable.", "SPEC"),
     ] = ()
-    watch: Annotated[tuple[str, ...], Help("Show how this model fares, without filtering against it.", "SPEC")] = ()
+    watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
     majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
     """More than half; 1 for all."""
-    alpha: Annotated[float, Help("How surprising so many solved groups must be.", above=0, most=1)] = 0.05
+    alpha: Annotated[float, Help("Significance level of the excess of solved groups.", above=0, most=1)] = 0.05
     """For any to be retired."""
-    bring_back: Annotated[bool, Help("Train on what was retired before and is offered again.")] = False
+    bring_back: Annotated[bool, Help("Use retired problems that are offered again for training.")] = False
     previous_hidden: Annotated[Path | None, Help("The previous test's answers. Default: beside it.", "PATH")] = None
     scoring: str | None = None
     chance_share: float = 0.05
     """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
     null_runs: int = 39
-    """Relabelled runs of AFLite at most, to know what it removes by chance."""
+    """Maximum number of relabelled runs of AFLite, to measure what it removes by chance."""
     secret: Draws = field(default_factory=Draws.fresh)
     """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
 

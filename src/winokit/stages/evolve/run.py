@@ -39,12 +39,12 @@ Given = str | Path | Dataset | None
 def release(
     kept: Annotated[
         Given,
-        Help("DATA, or a folder of winokit debias. With --previous: what is new, if anything is.", "KEPT", shown=False),
+        Help("DATA, or a folder of winokit debias. With --previous: new problems, if any.", "KEPT", shown=False),
     ] = None,
     *,
     out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
     removed: Annotated[
-        Given, Help("What filtering removed: for training. Default: what the folder has.", "DATA")
+        Given, Help("The problems that filtering removed, for training. Default: those in the folder.", "DATA")
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
     extras: ReleaseExtras = ReleaseExtras(),
@@ -95,7 +95,7 @@ def _release_next(
     previous, given = evolving.previous, extras.secret
     assert previous is not None
     if out.resolve() == previous.resolve():
-        raise BadInput(f"{out}: the previous release itself; a new version needs a folder of its own: --out")
+        raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
     manifest = read_manifest(previous)
     licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
     settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
@@ -141,7 +141,7 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
         models = [model for several in each for model in several]
         twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
         if twice:
-            raise BadInput(f"{twice[0]} is named twice; two answers of one model are not two models")
+            raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
     specs = [name.removeprefix(AFLITE) for name in settings.against if name.startswith(AFLITE)]

@@ -253,7 +253,7 @@ def curve_of(place: BoardPlace) -> dict[str, Any] | None:
     across = (WIDTH - 2 * EDGE) / ((logs[-1] - logs[0]) or 1)
     across_all = [round(EDGE + (log - logs[0]) * across, 1) for log in logs]
     dots = list(zip(across_all, (_height(score.value) for score in scores), strict=True))
-    said = join([f"{score.value:.1%} with {sizes[score.size]:,} training problems" for score in scores])
+    said = join([f"{100 * score.value:.1f} % with {sizes[score.size]:,} training problems" for score in scores])
     return {"dots": dots, "chance": _height(scores[0].chance), "said": said}
 
 

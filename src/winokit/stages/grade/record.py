@@ -198,8 +198,8 @@ def check_budget(folder: Path, submission: str, name: str | None, rules: LadderR
     ):
         if submission not in asked and len(asked) >= most:
             raise BadInput(
-                f"the budget of {whose} is spent: {most:,} different submissions. The owner of the labels can go on "
-                "with --budget N, at a price: each tells a little of them"
+                f"the budget of {whose} is spent: {most:,} different submissions. The owner of the labels can "
+                "raise it with --budget N, but each grading reveals a little about them"
             )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.drawing.wording import plural
+from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray, IntArray, clusters
@@ -67,7 +67,7 @@ class Grading(Brief):
         gradings, rules = self.shown.gradings, self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
         named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
-        budget = f"its budget is {rules.budget:,}, {rules.per_name:,} a name"
+        budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
         return (*self.shown.notes, f"{many} graded on this test so far{named}; {budget}")
 
 
@@ -77,7 +77,7 @@ def grade(
     files: Annotated[
         Sequence[Path],
         Help(
-            "predictions.lst (one label a line, or five: xs,s,m,l,xl), predictions.jsonl, or a file a size.",
+            "predictions.lst (one label per line, or five: xs,s,m,l,xl), predictions.jsonl, or one file per size.",
             "FILE",
             shown=False,
         ),
@@ -88,13 +88,13 @@ def grade(
     model: Annotated[str | None, Help("Which model it is.")] = None,
     formalization: Annotated[str | None, Help("How problems became inputs and decisions.")] = None,
     training_data: Annotated[str | None, Help("What the model was trained on; 'none' if nothing.")] = None,
-    trials: Annotated[int | None, Help("How many settings and seeds were tried.", least=1)] = None,
+    trials: Annotated[int | None, Help("How many settings and seeds you tried.", least=1)] = None,
     board: Annotated[Path | None, Help("Make the leaderboard page of a folder of graded entries.", "FOLDER")] = None,
     out: Annotated[Path | None, Help("Where to write the entry (GRADED.json), or the page with --board.")] = None,
     budget: Annotated[
         int | None, Help("Different submissions to grade on this test. Default: by its size; docs/grading.md.", least=1)
     ] = None,
-    owner: Annotated[bool, Help("Show every score, for the owner of the labels: not to be passed on.")] = False,
+    owner: Annotated[bool, Help("Show every score, for the owner of the labels only: do not share.")] = False,
 ) -> "Grading | Leaderboard":
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
@@ -112,10 +112,10 @@ def grade(
     if board is not None:
         from winokit.stages.grade.leaderboard import leaderboard, write_board
 
-        why = "said when an entry is graded; --board shows what entries have said"
+        why = "an option for grading an entry; --board only shows graded entries"
         refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
         if files:
-            raise BadInput(f"--board takes a folder of graded entries and no predictions: leave out {files[0]}")
+            raise BadInput(f"--board takes a folder of graded entries, not predictions: drop {files[0]}")
         page = out or Path("board.html")
         refuse_overwriting(page, board.glob("*.json"))
         made = replace(leaderboard(release, board, hidden=hidden, owner=owner), page=page)
@@ -228,11 +228,13 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
         return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
         return (
-            f"not shown: below {rules.lowest:.1%}, up to which scores may be guessed: the best of {rules.budget:,} "
-            f"guesses gets there in {GUESSED:.0%} of all cases at most"
+            f"not shown: below {percent(rules.lowest)}, which the best of {rules.budget:,} random guesses reaches with "
+            f"probability {GUESSED} at most"
         )
     if score.value <= best:
-        return f"not shown: not a step ({1 / rules.steps:.1%}) above the best shown under this name, {best:.1%}"
+        return (
+            f"not shown: not a step ({percent(1 / rules.steps)}) above the best shown under this name, {percent(best)}"
+        )
     return None
 
 
@@ -258,7 +260,7 @@ def release_sizes(release: Path) -> dict[str, int]:
 def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
     """Why there is no area under the learning curve; None where there is one."""
     if columns == (ONE,):
-        return "one label a line"
+        return "one label per line"
     missing = [size for size in sizes if size not in columns]
     if missing:
         return f"no predictions for {', '.join(missing)}"
@@ -327,12 +329,12 @@ def _graded(graded: Graded) -> Iterator[str]:
     yield f"{title}: {release['test']['problems']:,} test problems, {release['test']['groups']:,} groups"
     if graded.scores:
         corrected = "  luck-corrected" if statement is not None else ""
-        yield f"{'size':6}  {'score':14}  value   95 % interval   chance{corrected}"
+        yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"
     for score in graded.scores:
         size, metric = "–" if score.size == ONE else score.size, score.metric.replace("_", " ")
-        interval = f"{score.low:.1%} to {score.high:.1%}"
-        corrected = "" if score.luck_corrected is None else f"  {score.luck_corrected:>14.1%}"
-        yield f"{size:6}  {metric:14}  {score.value:>5.1%}  {interval:>14}  {score.chance:>6.1%}{corrected}"
+        interval = f"{percent(score.low)} to {percent(score.high)}"
+        corrected = "" if score.luck_corrected is None else f"  {percent(score.luck_corrected):>14}"
+        yield f"{size:6}  {metric:14}  {percent(score.value):>7}  {interval:>18}  {percent(score.chance):>7}{corrected}"
     if statement is not None:
         untrained = statement.training_data.casefold() == "none"
         trained = "not trained for the task" if untrained else f"trained on {statement.training_data}"

@@ -76,7 +76,7 @@ def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[s
     by_size: dict[str, tuple[Path, NDArray[np.int64]]] = {}  # the file of each training size, and its one column
     for path, labels in zip(paths, read, strict=True):
         if labels.shape[1] != 1:
-            message = f"{labels.shape[1]} labels a line are a whole submission: grade this file alone"
+            message = f"{labels.shape[1]} labels per line are a whole submission: grade this file alone"
             raise Malformed(message, file=str(path), line=1)
         size = re.split(r"[^a-z0-9]+", path.name.partition(".")[0].lower())[-1]
         if size not in sizes:
@@ -158,7 +158,7 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
         raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
-        raise Malformed(f"one label a line expected{more}, found {len(cells)}")
+        raise Malformed(f"one label per line expected{more}, found {len(cells)}")
     if len(cells) != count:
         raise Malformed(f"{count} labels expected, as on the first line, found {len(cells)}")
     return [int(cell) - 1 for cell in cells]

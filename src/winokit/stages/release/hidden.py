@@ -84,11 +84,13 @@ def read_secret(path: Path) -> bytes:
         text = path.read_text("ascii").strip()
         others = path.stat().st_mode & 0o077
     except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; a lost secret cannot be made again: --secret FILE gives one") from None
+        raise BadInput(
+            f"{path}: no such file; a lost secret cannot be recreated; supply one with --secret FILE"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read ({error})") from None
     if others:
-        raise BadInput(f"{path}: the secret can be read by others: chmod 600, or draw anew if they have")
+        raise BadInput(f"{path}: others can read the secret: chmod 600, or make a new one if they have")
     try:
         secret = bytes.fromhex(text)
     except ValueError:

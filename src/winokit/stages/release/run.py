@@ -155,7 +155,7 @@ def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> N
 def _earlier_files(folder: Path) -> set[str]:
     """The files of an earlier release in the same place; refuses a folder of anything else."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: a file; a folder is to be written there")
+        raise BadInput(f"{folder}: a file; winokit needs a folder there")
     if not folder.exists() or not any(folder.iterdir()):
         return set()
     try:
@@ -223,7 +223,7 @@ def warnings(release: Release) -> Iterator[str]:
     """What a maker of benchmarks must not overlook."""
     facts = release.facts
     if facts.licence == NOT_STATED:
-        yield "THE LICENCE IS NOT STATED, and the card says so: nobody may use the release. Give one: --licence"
+        yield "THE LICENCE IS NOT STATED, and the card says so: nobody may use the release. State one with --licence"
     for crossing in facts.crossings:
         if crossing.repeated or crossing.groups:
             repeated = f"{sum(crossing.repeated.values()):,} repeated texts"
@@ -245,7 +245,7 @@ def lines(release: Release) -> Iterator[Any]:
     if release.hidden is not None:
         yield f"answers and secret of the test: {_from_here(release.hidden)} (keep it to yourself)"
     if release.page is not None:
-        yield f"what changed, and how models fare: {release.page}"
+        yield f"what changed, and how models score: {release.page}"
 
 
 def _from_here(path: Path) -> Path:

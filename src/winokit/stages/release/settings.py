@@ -38,7 +38,7 @@ class ReleaseSettings(Settings):
     name: Annotated[str | None, Help("What it is called. Default: the name of the data.")] = None
     version: Annotated[str, Help("Its version.")] = "1.0"
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
-    date: Annotated[str | None, Help("When it is published, for the card.", "YYYY-MM-DD")] = None
+    date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD")] = None
     """Never the clock's: the same input must give the same bytes."""
     dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
     test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
@@ -55,17 +55,17 @@ class ReleaseSettings(Settings):
             "random, or knowledge: no special word with a candidate in two of train, dev and test.", noun="way to split"
         ),
     ] = "random"
-    complete: Annotated[bool, Help("Only groups of which every member was kept in dev and test.")] = False
-    singles: Annotated[bool, Help("Problems without a twin in the training sizes too.")] = False
+    complete: Annotated[bool, Help("In dev and test, use only groups of which every problem was kept.")] = False
+    singles: Annotated[bool, Help("Also put problems without a twin into the training sizes.")] = False
     formalization: Annotated[
         str,
         Help(
-            "How fine-tuned models are to read it: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent "
+            "Formalization for fine-tuned models: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent "
             "or p-span. Causal models are scored by partial scoring.",
             "NAME",
         ),
     ] = "mc-mlm"
-    seed: Annotated[int, Help("Seed of what is public: the order of dev and training.")] = 0
+    seed: Annotated[int, Help("Seed for the public parts: the order of dev and training.")] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,12 +96,12 @@ class ReleaseExtras(Settings):
 
     audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN")] = ()
     collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", "DIR")] = None
-    about: Annotated[Path | None, Help("Markdown in your own words, for the card.", "FILE")] = None
-    hidden: Annotated[Path | None, Help("Where the test's answers go. Default: DIR.hidden.", "PATH")] = None
+    about: Annotated[Path | None, Help("Your own Markdown text, for the card.", "FILE")] = None
+    hidden: Annotated[Path | None, Help("Where to put the test's answers. Default: DIR.hidden.", "PATH")] = None
     secret: Annotated[
         Path | bytes | None,
         Help(
-            "64 hexadecimal digits that splits and the test's order are drawn from. Default: DIR.hidden/secret, "
+            "64 hexadecimal digits that determine splits and the test's order. Default: DIR.hidden/secret, "
             "or a new one.",
             "FILE",
             typed=Path | None,

@@ -105,14 +105,14 @@ def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]
     """Files that are missing, changed or not the manifest's."""
     present = set(manifest.file_names(folder))
     for name in sorted(listed.keys() - present):
-        yield _finding(name, "files", "missing: the manifest has it, the folder has not")
+        yield _finding(name, "files", "missing: in the manifest, but not in the folder")
     for name in sorted(present - listed.keys()):
-        yield _finding(name, "files", "extra: the folder has it, the manifest has not")
+        yield _finding(name, "files", "extra: in the folder, but not in the manifest")
     for name in sorted(present & listed.keys()):
         if (folder / name).is_symlink():
-            yield _finding(name, "files", "a link: a release holds its files itself")
+            yield _finding(name, "files", "a link: a release must contain its files")
         elif (now := manifest.described(folder / name)) != (then := listed[name]):
-            changed = "changed: as many bytes as the manifest has, and others"
+            changed = "changed: the same size as in the manifest, but different content"
             if not isinstance(then, dict) or not {"sha256", "bytes"} <= then.keys():
                 changed = "the manifest has no hash and size of it"
             elif now["bytes"] != then["bytes"]:
@@ -151,7 +151,7 @@ def _crossing(sides: Splits) -> Iterator[Finding]:
     ids = {name: {_public_id(p) for p in part} for name, part in sides.items()}
     for one, other in combinations(sides, 2):
         shared = sorted(ids[one] & ids[other])
-        yield from _some(f"{one} and {other}", "splits", "problems stand in both", shared)
+        yield from _some(f"{one} and {other}", "splits", "problems are in both", shared)
     place = [name for name, part in sides.items() for _ in part]
     problems = [p for part in sides.values() for p in part]
     named = grouped((problem.group, row) for row, problem in enumerate(problems) if problem.group is not None)
@@ -194,7 +194,7 @@ def _ids(splits: Splits) -> Iterator[Finding]:
         yield from _some(name, "ids", "ids are not those of their texts", wrong)
         twice = len(part) - len({_public_id(p) for p in part})
         if twice:
-            yield Finding(name, "ids", True, f"{twice:,} ids stand there more than once", twice)
+            yield Finding(name, "ids", True, f"{twice:,} ids occur more than once", twice)
 
 
 def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
@@ -209,7 +209,7 @@ def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
         except BadInput as error:
             yield _finding(name, "files", f"cannot be read: {error}")
         except ImportError:
-            yield Finding(name, "answers", False, "not looked into: pip install 'winokit[release]'", 0)
+            yield Finding(name, "answers", False, "not checked: pip install 'winokit[release]'", 0)
         else:
             if given:
                 message = f"the answers of {len(set(given)):,} test problems are public"
@@ -286,4 +286,4 @@ def _hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
     open_files = [path.name for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_mode & 0o077]
     message = f"files of hidden labels can be read by others: chmod {OWNER_ONLY:o}"
     yield from _some(place.name, "hidden", message, open_files)
-    yield Finding(place.name, "hidden", False, f"the hidden labels of {len(labels):,} test problems fit the release", 0)
+    yield Finding(place.name, "hidden", False, f"the hidden labels of {len(labels):,} test problems match the release", 0)

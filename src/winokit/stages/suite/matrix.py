@@ -287,7 +287,7 @@ def _said(cell: SuiteCell) -> Text:
     row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
     if row is not None:
         return dim(f"{say(row)} {say_interval(row)}", stands(row) == AT)
-    return dim({RUNNING: f"{cell.share:.0%}", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
+    return dim({RUNNING: f"{100 * cell.share:.0f} %", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
 
 
 @contextmanager
@@ -325,4 +325,4 @@ def time_left(cells: Sequence[SuiteCell], elapsed: float) -> str:
     ]
     done = sum(share * size for share, size in sizes) / max(sum(size for _, size in sizes), 1)
     minutes, seconds = divmod(round(elapsed * (1 - done) / done) if done else 0, 60)
-    return f"{done:.0%} done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"
+    return f"{100 * done:.0f} % done, about {minutes}:{seconds:02d} left at this pace" if done else "starting"

@@ -120,7 +120,7 @@ def lines(outcome: "TrainOutcome") -> Lines:
     early = ", stopped early" if curve["stopped_early"] else ""
     yield (
         f"{run['formalization']} on {run['train']}: {curve['steps']:,} steps, {epochs:.1f} epochs of "
-        f"{curve['examples']:,} examples in {seconds:,.0f} s ({speed:,.0f} a second){early}{kept}"
+        f"{curve['examples']:,} examples in {seconds:,.0f} s ({speed:,.0f} per second){early}{kept}"
     )
     if outcome.metrics:
         heads = ("set", "variant", "result", "share", "chance", "n")
