@@ -6,7 +6,7 @@ from pathlib import Path
 
 from winokit.drawing.page import rendered
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
-from winokit.files import json_bytes, write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.results import Metric, stands
 from winokit.stages.evolve.evolution import RECORD, Evolution, Fare, coarse_fare
 from winokit.stages.release.hidden import hidden_folder, write_private
@@ -70,7 +70,7 @@ def _record(evolution: Evolution) -> bytes:
         "fares": [asdict(fare) for fare in evolution.fares],
         "notes": [*evolution.notes, *evolution.findings],
     }
-    return json_bytes(record, allow_nan=False)
+    return result_bytes(record, allow_nan=False)
 
 
 def _counts(evolution: Evolution) -> dict[str, int]:
