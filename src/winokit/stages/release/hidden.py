@@ -135,7 +135,7 @@ def label_lines(rows: list[dict[str, Any]]) -> bytes:
 
 
 def write_hidden(
-    folder: Path, release: dict[str, Any], labels: bytes, secret: bytes | None = None, checks: dict[str, Any] | None = None
+    folder: Path, release: dict[str, Any], labels: bytes, secret: bytes | None = None, checks: Any = None
 ) -> None:
     """Write the hidden labels so that only their owner can read them.
 
