@@ -1,4 +1,4 @@
-"""Keep the predictions of a model on `open` in the package, for `winokit audit open --predictions examples`, with a card.
+"""Keep predictions of a model on `open`, with a card, for `winokit audit open --predictions examples`.
 
 python tools/make_examples.py NAME --licence LICENCE --source SOURCE [--note NOTE] \
     (--model SPEC [--scoring SCORING] | --from FILE)
@@ -8,9 +8,9 @@ python tools/make_examples.py NAME --licence LICENCE --source SOURCE [--note NOT
     winokit audit open --model hf:trained/mpnet --out run      # on another machine, with a GPU
     python tools/make_examples.py mpnet-winogrande --from run/predictions.jsonl --licence Apache-2.0 --source "…"
 
-FILE is whatever `--predictions` reads: predictions.jsonl of a run has every variant, a list of labels (1 or 2 per line, in
-the order of `open`) the originals alone, and the report then leaves out what needs variants. Choices are kept without
-scores: a few kB. The model's weights are not.
+FILE is whatever `--predictions` reads: predictions.jsonl of a run has every variant, a list of labels (1 or 2 per
+line, in the order of `open`) the originals alone, and the report then leaves out what needs variants. Choices are kept
+without scores: a few kB. The model's weights are not.
 """
 
 from __future__ import annotations
