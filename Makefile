@@ -62,7 +62,7 @@ dist: .venv/.dev
 test-base:
 	$(PYTHON) -m venv --clear .venv/base
 	.venv/base/bin/python -m pip --quiet install --upgrade 'pip>=25.1'
-	.venv/base/bin/python -m pip --quiet install '.[collect,hunt,release]' --group test-base
+	.venv/base/bin/python -m pip --quiet install '.[collect,hub,hunt,release]' --group test-base
 	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli
 
 # Remove what the recipes made
