@@ -39,9 +39,9 @@ docs: .venv/.dev
 	$(BIN)/python docs/make_languages.py
 	$(BIN)/python -m runs page
 
-# The site, in site/: strict, so that a broken link fails; open site/index.html
+# The site, in site/: strict, so that a broken link fails (--quiet would hide warnings from that); open site/index.html
 site: .venv/.site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 # Run the notebooks of examples/
 examples: .venv/.dev
@@ -61,7 +61,8 @@ dist: .venv/.dev
 # The base install and the extras without torch, as somebody with another Python has them: make test-base PYTHON=python3.13
 test-base:
 	$(PYTHON) -m venv --clear .venv/base
-	.venv/base/bin/python -m pip --quiet install '.[collect,hunt,release]' --group test-base
+	.venv/base/bin/python -m pip --quiet install --upgrade 'pip>=25.1'
+	.venv/base/bin/python -m pip --quiet install '.[collect,hub,hunt,release]' --group test-base
 	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli
 
 # Remove what the recipes made

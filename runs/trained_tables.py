@@ -196,7 +196,8 @@ def show_figure(store: Store) -> str:
             for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
         lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, probe))
-    said = "One run." if len(records) == 1 else f"Means over {len(records)} runs: {join([run_name(one) for one in records])}."
+    said = f"Means over {len(records)} runs" if len(records) > 1 else "One run"
+    said += f": {join([run_name(one) for one in records])}."
     return (
         grid(["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe"], lines)
         + f"\n\n{said}"

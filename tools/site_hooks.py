@@ -9,6 +9,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the site that are files of the repository's root."""
+SHORT_CODE = re.compile(r"<code>([^<]{1,24})</code>")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?:\.\./|docs/)([^)#]+)(#[^)]*)?\)")
 
 
@@ -28,6 +29,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         return f"[{text}]({page}{anchor})" if page else text
 
     return LINK.sub(follow, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Keep short code on one line: a narrow column would break an option after its first dash."""
+    return SHORT_CODE.sub(r'<code class="whole">\1</code>', html)
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -1,6 +1,9 @@
 """`winokit score`, `embed`, `audit`, `compare` and `report` where something is in the way: one line, nothing lost."""
 
+import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from winokit.cli.main import app
 from winokit.data.predictions.logs import EXAMPLES
 from winokit.errors import WinokitError
 
+ROOT = Path(__file__).parents[2]
 runner = CliRunner()
 
 
@@ -176,3 +180,18 @@ def test_each_bundled_file_of_predictions_has_a_card_with_its_own_numbers():
         assert round(run_of.find("groups", "complete", "group_accuracy").value, 4) == card["group_accuracy"]
         assert card["dataset"] == f"open {run_of.dataset.content_hash}", "open has changed: make the predictions again"
         assert path.stat().st_size < 25_000
+
+
+def test_predictions_of_a_run_on_another_machine_become_an_example(here, monkeypatch):
+    run("score", "open", "--model", "random", "--out", "predictions.jsonl")
+    spec = importlib.util.spec_from_file_location("make_examples", ROOT / "tools" / "make_examples.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    monkeypatch.setattr(tool, "FOLDER", here / "examples")
+    about = ["--licence", "CC0-1.0", "--source", "a coin"]
+    monkeypatch.setattr(sys, "argv", ["make_examples", "coin", "--from", "predictions.jsonl", *about])
+    tool.main()
+    card = json.loads((here / "examples" / "coin.card.json").read_text("utf-8"))
+    (row,) = winokit.audit("open", predictions=["examples/coin.jsonl.gz"], protocol=["accuracy"]).metrics[:1]
+    assert (row.model, round(row.value, 4)) == ("coin", card["accuracy"])
+    assert card["licence"] == "CC0-1.0"

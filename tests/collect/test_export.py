@@ -106,6 +106,7 @@ def test_votes_workers_and_payments_are_tables(played, out):
     paid = list(csv.DictReader(io.StringIO((out / "ledger.csv").read_text())))
     assert sum(float(row["amount"]) for row in paid) == pytest.approx(2 * 0.40 + 36 * 0.03)
     about = json.loads((out / "study.json").read_text())
+    assert next(iter(about)) == "schema"
     assert about["settings"]["tasks"]["votes"] == 3
     assert "database" not in about["settings"]
 

@@ -270,6 +270,7 @@ def test_a_folder_has_results_in_flat_rows_a_curve_and_a_figure(bert, planted, u
     assert row["low"] <= row["value"] <= row["high"]
     assert results["run"]["learning_rate"] == QUICK.learning_rate
     curve = json.loads((tmp_path / "curve.json").read_text())
+    assert next(iter(curve)) == "schema"
     assert [mark["epoch"] for mark in curve["dev"]] == [1.0, 2.0]
     assert curve["guessing_loss"] == pytest.approx(math.log(2))
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -17,6 +17,7 @@ def rows(twins):
 
 def test_features_of_a_file_come_with_what_made_them(twins, rows, tmp_path):
     write_features(rows, twins, tmp_path / "X.npy", ABOUT)
+    assert next(iter(json.loads((tmp_path / "X.json").read_text()))) == "schema"
     found = read_features(tmp_path / "X.npy", twins)
     assert (found.rows[:] == rows).all()
     assert (found.model, found.kind, found.notes) == ("builtin", "difference", ())

@@ -260,7 +260,9 @@ def test_the_page_says_that_falling_scores_are_by_construction(second):
     assert "No model is shown that it was not filtered against" in page
     record = json.loads((folder / "evolution.json").read_text())
     assert record["solved"] == []
-    solved = json.loads((hidden_folder(folder) / "evolution.json").read_text())["solved"]
+    full = json.loads((hidden_folder(folder) / "evolution.json").read_text())
+    assert next(iter(record)) == next(iter(full)) == "schema"
+    solved = full["solved"]
     assert [one["split"] for one in solved] == ["dev", "new", "test"]
     assert sum(one["turned"] for one in solved) > 0
     assert [f.dataset for f in verify(folder).findings if f.check == "files"] == []

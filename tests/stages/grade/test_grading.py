@@ -158,6 +158,10 @@ def test_the_outcome_of_problems_stays_with_the_hidden_labels(release, one, tmp_
     kept = folder / "graded" / f"{graded.submission}.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    content = json.loads(kept.read_text())
+    assert list(content) == ["schema", "one"]
+    kept.write_text(json.dumps({"one": content["one"]}))  # as earlier versions wrote it
+    assert (kept_outcome(folder, graded.submission)["one"] == outcome).all()
 
 
 def test_without_an_entry_no_outcome_is_kept(release, one):

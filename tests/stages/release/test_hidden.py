@@ -8,6 +8,7 @@ import pytest
 from support import small
 
 from winokit.errors import BadInput
+from winokit.files import SCHEMA
 from winokit.stages.release.hidden import (
     append_private,
     hidden_folder,
@@ -66,6 +67,14 @@ def test_labels_of_another_version_are_refused(release, tmp_path):
     other = small.small_release(tmp_path / "v2", about={"version": "2.0"})
     with pytest.raises(BadInput, match=r"another release: its version is '1\.0'"):
         read_hidden(other, hidden_folder(release))
+
+
+def test_labels_that_say_no_schema_are_read(release):
+    path = hidden_folder(release) / "release.json"
+    about, known = json.loads(path.read_text()), read_hidden(release)
+    assert about.pop("schema") == SCHEMA
+    path.write_text(json.dumps(about))
+    assert read_hidden(release) == known
 
 
 def test_labels_in_another_order_are_refused(release):

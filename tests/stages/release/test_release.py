@@ -46,6 +46,11 @@ def test_the_folder_has_every_format_and_the_answers_are_beside_it(made):
     assert made.hidden == made.folder.with_name("open.hidden")
 
 
+@pytest.mark.parametrize("name", ["release.json", "checks.json"])
+def test_what_is_hidden_begins_with_its_schema(made, name):
+    assert next(iter(json.loads((made.hidden / name).read_text()))) == "schema"
+
+
 def test_two_runs_with_one_secret_give_the_same_bytes(made, tmp_path):
     again = write_release(
         "open", tmp_path / "open", settings=NAMED, extras=ReleaseExtras(secret=read_secret(made.hidden / "secret"))

@@ -40,7 +40,7 @@ from winokit.collect.study.validity import UNANIMOUS_YES, agreement_of, judge, j
 from winokit.collect.study.voting import SHOWN_AS
 from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
-from winokit.files import csv_bytes, private, write_whole
+from winokit.files import csv_bytes, private, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import decide
@@ -92,7 +92,7 @@ def export(study: Study, folder: Path) -> Exported:
     left_out = {"database", "platform", "contact", "server"}
     settings = study.config.model_dump(mode="json", by_alias=True, exclude=left_out)
     about = {"winokit": winokit.__version__, "settings": settings, **progress.snapshot(study).to_json()}
-    write_whole(folder / "study.json", json.dumps(about, ensure_ascii=False, indent=2, default=str).encode())
+    write_whole(folder / "study.json", result_bytes(about, default=str))
     done.files["study.json"] = 1
     return done
 

@@ -18,7 +18,7 @@ import transformers
 from torch import Tensor, nn
 
 from winokit.errors import BadInput, refusing
-from winokit.files import write_whole
+from winokit.files import result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
@@ -144,7 +144,7 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
     content = {"formalization": network.formalization.spec, **about}
-    write_whole(folder / ABOUT, json.dumps(content, indent=2, ensure_ascii=False).encode())
+    write_whole(folder / ABOUT, result_bytes(content))
 
 
 def remembered(folder: Path | None) -> dict[str, Any] | None:

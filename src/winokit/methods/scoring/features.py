@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winokit.errors import BadInput, UnknownName
-from winokit.files import write_whole
+from winokit.files import SCHEMA, write_whole
 from winokit.methods.scoring.base import unread_languages
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.transforms.substitute import substitute
@@ -62,6 +62,7 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
     check_features_file(path)
     beside = path.with_suffix(".json")
     about = {
+        "schema": SCHEMA,
         **settings,
         "dataset": dataset.card.name,
         "content_hash": dataset.content_hash,

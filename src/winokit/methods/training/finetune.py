@@ -222,7 +222,7 @@ def _trained(
         "examples": len(examples),
         "seconds": round(state.seconds, 3),
     }
-    write_whole(out / CURVE, json.dumps(curve, indent=1).encode())
+    write_whole(out / CURVE, result_bytes(curve))
     write_figure(curve, out / FIGURE)
     return notes + learner.stepper.notes, resumed
 

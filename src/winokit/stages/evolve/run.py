@@ -15,7 +15,7 @@ from winokit.data.loading import Loading, Plain
 from winokit.drawing.page import write_page
 from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.errors import BadInput
-from winokit.files import json_bytes, private, write_whole
+from winokit.files import private, result_bytes, write_whole
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
@@ -202,7 +202,7 @@ def _write(evolution: Evolution, folder: Path) -> None:
         "fares": [asdict(fare) for fare in evolution.fares],
         "notes": [*evolution.notes, *evolution.findings],
     }
-    write_whole(folder / RECORD, json_bytes(record, allow_nan=False))
+    write_whole(folder / RECORD, result_bytes(record, allow_nan=False))
     models = list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against))
     write_page(
         folder / PAGE,

@@ -6,7 +6,6 @@ budget, and a name a part of it. The same predictions graded again tell nothing 
 counted and logged at a time: of thirty that began together, each would find room for one more.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput, refusing
-from winokit.files import json_bytes, read_object, refused, write_whole
+from winokit.files import json_bytes, read_object, refused, result_bytes, write_whole
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
 
@@ -160,7 +159,7 @@ def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[
     kept = folder / OUTCOMES
     kept.mkdir(mode=0o700, exist_ok=True)
     flags = ("".join("01"[flag] for flag in column.astype(int)) for column in right.T)
-    write_private(kept / f"{key}.json", json.dumps(dict(zip(columns, flags, strict=True))).encode())
+    write_private(kept / f"{key}.json", result_bytes(dict(zip(columns, flags, strict=True))))
 
 
 def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
@@ -169,7 +168,7 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
     if not path.is_file():
         return None
     try:
-        return {size: np.array(list(flags)) == "1" for size, flags in read_object(path).items()}
+        return {size: np.array(list(flags)) == "1" for size, flags in read_object(path).items() if size != "schema"}
     except (ValueError, TypeError) as error:
         raise BadInput(f"{path}: not what winokit grade keeps ({error}); grade that submission again") from None
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, Malformed
-from winokit.files import json_bytes, private, read_object, read_text, refused, write_whole
+from winokit.files import private, read_object, read_text, refused, result_bytes, write_whole
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
@@ -157,10 +157,10 @@ def write_hidden(
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if secret is not None:
         write_private(folder / SECRET, secret.hex().encode() + b"\n")
-    write_private(folder / RELEASE, json_bytes(release))
+    write_private(folder / RELEASE, result_bytes(release))
     write_private(folder / LABELS, labels)
     if checks is not None:
-        write_private(folder / CHECKS, json_bytes(checks))
+        write_private(folder / CHECKS, result_bytes(checks))
 
 
 def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
@@ -181,7 +181,7 @@ def labels_of(folder: Path) -> dict[str, Any]:
     """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
     if not (folder / RELEASE).is_file():
         raise BadInput(f"{folder}: not empty, and no hidden labels; choose another --hidden")
-    return read_object(folder / RELEASE)
+    return {key: value for key, value in read_object(folder / RELEASE).items() if key != "schema"}
 
 
 def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
