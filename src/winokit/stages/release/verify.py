@@ -286,4 +286,5 @@ def _hidden(folder: Path, hidden: Path | None) -> Iterator[Finding]:
     open_files = [path.name for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_mode & 0o077]
     message = f"files of hidden labels can be read by others: chmod {OWNER_ONLY:o}"
     yield from _some(place.name, "hidden", message, open_files)
-    yield Finding(place.name, "hidden", False, f"the labels of {len(labels):,} test problems match the release", 0)
+    message = f"the hidden labels of {len(labels):,} test problems match the release"
+    yield Finding(place.name, "hidden", False, message, 0)
