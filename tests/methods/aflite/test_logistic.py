@@ -148,7 +148,7 @@ def test_a_metric_too_steep_along_the_mean_costs_no_more_steps(planted):
     steps = []
     for known in (True, False):
         rows = held(X, y, FitPlan(0, 8, 800))
-        ensemble = ClassifierEnsemble(rows, 1.0, TOLERANCES["float64"], 300)
+        ensemble = ClassifierEnsemble(rows, 1.0, TOLERANCES["float32"], 300)
         rows.draw(1)
         ensemble.fit()
         along = ensemble.gram @ ensemble.mean

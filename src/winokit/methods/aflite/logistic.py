@@ -214,7 +214,9 @@ class ClassifierEnsemble:
         """Minimise from the mean; `ahead` steps are taken before the first look at what they did."""
         share = self.rows.plan.train_size / self.rows.count
         size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
-        known = self.rows.curvature(self.mean)
+        # Where fits take long, classifiers are far from their mean, and what is known there would mislead them.
+        near = self.fresh_steps is not None and self.fresh_steps <= MEMORY
+        known = self.rows.curvature(self.mean) if near else None
         if known is not None:
             known = self.mean, known * share + self._ridge * self.mean
 

@@ -16,7 +16,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from itertools import islice, pairwise
@@ -273,7 +272,7 @@ class NumpyRows(FeatureRows):
                 total[-1] += odds.sum()
             return total
 
-        return reduce(np.add, self._each(part))
+        return sum(self._each(part), np.zeros_like(theta))
 
     def gram(self, theta: Floats) -> Floats:
         def part(rows: slice) -> Floats:
@@ -366,7 +365,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_threads(count: int) -> AbstractContextManager[Any]:
+def blas_threads(count: int) -> Any:
     """So many threads for each matrix product.
 
     One that has helped with a product waits for the next in a loop, for some 25 ms: small products between large ones
