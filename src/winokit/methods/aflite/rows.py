@@ -179,7 +179,7 @@ class NumpyRows(FeatureRows):
     def _forget(self) -> None:
         """Let no gradient made before stand for one of other rows."""
         self._theta = np.full((self.width + 1, 1), np.nan, dtype=self.dtype)
-        self._gradient = self.zeros(self.width + 1, self.plan.classifiers)
+        self._gradient: Floats = self.zeros(self.width + 1, self.plan.classifiers)
 
     def draw(self, phase: int) -> None:
         sizes = train_sizes(self.strata_counts(), self.plan.train_size)
