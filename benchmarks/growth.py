@@ -1,16 +1,20 @@
 """How every main path grows: CPU seconds over a decade of sizes, and the exponent of the line through them.
 
-python benchmarks/growth.py [--most 10000] [--points 4] [--only load stats …] [--figure FILE] [--quick]
+python benchmarks/growth.py [--most 10000] [--points 4] [--times 3] [--only load stats …] [--figure FILE] [--quick]
 
-Sizes are the first problems of WinoGrande's train_xl, from a tenth of `--most` on, evenly spaced by their logarithm. A
-path is run on other problems first, so that libraries are loaded, then once at every size: a second time it might have
-kept what it found. The exponent is the slope of a least-squares line through the logarithms: 1 is linear, and a fixed
-cost pulls it below. Loading the problems, and making predictions or a release to start from, is not timed.
+Sizes run from a tenth of `--most` on, evenly spaced by their logarithm. A path is run on other problems first, so that
+libraries are loaded, then `--times` at every size, each time on other problems of WinoGrande's train_xl, since it may
+keep what it found; the median counts. What was there before is kept from the garbage collector, which would otherwise
+walk through it in one run and not in another. The exponent is the slope of a least-squares line through the logarithms:
+1 is linear, and a fixed cost pulls it below. Loading the problems, and making predictions or a release to start from,
+is not timed.
 """
 
 import argparse
 import contextlib
+import gc
 import os
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +24,7 @@ import numpy as np
 
 import winokit
 from winokit.data.checks.checkup import check
-from winokit.data.checks.statistics import statistics
+from winokit.data.checks.statistics import statistics as counted
 from winokit.data.loading import load
 from winokit.methods.overlap import overlap
 from winokit.methods.scoring.scorer import ScoringPlan, score_variants, write_predictions
@@ -44,7 +48,7 @@ def loading(data: Path, place: Path) -> Callable[[], object]:
 
 def counting(data: Path, place: Path) -> Callable[[], object]:
     problems = load(data)
-    return lambda: statistics(problems)
+    return lambda: counted(problems)
 
 
 def checking(data: Path, place: Path) -> Callable[[], object]:
@@ -118,16 +122,22 @@ PATHS: dict[str, Path_] = {
 }
 
 
-def measured(path: Path_, files: dict[int, Path], other: Path, place: Path) -> Iterator[tuple[int, float]]:
-    """CPU seconds at each size, after a run on other problems."""
-    for size, data in {0: other, **files}.items():
-        own = place / f"{path.__name__}{size}"
-        own.mkdir()
-        action = path(data, own)
-        start = time.process_time()
-        action()
+def measured(path: Path_, files: dict[int, list[Path]], other: Path, place: Path) -> Iterator[tuple[int, float]]:
+    """Median CPU seconds at each size, after a run on other problems."""
+    for size, parts in {0: [other], **files}.items():
+        seconds = []
+        for number, data in enumerate(parts):
+            own = place / f"{path.__name__}{size}-{number}"
+            own.mkdir()
+            action = path(data, own)
+            gc.collect()
+            gc.freeze()
+            start = time.process_time()
+            action()
+            seconds.append(time.process_time() - start)
+            gc.unfreeze()
         if size:
-            yield size, time.process_time() - start
+            yield size, statistics.median(seconds)
 
 
 def exponent(times: dict[int, float]) -> float:
@@ -141,12 +151,12 @@ def exponent(times: dict[int, float]) -> float:
 
 def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     """All paths in one figure, beside a line of slope 1."""
-    import matplotlib
+    from matplotlib import rc_context, rc_params_from_file
     from matplotlib.figure import Figure
 
     from winokit.drawing.figures import COLOURS, DPI, GREY, STYLE
 
-    with matplotlib.rc_context(STYLE):
+    with rc_context(rc_params_from_file(STYLE, use_default_template=False)):
         figure = Figure(figsize=(7.5, 4.6), layout="constrained")
         ax = figure.add_subplot()
         for place, (name, times) in enumerate(found.items()):
@@ -176,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=10_000)
     parser.add_argument("--points", type=int, default=4)
+    parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=[name.split()[0].strip(",") for name in PATHS])
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--quick", action="store_true", help="100 to 1,000 problems, once")
@@ -190,10 +201,11 @@ def main() -> None:
     found: dict[str, dict[int, float]] = {}
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        files = {}
+        files: dict[int, list[Path]] = {}
         for size in np.geomspace(most / 10, most, args.points).round(-1).astype(int).tolist():
-            files[size] = place / f"train_{size}.jsonl"
-            files[size].write_text("".join(rows[:size]), "utf-8")
+            files[size] = [place / f"train_{size}-{number}.jsonl" for number in range(1 if args.quick else args.times)]
+            for number, file in enumerate(files[size]):
+                file.write_text("".join(rows[number * most :][:size]), "utf-8")
         other = place / "other.jsonl"
         other.write_text("".join(rows[-min(files) :]), "utf-8")
         print("| path | " + " | ".join(f"{size:,}" for size in files) + " | exponent | |")
@@ -204,7 +216,7 @@ def main() -> None:
             with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):  # notes of the verbs
                 found[title] = times = dict(measured(path, files, other, place))
             slope = exponent(times)
-            cells = " | ".join(f"{seconds:.2f} s" for seconds in times.values())
+            cells = " | ".join(f"{seconds:.3f} s" for seconds in times.values())
             print(f"| {title} | {cells} | {slope:.2f} | {'more' if slope > LINEAR else 'at most linear'} |", flush=True)
     if args.figure:
         draw(found, args.figure)

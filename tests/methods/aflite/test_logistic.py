@@ -105,6 +105,77 @@ def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
     assert rows.gradient(theta) == pytest.approx(np.vstack([X[order].T @ rest, rest.sum(0)]), abs=1e-9)
 
 
+def test_a_gradient_is_the_same_whichever_columns_have_moved(planted):
+    X, y, _ = planted(500)
+    plan, rng = FitPlan(0, 6, 200), np.random.default_rng(0)
+    rows, anew = held(X, y, plan), held(X, y, plan)
+    rows.draw(1)
+    theta = rng.normal(size=(25, 1))
+    for moved in (slice(0, 1), slice(0, 6), [1, 4], [], [5], slice(0, 6)):
+        theta = np.repeat(theta, 6 // theta.shape[1], axis=1) if moved != slice(0, 1) else theta
+        theta = theta.copy()
+        theta[:, moved] += 0.1
+        anew.draw(1)
+        assert rows.gradient(theta) == pytest.approx(anew.gradient(theta), abs=1e-9)
+        assert [votes.tolist() for votes in rows.votes()] == [votes.tolist() for votes in anew.votes()]
+    rows.draw(2)
+    anew.draw(2)
+    assert rows.gradient(theta) == pytest.approx(anew.gradient(theta), abs=1e-9)
+
+
+def test_columns_that_settle_vote_as_after_a_gradient(planted):
+    X, y, _ = planted(500)
+    rows, plan = held(X, y, FitPlan(0, 6, 200)), np.random.default_rng(0).normal(size=(2, 25, 6))
+    rows.draw(1)
+    rows.gradient(plan[0])
+    plan[1, :, 2] = plan[0, :, 2]
+    assert rows.settle(plan[1])
+    settled = rows.votes()
+    before = rows.gradient(plan[0])
+    rows.gradient(plan[1])
+    assert (np.array(settled) == rows.votes()).all()
+    assert rows.gradient(plan[0]) == pytest.approx(before)
+
+
+def test_the_curvature_along_a_classifier_is_the_grams(planted):
+    X, y, _ = planted(500)
+    rows, theta = held(X, y, FitPlan(0, 4, 100)), np.linspace(-1, 1, 25)[:, None]
+    assert rows.curvature(theta) == pytest.approx(rows.gram(theta) @ theta, abs=1e-9)
+
+
+def test_a_metric_too_steep_along_the_mean_costs_no_more_steps(planted):
+    X, y, _ = planted(2000, 32)
+    steps = []
+    for known in (True, False):
+        rows = held(X, y, FitPlan(0, 8, 800))
+        ensemble = ClassifierEnsemble(rows, 1.0, TOLERANCES["float32"], 300)
+        rows.draw(1)
+        ensemble.fit()
+        along = ensemble.gram @ ensemble.mean
+        ensemble.gram = ensemble.gram + 20 * along @ along.T / (ensemble.mean.T @ along)
+        if not known:
+            rows.curvature = lambda theta: None
+        rows.draw(2)
+        steps.append(ensemble.fit().iterations)
+    assert steps[0] < steps[1]
+
+
+@pytest.mark.parametrize(("slowness", "trusted"), [(0.1, True), (0.4, False)])
+def test_a_last_step_goes_unmeasured_only_where_it_is_sure_to_do(slowness, trusted):
+    places = []
+
+    def settle(theta):
+        places.append(theta)
+        return True
+
+    # What is left of each step is `slowness` of the way.
+    objective = Objective(lambda x: x, lambda g: (1 - slowness) * g, 0.06, settle=settle)
+    found = minimise(objective, np.array([[1.0, -3.0]]))
+    assert bool(places) == trusted
+    assert (np.abs(found.theta) <= 0.06).all()
+    assert (found.error <= 0.06).all()
+
+
 def test_a_step_that_goes_too_far_is_shortened():
     # |x|^1.5 is steep at zero: a full Newton step with too small a metric overshoots.
     def gradient(x):

@@ -33,7 +33,7 @@ from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
 from winokit.methods.aflite.methods import DebiasArm, DebiasMethod, DebiasRows, Seed, Twins
-from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Keys, chosen, hold, keys, salts
+from winokit.methods.aflite.rows import Backend, FeatureRows, FitPlan, Keys, blas_threads, chosen, hold, keys, salts
 from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.settings import Help
@@ -132,7 +132,8 @@ class AFLite(DebiasMethod):
         if run.ensemble:
             ensemble.restore(run.ensemble)
         while not run.over and rows.count > plan.train_size:
-            phase = self._phase(run, rows, ensemble, units)
+            with blas_threads(1):
+                phase = self._phase(run, rows, ensemble, units)
             run.numbers = rows.numbers
             if self.checkpoint:
                 run.ensemble = ensemble.state()

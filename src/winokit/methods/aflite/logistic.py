@@ -12,8 +12,10 @@ Arrays are NumPy's or torch's; the code uses only what the two have in common.
 
 Across the phases of AFLite, P is the Hessian that all current rows would have at the mean classifier, scaled to the
 size of a training subset. Computing it costs as much as several gradients, so it is kept: rows that leave are taken out
-of it, and it is made anew only when fits take more steps than they did when it was fresh. Every fit starts from the
-mean of the classifiers before it, which is closer to a new one than any single one is.
+of it, and it is made anew only when fits take more steps than they did when it was fresh. What ages first is its
+curvature along the mean classifier, by up to four times: that one is measured in every phase, and is the first pair the
+steps remember. Every fit starts from the mean of the classifiers before it, which is closer to a new one than any
+single one is.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,6 +31,7 @@ Array = Any  # numpy.ndarray or torch.Tensor
 MEMORY = 10  # pairs of steps and gradient changes remembered
 TOO_FAR = 0.5  # of the slope at the start, with the other sign
 MOST_TRIES = 30
+SURE = 2  # times what the slowest column did in the step before: what a last step is trusted with, unmeasured
 ROUGH = 0.2  # log-odds, as the tolerances
 CLOSE = 1e-2  # how far a matrix times its inverse may be from the identity, over all entries: P only guides the steps
 PATIENCE = 1  # steps more than with a fresh metric before it is made anew
@@ -72,11 +75,14 @@ class Objective:
     solve: Callable[[Array], Array]
     tolerance: float
     size: Array = 1.0
+    settle: Callable[[Array], bool] = lambda theta: False  # goes there without a gradient, where that saves work
+    known: tuple[Array, Array] | None = None  # a step, and how the gradient changes along it
 
     def begin(self, theta: Array) -> Descent:
         """Columns at `theta`, which may be one for all."""
         g = self.gradient(theta)
-        return Descent(theta, g, self.solve(g))
+        at = Descent(theta, g, self.solve(g))
+        return at if self.known is None else at._replace(pairs=(_pair(*self.known, self.solve(self.known[1])),))
 
     def error(self, at: Descent) -> Array:
         """What is left of each column, in the unit of the tolerance."""
@@ -84,12 +90,8 @@ class Objective:
 
     def arrive(self, at: Descent, moved: Array, g: Array) -> Descent:
         """Columns that moved so far and found the gradient g there."""
-        u, change = self.solve(g), g - at.g
-        # A pair counts where the gradient grew along the step, as it must where rounding does not drown it.
-        curvature = dots(moved, change)
-        good = curvature > 0
-        pair = moved, change, u - at.u, good / (curvature * good + ~good)
-        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], pair))
+        u = self.solve(g)
+        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], _pair(moved, g - at.g, u - at.u)))
 
     def run_ahead(self, theta: Array) -> Iterator[tuple[Descent, Array, Array]]:
         """Take whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
@@ -115,13 +117,18 @@ def minimise(
 ) -> LogisticFit:
     """Minimise every column from `start`, which may be one column for all, or from where a lead of steps has led."""
     at, taken = lead or (objective.begin(start), 0)
-    evaluations = taken + 1
+    evaluations, before = taken + 1, None
     for iteration in range(taken, most + 1):
         error = objective.error(at)
         active = error > objective.tolerance
         if iteration == most or not bool(active.any()):
             break
         direction = _direction(at, active)
+        if before is not None:
+            expected = error * (SURE * active * error / before).max()
+            if bool((expected <= objective.tolerance).all()) and objective.settle(at.theta + direction):
+                return LogisticFit(at.theta + direction, iteration + 1, evaluations, expected)
+        before = error
         step, g, tries = _walk(objective.gradient, at.theta, direction, dots(at.g, direction))
         evaluations += tries
         at = objective.arrive(at, step * direction, g)
@@ -131,6 +138,13 @@ def minimise(
 def dots(a: Array, b: Array) -> Array:
     """Inner products, column by column."""
     return (a * b).sum(0)
+
+
+def _pair(step: Array, change: Array, solved: Array) -> _Pair:
+    """A step to remember: it counts where the gradient grew along it, as it must where rounding does not drown it."""
+    curvature = dots(step, change)
+    good = curvature > 0
+    return step, change, solved, good / (curvature * good + ~good)
 
 
 def _direction(at: Descent, active: Array) -> Array:
@@ -200,12 +214,17 @@ class ClassifierEnsemble:
         """Minimise from the mean; `ahead` steps are taken before the first look at what they did."""
         share = self.rows.plan.train_size / self.rows.count
         size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
+        # Where fits take long, classifiers are far from their mean, and what is known there would mislead them.
+        near = self.fresh_steps is not None and self.fresh_steps <= MEMORY
+        known = self.rows.curvature(self.mean) if near else None
+        if known is not None:
+            known = self.mean, known * share + self._ridge * self.mean
 
         def objective(inverse: Array, size: Array) -> Objective:
             def gradient(theta: Array) -> Array:
                 return self.rows.gradient(theta) + self._ridge * theta
 
-            return Objective(gradient, lambda g: inverse @ g, tolerance, size)
+            return Objective(gradient, lambda g: inverse @ g, tolerance, size, self.rows.settle, known)
 
         if ahead:
             inverse, doubt = self.rows.refined_inverse(self.gram * share, self._ridge)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from winokit.methods.aflite.inputs import Floats, Ints, precision
-from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, filling, train_sizes
+from winokit.methods.aflite.rows import FeatureRows, FitPlan, NumpyRows, blas_threads, filling, train_sizes
 from winokit.methods.cluster import started
 
 
@@ -73,6 +73,12 @@ class RayRows(FeatureRows):
     def gradient(self, theta: Floats) -> Floats:
         return reduce(np.add, self._all("gradient", theta))
 
+    def settle(self, theta: Floats) -> bool:
+        return all(self._all("settle", theta))
+
+    def curvature(self, theta: Floats) -> Floats:
+        return reduce(np.add, self._all("curvature", theta))
+
     def gram(self, theta: Floats) -> Floats:
         return reduce(np.add, self._all("gram", theta))
 
@@ -105,6 +111,7 @@ class _RowWorker(NumpyRows):
     def __init__(self, X: Any, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, threads: int) -> None:
         X = X[numbers] if hasattr(X, "paths") else X
         super().__init__(X, y, units, np.arange(len(numbers)), plan, threads)
+        self._limit = blas_threads(1)  # from here on
 
     def get_weights(self) -> Floats:
         return self.weights

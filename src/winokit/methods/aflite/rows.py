@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial, reduce
 from itertools import islice, pairwise
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -119,7 +119,8 @@ class FeatureRows(Protocol):
 
     def inverse(self, matrix: Any, ridge: Any) -> Any:
         """The inverse of a positive matrix plus a ridge on its diagonal."""
-        return inverse(matrix, ridge)
+        with blas_threads(1 if self.width < MANY else cores()):
+            return inverse(matrix, ridge)
 
     def refined_inverse(self, matrix: Any, ridge: Any) -> tuple[Any, Any]:
         """The inverse by the quickest way without a look at a number, and how far from the identity it may lead."""
@@ -139,11 +140,19 @@ class FeatureRows(Protocol):
     def gradient(self, theta: Any) -> Any:
         """Sum over each classifier's rows of (p - y) x, the last entry for the intercept; one column serves for all."""
 
+    def settle(self, theta: Any) -> bool:
+        """Move to `theta` without a gradient, for the votes alone; False where that saves nothing."""
+        return False
+
+    def curvature(self, theta: Any) -> Any:
+        """What the gram at the single column `theta` makes of it, a column; None where fits do without."""
+        return None
+
     def gram(self, theta: Any) -> Any:
         """Sum over rows of p(1 - p) x xᵀ at the single column `theta`, x with a 1 at its end; the weights are kept."""
 
     def votes(self) -> tuple[Ints, Ints]:
-        """Of each row, predictions at the last gradient that were right, and those made while it was held out."""
+        """Of each row, predictions that were right where columns moved last, and those made while it was held out."""
 
     def drop(self, positions: Ints) -> Any:
         """Let rows go, by their places in `numbers`; what they had added to the gram."""
@@ -165,13 +174,12 @@ class NumpyRows(FeatureRows):
         self._train = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._odds = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._pool = ThreadPoolExecutor(threads or cores())
-        self._blas = ThreadpoolController()
+        self._forget()
 
-    def inverse(self, matrix: Floats, ridge: Floats) -> Floats:
-        # Threads that wait for one another take a hundred times as long beside a busy process: 1.06 s instead of 0.01
-        # at 512 columns, where there is little for a second one to do.
-        with self._blas.limit(limits=1 if self.width < MANY else None, user_api="blas"):
-            return inverse(matrix, ridge)
+    def _forget(self) -> None:
+        """Let no gradient made before stand for one of other rows."""
+        self._theta = np.full((self.width + 1, 1), np.nan, dtype=self.dtype)
+        self._gradient: Floats = self.zeros(self.width + 1, self.plan.classifiers)
 
     def draw(self, phase: int) -> None:
         sizes = train_sizes(self.strata_counts(), self.plan.train_size)
@@ -190,12 +198,13 @@ class NumpyRows(FeatureRows):
     def mark(self, phase: int, limits: Keys) -> None:
         """Let rows train whose keys are at most the limit of their stratum and classifier."""
         salt = self.plan.salts(phase)
+        self._forget()
 
         def part(rows: slice) -> None:
             for block in blocks(rows):
                 self._train[block] = keys(self._units[block], salt) <= limits[self._strata[block]]
 
-        self._each(part)
+        list(self._each(part))
 
     def strata_counts(self) -> Ints:
         """Rows of each stratum."""
@@ -215,32 +224,66 @@ class NumpyRows(FeatureRows):
         return counts
 
     def gradient(self, theta: Floats) -> Floats:
-        weights, intercept = np.ascontiguousarray(theta[:-1]), theta[-1]
-        shape = self.width + 1, self.plan.classifiers
+        columns = self._moved(theta)
+        weights, intercept = np.ascontiguousarray(theta[:-1, columns]), theta[-1, columns]
+        shape = self._gradient[:, columns].shape
 
         def part(rows: slice) -> Floats:
             total = np.zeros(shape, dtype=theta.dtype)
             for block in blocks(rows):
                 odds = self._X[block] @ weights
                 odds += intercept
-                self._odds[block] = odds
+                self._odds[block, columns] = odds
                 rest = logistic(odds)
                 rest -= self._y[block, None]
-                rest = rest * self._train[block]
+                rest = rest * self._train[block, columns]
                 total[:-1] += self._X[block].T @ rest
                 total[-1] += rest.sum(0)
             return total
 
-        return sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
+        self._gradient = self._gradient.copy()
+        self._gradient[:, columns] = sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
+        self._theta = theta
+        return self._gradient
+
+    def settle(self, theta: Floats) -> bool:
+        columns = self._moved(theta)
+
+        def part(rows: slice) -> None:
+            self._odds[rows, columns] = self._X[rows] @ theta[:-1, columns] + theta[-1, columns]
+
+        list(self._each(part))
+        self._forget()
+        return True
+
+    def _moved(self, theta: Floats) -> Any:
+        """The columns that are elsewhere than at the last gradient; it is known for the others."""
+        moved = (theta != self._theta).any(0)
+        return slice(None) if moved.all() or len(moved) > theta.shape[1] else np.flatnonzero(moved)
+
+    def curvature(self, theta: Floats) -> Floats:
+        def part(rows: slice) -> Floats:
+            total = np.zeros_like(theta)
+            for block in blocks(rows):
+                odds = self._X[block] @ theta[:-1] + theta[-1]
+                chances = logistic(odds)
+                odds *= chances * (1 - chances)
+                total[:-1] += self._X[block].T @ odds
+                total[-1] += odds.sum()
+            return total
+
+        return sum(self._each(part), np.zeros_like(theta))
 
     def gram(self, theta: Floats) -> Floats:
-        # Here the library's own threads do, and only one sum is held.
-        total = np.zeros((self.width + 1, self.width + 1))
-        for block in blocks(slice(0, self.count), 4 * BLOCK):
-            chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
-            self.weights[block] = chances * (1 - chances)
-            total += weighted_gram(self._X[block], self.weights[block])
-        return total
+        def part(rows: slice) -> Floats:
+            total = np.zeros((self.width + 1, self.width + 1))
+            for block in blocks(rows, 4 * BLOCK):
+                chances = logistic(self._X[block] @ theta[:-1, 0] + theta[-1, 0])
+                self.weights[block] = chances * (1 - chances)
+                total += weighted_gram(self._X[block], self.weights[block])
+            return total
+
+        return reduce(np.add, self._each(part))
 
     def votes(self) -> tuple[Ints, Ints]:
         right = np.zeros(self.count, dtype=np.int64)
@@ -253,7 +296,7 @@ class NumpyRows(FeatureRows):
                 guess, answer = np.greater(self._odds[block], 0), np.greater(self._y[block, None], 0)
                 right[block] = ((guess == answer) & held_out).sum(1)
 
-        self._each(count)
+        list(self._each(count))
         return right, made
 
     def drop(self, positions: Ints) -> Floats:
@@ -261,16 +304,16 @@ class NumpyRows(FeatureRows):
         filled = filling(self.count, positions)
         for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
             setattr(self, name, filled(getattr(self, name)))
+        self._forget()
         return lost
 
-    def _each(self, work: Callable[[slice], T]) -> list[T]:
-        """Do the work on every stripe, in threads that leave the cores to one another."""
+    def _each(self, work: Callable[[slice], T]) -> Iterator[T]:
+        """Do the work on every stripe, in threads that leave the cores to one another; results come in order."""
         edges = np.linspace(0, self.count, STRIPES + 1).astype(int)
         stripes = [slice(*pair) for pair in pairwise(edges)]
-        if self.count * self.width * self.plan.classifiers < SMALL:
-            return [work(stripe) for stripe in stripes]
-        with self._blas.limit(limits=1, user_api="blas"):
-            return list(self._pool.map(work, stripes))
+        small = self.count * self.width * self.plan.classifiers < SMALL
+        with blas_threads(1):
+            yield from (map if small else self._pool.map)(work, stripes)
 
 
 def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
@@ -315,6 +358,21 @@ def blocks(rows: slice, size: int = BLOCK) -> Iterator[slice]:
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(count: int) -> Any:
+    """So many threads for each matrix product.
+
+    One that has helped with a product waits for the next in a loop, for some 25 ms: small products between large ones
+    that have threads of their own cost a quarter of the CPU time of a run. Beside a busy process two that wait for one
+    another take a hundred times as long: 1.06 s instead of 0.01 to invert 512 columns.
+    """
+    return _blas().limit(limits=count, user_api="blas")
 
 
 def inverse(matrix: Floats, ridge: Floats) -> Floats:

@@ -3,6 +3,7 @@
 Products of float32 are never rounded to tf32: with its ten bits the solver stalls.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -175,10 +176,16 @@ class _Recording:
         # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
         here, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
         self._stream.wait_stream(here)
-        with torch.cuda.stream(self._stream):
-            graph.capture_begin(pool=self._pool)
-            self._steps.append((graph, next(self._work)))
-            graph.capture_end()
+        collecting = gc.isenabled()
+        gc.disable()  # a graph of somebody else's that is let go on the way would break the recording off
+        try:
+            with torch.cuda.stream(self._stream):
+                graph.capture_begin(pool=self._pool, capture_error_mode="relaxed")
+                self._steps.append((graph, next(self._work)))
+                graph.capture_end()
+        finally:
+            if collecting:
+                gc.enable()
         here.wait_stream(self._stream)
 
 
