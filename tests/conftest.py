@@ -1,9 +1,16 @@
-"""Three twin pairs a person can check by hand, the real datasets where they are, and a real PostgreSQL."""
+"""Three twin pairs a person can check by hand, the real datasets where they are, a real PostgreSQL and browser."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+# Two test processes share two cores, and models this small lose more to a second thread than they gain. NumPy, torch
+# and onnxruntime read this when they are loaded, here and in the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -53,6 +60,19 @@ def twins() -> Dataset:
             Problem(held, " was huge.", things, 1, "it", group="rope"),
         ]
     )
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser that real people use, without a window; tests open contexts of their own in it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    path = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")
