@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.crew import Crew
+from support.passwords import quick_hashes  # noqa: F401
 from support.studies import Clock, studies_in
 
 from winokit.collect.study.study import Study

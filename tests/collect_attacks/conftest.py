@@ -7,28 +7,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 from fastapi import FastAPI
 from support.crew import form
+from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Page, Person
 from support.server import Server
 from support.studies import RunningClock, studies_in
 
-from winokit.collect.study import listings, requesters
+from winokit.collect.study import listings
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
 from winokit.files import write_whole
 
 VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes that are as good as none, so that floods of logins take seconds and not minutes."""
-    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(requesters, "_hasher", hasher)
-    monkeypatch.setattr(requesters, "NOBODY", hasher.hash("nobody has this password"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from support.crew import Crew, form
+from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Browser
 from support.real_browser import EXPECTED
 from support.studies import RunningClock, studies_in
