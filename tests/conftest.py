@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Two test processes share two cores, and models this small lose more to a second thread than they gain. NumPy, torch
 # and onnxruntime read this when they are loaded, here and in the processes that tests start.
@@ -16,6 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from winokit.problem import Dataset, Problem
+
+if TYPE_CHECKING:
+    from support.studies import Places
 
 sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies in support/
 # Numbers are compared with those of models on the CPU; a test of a GPU names its device.
@@ -76,9 +79,9 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Callable[[], str]]:
-    """Makes empty places, a schema each, on a PostgreSQL server that lives as long as the tests."""
+def postgresql() -> Iterator["Places"]:
+    """Places for studies on a PostgreSQL server that lives as long as the tests."""
     from support.studies import running_postgresql
 
-    with running_postgresql() as make:
-        yield make
+    with running_postgresql() as places:
+        yield places

@@ -12,7 +12,7 @@ from support.crew import form
 from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Page, Person
 from support.server import Server
-from support.studies import RunningClock, studies_in
+from support.studies import RunningClock, database_of, studies_in
 
 from winokit.collect.study import listings
 from winokit.collect.study.config import parse_config
@@ -40,9 +40,15 @@ def study(make_study: Callable[..., Study]) -> Study:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def either_study(request: pytest.FixtureRequest, make_study: Callable[..., Study]) -> Study:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with database_of(request, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def either_study(database: str, make_study: Callable[..., Study]) -> Study:
     """A study on each of the two databases."""
-    return make_study(str(request.getfixturevalue("postgresql")()) if request.param == "postgresql" else None)
+    return make_study(database)
 
 
 @pytest.fixture
