@@ -178,7 +178,7 @@ class Gallows:
         for where, moment in moments:
             event.listen(where, moment, self.fall)
         self.moments = moments
-        gc.freeze()
+        gc.freeze()  # for good: what is left is looked through after every kill
         call = Prolific._call
 
         def watched(platform, *args, **options):
@@ -192,7 +192,6 @@ class Gallows:
     def stop(self):
         for where, moment in self.moments:
             event.remove(where, moment, self.fall)
-        gc.unfreeze()
 
     def fall(self, *_):
         self.left -= 1
