@@ -1,9 +1,10 @@
 """Write docs/cli.md from the commands' own --help, so that it cannot say anything else."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from typer.testing import CliRunner
+
+from winokit.cli.main import app
 
 VERBS = (
     *("audit", "compare", "gate", "suite", "report", "stats", "check", "convert", "datasets", "score", "embed"),
@@ -11,6 +12,9 @@ VERBS = (
     *("train", "search", "curve", "transfer", "release", "verify", "grade"),
     *("collect init", "collect serve", "collect invite", "collect status", "collect export", "collect withdraw"),
 )
+PLAIN = {"TERM": "dumb", "NO_COLOR": "1"}
+WIDTH = 78
+"""What the commands themselves keep to in a terminal of 80 columns or more."""
 PAGE = Path(__file__).parent / "cli.md"
 
 
@@ -18,12 +22,11 @@ def cli_page() -> str:
     """The page as the installed winokit would have it."""
     parts = ["# The command line\n\nWritten by `make docs` from `--help`.\n"]
     for verb in ("", *VERBS):
-        command = ["winokit", *verb.split(), "--help"]
-        environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-        shown = subprocess.run(
-            [sys.executable, "-m", *command], capture_output=True, text=True, check=True, env=environment
-        ).stdout.replace("python -m winokit", "winokit")
-        parts.append(f"## {' '.join(command[:-1])}\n\n```text\n{shown.strip()}\n```\n")
+        how = {"prog_name": "winokit", "terminal_width": WIDTH, "env": PLAIN}
+        shown = CliRunner().invoke(app, [*verb.split(), "--help"], **how)
+        if shown.exit_code != 0:
+            raise SystemExit(f"winokit {verb} --help: {shown.output}")
+        parts.append(f"## {f'winokit {verb}'.strip()}\n\n```text\n{shown.stdout.strip()}\n```\n")
     return "\n".join(parts)
 
 

@@ -1,14 +1,25 @@
-"""Three twin pairs a person can check by hand, the real datasets where they are, and a real PostgreSQL."""
+"""Three twin pairs a person can check by hand, the real datasets where they are, a real PostgreSQL and browser."""
 
+import gc
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# Two test processes share two cores, and models this small lose more to a second thread than they gain. NumPy, torch
+# and onnxruntime read this when they are loaded, here and in the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from winokit.problem import Dataset, Problem
+
+if TYPE_CHECKING:
+    from support.studies import Places
 
 sys.path.append(str(Path(__file__).parent))  # what tests of several folders share lies in support/
 # Numbers are compared with those of models on the CPU; a test of a GPU names its device.
@@ -17,6 +28,12 @@ os.environ["WINOKIT_DEVICE"] = "cpu"
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of later searches for garbage: a million objects, half a second a search."""
+    gc.collect()
+    gc.freeze()
 
 
 def real(name: str) -> Path:
@@ -56,9 +73,22 @@ def twins() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Callable[[], str]]:
-    """Makes empty places, a schema each, on a PostgreSQL server that lives as long as the tests."""
+def chromium() -> Iterator[Any]:
+    """A browser that real people use, without a window; tests open contexts of their own in it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    path = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator["Places"]:
+    """Places for studies on a PostgreSQL server that lives as long as the tests."""
     from support.studies import running_postgresql
 
-    with running_postgresql() as make:
-        yield make
+    with running_postgresql() as places:
+        yield places

@@ -25,11 +25,13 @@ def walk(heading: str) -> list[tuple[str, str]]:
 def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
     """When each of our functions was called for the first time while a job was done, in any thread."""
     first: dict[tuple[str, str], int] = {}
+    home = f"{SRC}/"
 
     def look(frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(str(SRC)):
-            place = Path(frame.f_code.co_filename).relative_to(SRC).as_posix(), frame.f_code.co_name
-            first.setdefault(place, len(first))
+        if event == "call":
+            place = frame.f_code.co_filename, frame.f_code.co_name
+            if place not in first and place[0].startswith(home):
+                first[place] = len(first)
 
     threading.setprofile(look)
     sys.setprofile(look)
@@ -38,7 +40,7 @@ def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return first
+    return {(file.removeprefix(home), name): when for (file, name), when in first.items()}
 
 
 def check_walk(heading: str, job: Callable[[], object]) -> None:

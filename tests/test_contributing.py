@@ -168,3 +168,8 @@ def test_another_package_adds_by_entry_point(tmp_path, monkeypatch):
     assert winokit.score("open", model="random", limit=2, cache="off", out=tmp_path / "p.jsonl")
     with pytest.raises(BadInput, match="scoring 'broken': my_nothing:END cannot be loaded"):
         SCORINGS["broken"]
+    assert "late" not in SCORINGS
+    package.rename(tmp_path / "my_package-1.1.dist-info").joinpath("entry_points.txt").write_text(
+        "[winokit.scorings]\nlate = my_scoring:END\n"
+    )
+    assert "late" in SCORINGS

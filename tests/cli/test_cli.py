@@ -138,12 +138,16 @@ def test_datasets_lists_licences_and_formats():
         (["nothing"], "No such command"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path):
-    result = shell(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert says in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
+def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["winokit", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capfd.readouterr()
+    assert end.value.code == 2
+    assert says in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from support.crew import Crew
-from support.studies import Clock, studies_in
+from support.passwords import quick_hashes  # noqa: F401
+from support.studies import Clock, database_of, studies_in
 
 from winokit.collect.study.study import Study
 
@@ -21,11 +22,10 @@ def clock() -> Clock:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("postgresql")())
-    return f"sqlite:///{tmp_path / 'study.db'}"
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database without a study."""
+    with database_of(request, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture

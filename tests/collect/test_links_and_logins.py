@@ -4,6 +4,7 @@ import stat
 
 import pytest
 from sqlalchemy import select
+from support.passwords import SHIPPED
 
 from winokit.collect.study import invites, requesters, workers
 from winokit.collect.study.refusals import Incomplete, LinkExpired, NotAllowed, NotFound, TooMany
@@ -198,6 +199,11 @@ def test_neither_passwords_nor_addresses_are_stored(study):
         keys = session.scalars(select(LoginFailure.key)).all()
     assert hashed.startswith("$argon2id$")
     assert not any("10.0.0.77" in key or "grace" in key for key in keys)
+
+
+def test_a_hash_takes_the_memory_and_the_passes_that_argon2_is_advised_to_take():
+    assert SHIPPED.memory_cost >= 19 * 1024  # KiB
+    assert SHIPPED.time_cost >= 2
 
 
 def test_a_password_longer_than_any_is_wrong_without_being_hashed():

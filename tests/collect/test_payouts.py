@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import event, func, select, text, update
 from sqlalchemy.orm import Session
 from support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
+from support.studies import database_of
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import Uncertain, arrive
@@ -30,9 +31,8 @@ ON_BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect
 
 @pytest.fixture
 def database(request, tmp_path):
-    if getattr(request, "param", "sqlite") == "postgresql":
-        return request.getfixturevalue("postgresql")()
-    return f"sqlite:///{tmp_path / 'study.db'}"
+    with database_of(request, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ class Gallows:
         for where, moment in moments:
             event.listen(where, moment, self.fall)
         self.moments = moments
-        gc.freeze()
+        gc.freeze()  # for good: what is left is looked through after every kill
         call = Prolific._call
 
         def watched(platform, *args, **options):
@@ -192,7 +192,6 @@ class Gallows:
     def stop(self):
         for where, moment in self.moments:
             event.remove(where, moment, self.fall)
-        gc.unfreeze()
 
     def fall(self, *_):
         self.left -= 1

@@ -1,5 +1,7 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
+import time
+
 import pytest
 from sqlalchemy import bindparam, func, select, text
 
@@ -19,11 +21,48 @@ from winokit.collect.study.study import Study
 from winokit.errors import BadInput
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The URL of a database without tables."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql")()
+    return f"sqlite:///{tmp_path / 'study.db'}"
+
+
 def differences(store):
     """Where a database has other tables than the models."""
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         return compare_metadata(context, Base.metadata)
+
+
+def test_a_place_that_another_test_has_used_is_empty_and_counts_from_one(postgresql):
+    names = []
+    for _ in range(2):
+        with postgresql.study() as url:
+            store = Store(url)
+            with store.write() as session:
+                for table in Base.metadata.tables.values():
+                    assert session.scalar(select(func.count()).select_from(table)) == 0
+                task = Task(kind="write", asked=1, rank=0, domain="physical", topic={})
+                session.add(task)
+                session.flush()
+                names.append((url, task.id))
+            store.close()
+        while postgresql.is_in_use(url):  # a server notices a little later that nobody is there any more
+            time.sleep(0.01)
+    assert names[0] == names[1]
+    assert names[0][1] == 1
+
+
+def test_a_place_where_somebody_is_still_connected_is_nobody_elses(postgresql):
+    with postgresql.study() as url:
+        store = Store(url)
+        with store.read() as session:
+            session.scalar(select(1))
+    with postgresql.study() as other:
+        assert other != url
+    store.close()
 
 
 def test_a_new_database_has_the_tables_of_the_models_and_the_last_revision(database):

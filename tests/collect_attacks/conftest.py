@@ -7,28 +7,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 from fastapi import FastAPI
 from support.crew import form
+from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Page, Person
 from support.server import Server
-from support.studies import RunningClock, studies_in
+from support.studies import RunningClock, database_of, studies_in
 
-from winokit.collect.study import listings, requesters
+from winokit.collect.study import listings
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.study import Study
 from winokit.collect.web.app import create_app
 from winokit.files import write_whole
 
 VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes that are as good as none, so that floods of logins take seconds and not minutes."""
-    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(requesters, "_hasher", hasher)
-    monkeypatch.setattr(requesters, "NOBODY", hasher.hash("nobody has this password"))
 
 
 @pytest.fixture
@@ -48,9 +40,15 @@ def study(make_study: Callable[..., Study]) -> Study:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def either_study(request: pytest.FixtureRequest, make_study: Callable[..., Study]) -> Study:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with database_of(request, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def either_study(database: str, make_study: Callable[..., Study]) -> Study:
     """A study on each of the two databases."""
-    return make_study(str(request.getfixturevalue("postgresql")()) if request.param == "postgresql" else None)
+    return make_study(database)
 
 
 @pytest.fixture

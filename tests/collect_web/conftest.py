@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from support.crew import Crew, form
+from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Browser
-from support.real_browser import CHROMIUM, EXPECTED
+from support.real_browser import EXPECTED
 from support.studies import RunningClock, studies_in
 
 from winokit.collect.study import listings
@@ -83,18 +84,6 @@ def twins() -> dict[str, str]:
 @pytest.fixture
 def password() -> str:
     return PASSWORD
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """A browser that real people use, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 
 from support.people import PASSWORD
 from winokit.collect.study import requesters
 
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 EXPECTED = re.compile("status of (422|409)|Status Error Code 409")
 """What a browser notes when a form comes back with what is missing, or is not taken any more, as it should."""
 GATE = "The terrier can squeeze under the garden gate but the spaniel cannot, so we {} have to fetch _ back."

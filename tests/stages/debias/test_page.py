@@ -1,14 +1,13 @@
 """The page of a filtering: every number on it is a number of the run, and it opens quietly anywhere."""
 
-import os
 import re
-import shutil
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.pages import opened
 
 from winokit.data.synthetic import synthetic
 from winokit.drawing.plots import Chart
@@ -18,7 +17,6 @@ from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.page import debias_page, phase_charts, write_debias_page
 from winokit.stages.debias.run import Debiased, debias
 
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 STRANGE = '"Tom & Jerry" <script>alert(1)</script> '
 
 
@@ -176,27 +174,13 @@ def test_nothing_removed_is_said_so(untouched, tmp_path):
     assert "Nothing was removed" in write_debias_page(untouched, tmp_path).read_text("utf-8")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_the_page_opens_quietly_and_fits(folder, width, scheme):
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    trouble = []
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("dialog", lambda dialog: trouble.append(dialog.message))
-        page.on(
-            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
-        )
-        page.goto((folder / "index.html").as_uri())
+def test_the_page_opens_quietly_and_fits(chromium, folder, width, scheme):
+    with opened(chromium, folder / "index.html", width, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
         boxes = [one.bounding_box() for one in page.locator(".arm").all()]
         assert len({box["y"] for box in boxes}) == (1 if width > 704 else 2)
         cell = page.locator(".plane path >> nth=0").evaluate("one => getComputedStyle(one).fill")
         assert cell not in ("none", "rgb(0, 0, 0)")
-        browser.close()
-    assert trouble == []

@@ -1,13 +1,12 @@
 """The order of entries, who can be told apart, and a page that shows it without telling anything else."""
 
 import json
-import os
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 from support import small
+from support.pages import opened
 
 from winokit.errors import BadInput
 from winokit.stages.grade.leaderboard import curve_of, leaderboard, write_board
@@ -15,7 +14,6 @@ from winokit.stages.grade.record import Statement, write_graded
 from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -187,20 +185,10 @@ def test_the_page_is_the_same_each_time(release, entries, tmp_path):
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_a_browser_sorts_it_quietly_wide_and_narrow(release, entries, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
+def test_a_browser_sorts_it_quietly_wide_and_narrow(chromium, release, entries, tmp_path):
     path = tmp_path / "board.html"
     write_board(leaderboard(release, entries, owner=True), path)
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page, trouble = browser.new_page(), []
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("dialog", lambda dialog: trouble.append(dialog.message))
-        page.on(
-            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
-        )
+    with opened(chromium, path) as page:
         for width in (1280, 360):
             page.set_viewport_size({"width": width, "height": 800})
             page.goto(path.as_uri())
@@ -211,8 +199,6 @@ def test_a_browser_sorts_it_quietly_wide_and_narrow(release, entries, tmp_path):
         page.get_by_role("button", name="AUC").click()
         page.get_by_role("button", name="AUC").click()
         assert page.locator("#board tbody th").first.inner_text() == "weak"
-        browser.close()
-    assert trouble == []
 
 
 @pytest.mark.parametrize("kept", ['{"xl": 3', "[3]", '{"xl": 3}'])

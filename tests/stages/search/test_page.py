@@ -1,12 +1,11 @@
 """The page of a search, from trials made up here: nothing is trained."""
 
-import os
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.pages import opened
 
 pytest.importorskip("torch")
 from winokit.methods.training.data import TrainingData
@@ -16,7 +15,6 @@ from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import EndedTrial, Trial
 
 SPACE = SearchSpace(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
-CHROMIUM = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def made_up(out, data, name, share, count=8):
@@ -120,23 +118,10 @@ def test_figures_are_written_for_slides_and_papers(folder):
         assert "<svg" in (folder / "figures" / f"{name}.svg").read_text()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_the_page_opens_quietly_and_fits(folder, width, scheme):
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    trouble = []
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on(
-            "request", lambda asked: None if asked.url.startswith(("file:", "data:")) else trouble.append(asked.url)
-        )
-        page.goto((folder / "index.html").as_uri())
+def test_the_page_opens_quietly_and_fits(chromium, folder, width, scheme):
+    with opened(chromium, folder / "index.html", width, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
         dots = [one.bounding_box() for one in page.locator("circle").all()]
         assert all(box["width"] > 4 and abs(box["width"] - box["height"]) < 0.1 for box in dots)
-        browser.close()
-    assert trouble == []

@@ -41,7 +41,8 @@ def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
 
 
 def test_random_draws_have_every_value_about_equally_often():
-    drawn = [SearchSpace().draw(0, number) for number in range(1200)]
+    space = SearchSpace()
+    drawn = [space.draw(0, number) for number in range(1200)]
     for name, values in (("learning_rate", 3), ("batch_size", 4), ("epochs", 3)):
         counts = Counter(trial[name] for trial in drawn)
         assert len(counts) == values
@@ -57,14 +58,16 @@ def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
 
 
 def test_a_range_is_drawn_by_logarithms():
-    drawn = [SearchSpace(learning_rate="1e-6..1e-4").draw(0, number)["learning_rate"] for number in range(2000)]
+    space = SearchSpace(learning_rate="1e-6..1e-4")
+    drawn = [space.draw(0, number)["learning_rate"] for number in range(2000)]
     assert min(drawn) >= 1e-6
     assert max(drawn) <= 1e-4
     assert np.median(drawn) == pytest.approx(1e-5, rel=0.15)
 
 
 def test_a_range_of_counts_has_both_its_ends_and_nothing_else():
-    drawn = [SearchSpace(batch_size="2..4").draw(0, number)["batch_size"] for number in range(300)]
+    space = SearchSpace(batch_size="2..4")
+    drawn = [space.draw(0, number)["batch_size"] for number in range(300)]
     assert set(drawn) == {2, 3, 4}
 
 
