@@ -42,6 +42,8 @@ KEPT_ROWS = {"accuracy", "expected_accuracy", "group_accuracy", "abstained", "de
 MACHINE = "NVIDIA H200"
 ARMS = ("wsc", "dpr", "debiased", "xl", "dpr>xl")
 DIFFERENCES = (("xl", "dpr"), ("dpr>xl", "xl"), ("xl", "debiased"))
+COMPARED = "mc-mlm"
+"""What the other formalizations are compared with, over the draws that both have."""
 TOP = 5
 """Trials that vote together."""
 
@@ -311,6 +313,7 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
     """What the trials of each formalization come to."""
     from winokit.methods.formalizations.cases import guesses
     from winokit.methods.metrics.accuracy import chance, credit, majority_class
+    from winokit.methods.metrics.compare import paired_interval
     from winokit.methods.scoring.scorer import Prediction
     from winokit.methods.training.evaluation import rows as evaluation_rows
     from winokit.stages.search.findings import voted
@@ -358,6 +361,16 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
                         rows.append(
                             row(name, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)
                         )
+        others = {one.key.rpartition("/")[2]: one for one in by_kind.get(f"{kind.rpartition('/')[0]}/{COMPARED}", [])}
+        ours = [one for one in trials if one.key.rpartition("/")[2] in others]
+        if ours and not kind.endswith(f"/{COMPARED}"):
+            theirs = [others[one.key.rpartition("/")[2]] for one in ours]
+            both = [_credits(some, dev, data, partial(last, name=dev)) for some in (theirs, ours)]
+            ends = paired_interval(*both, list(data.clusters))
+            value = float((both[0] - both[1]).mean())
+            rows.append(
+                row(dev, "difference", "common draws", COMPARED, value, len(ours), low=ends.low, high=ends.high)
+            )
         yield Record(f"search/{kind.removeprefix('liu/')}", {"trials": len(trials), "best": best[0].key}, tuple(rows))
 
 

@@ -21,7 +21,7 @@ from runs.papers import (
 )
 from runs.store import Record, Store
 from runs.tables import Table, grid, number, percent, register
-from runs.trained import STORES, chosen_step, last, mean_sd, minutes, score, seeds
+from runs.trained import COMPARED, STORES, chosen_step, last, mean_sd, minutes, score, seeds
 from winokit.drawing.wording import join
 from winokit.methods.metrics.curve import SIZES as CURVE_SIZES
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
@@ -342,7 +342,9 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
             percent(corrected, interval=True),
         ]
         told += ["" if spread is None else percent(spread), "" if kurtosis is None else number(kurtosis.value)]
-        told += [percent(median.chance), percent(_of(one, dev, "ensemble"))]
+        behind = one.find(COMPARED)
+        common = "" if behind is None else f"{percent(behind, interval=True)} ({behind.n})"
+        told += [percent(median.chance), percent(_of(one, dev, "ensemble")), common]
         if on == "dpr":
             told += [percent(_of(one, "dpr-test", "chosen"), interval=True), percent(_of(one, "dpr-test", "ensemble"))]
         lines.append(tuple(told))
@@ -357,6 +359,7 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         "kurtosis",
         "guessing",
         "best five together",
+        "MC-MLM ahead by (common draws)",
     ]
     return grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
 
