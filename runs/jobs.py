@@ -352,13 +352,7 @@ class Queue:
             if job.network in worker.networks:
                 worker.networks.remove(job.network)
             worker.networks = [*worker.networks, job.network][-2:]
-            try:
-                worker.pipe.send(job)
-            except OSError:  # it died meanwhile: the job is for the next one
-                worker.job = None
-                left.insert(0, job)
-                worker.process.terminate()
-                return
+            worker.pipe.send(job)
 
     def _hired(self, context: Any) -> Worker:
         ours, theirs = context.Pipe()
@@ -372,11 +366,13 @@ class Queue:
         if worker.process.is_alive():
             return True
         if worker.job is not None and not worker.pipe.poll():
-            self.failed.add(worker.job.name)
-            say(f"{worker.job.name}: its process died (exit code {worker.process.exitcode})")
-            worker.job = None
-            return False
-        return worker.pipe.poll()
+            self._lost(worker, worker.job)
+        return worker.job is not None  # what it said before its end is still to be heard
+
+    def _lost(self, worker: Worker, job: Job) -> None:
+        self.failed.add(job.name)
+        say(f"{job.name}: its process died (exit code {worker.process.exitcode})")
+        worker.job = None
 
     def _hear(self, worker: Worker) -> None:
         job = worker.job
@@ -384,9 +380,13 @@ class Queue:
         try:
             record, why = worker.pipe.recv()
         except (EOFError, OSError):
-            return  # it died; `_alive` tells
+            worker.process.join(GRACE)
+            return self._lost(worker, job)
         worker.job = None
         if why:
+            # What a broken run leaves on the device is not to be built on: another process comes.
+            worker.process.terminate()
+            worker.process.join(GRACE)
             self.failed.add(job.name)
             write_whole(self.out / "failed" / f"{job.name.replace('/', '__')}.txt", why.encode())
             say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
@@ -431,7 +431,6 @@ def work(pipe: Connection, given: argparse.Namespace) -> None:
             pipe.send((kinds[job.kind](job, shop), None))
         except Exception:
             pipe.send((None, traceback.format_exc()))
-            return  # what a broken run leaves on the device is not to be built on: another process comes
 
 
 def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = None) -> list[Job]:

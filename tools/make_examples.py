@@ -38,6 +38,8 @@ def main() -> None:
     parser.add_argument("--scoring")
     parser.add_argument("--note", default="")
     given = parser.parse_args()
+    if given.file and given.scoring:
+        parser.error("--scoring goes with --model")
     if given.file:
         run = winokit.audit("open", predictions=[given.file])
         made_with = f", {Path(given.file).name}"
@@ -46,7 +48,9 @@ def main() -> None:
         made_with = f", transformers {version('transformers')}" if given.model.startswith("hf:") else ""
     scorers = {(row.model, row.scoring) for row in run.predictions}
     if len(scorers) != 1:
-        raise SystemExit(f"{given.file}: predictions of one model by one scoring expected, found {sorted(scorers)}")
+        raise SystemExit(
+            f"{given.file or given.model}: predictions of one model by one scoring expected, found {sorted(scorers)}"
+        )
     order = {problem.id: place for place, problem in enumerate(run.dataset)}
     # The variants of a problem stand together, so that its id is packed once.
     rows = sorted(run.predictions, key=lambda row: order[row.id])

@@ -357,8 +357,7 @@ class Dataset(Sequence[Problem]):
 
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
         """Return the problems that `keep` says yes to; groups left alone stay named, ids stay the same."""
-        kept = [problem for problem in self.problems if keep(problem)]
-        return self if len(kept) == len(self) else self.with_problems(kept)
+        return self.with_problems([problem for problem in self.problems if keep(problem)])
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:

@@ -18,6 +18,7 @@ Another package adds to a registry by an entry point of the registry's group, na
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -31,7 +32,11 @@ T = TypeVar("T")
 
 def _installed() -> tuple[tuple[str, int], ...]:
     """The folders Python imports from and when each last changed, as it does when a package is installed."""
-    return tuple((place, Path(place).stat().st_mtime_ns) for place in sys.path if Path(place).exists())
+    places = []
+    for place in sys.path:
+        with suppress(OSError, ValueError):  # gone, closed to us, or no path at all
+            places.append((place, Path(place).stat().st_mtime_ns))
+    return tuple(places)
 
 
 @lru_cache(64)  # a reading of what is installed takes 10 ms, and texts are read by a registry of languages

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from winokit import AFLite
 from winokit.methods.aflite.logistic import CLOSE, TOLERANCES, ClassifierEnsemble, Objective, minimise
 from winokit.methods.aflite.rows import FitPlan, NumpyRows
 
@@ -123,20 +124,6 @@ def test_a_gradient_is_the_same_whichever_columns_have_moved(planted):
     assert rows.gradient(theta) == pytest.approx(anew.gradient(theta), abs=1e-9)
 
 
-def test_columns_that_settle_vote_as_after_a_gradient(planted):
-    X, y, _ = planted(500)
-    rows, plan = held(X, y, FitPlan(0, 6, 200)), np.random.default_rng(0).normal(size=(2, 25, 6))
-    rows.draw(1)
-    rows.gradient(plan[0])
-    plan[1, :, 2] = plan[0, :, 2]
-    assert rows.settle(plan[1])
-    settled = rows.votes()
-    before = rows.gradient(plan[0])
-    rows.gradient(plan[1])
-    assert (np.array(settled) == rows.votes()).all()
-    assert rows.gradient(plan[0]) == pytest.approx(before)
-
-
 def test_the_curvature_along_a_classifier_is_the_grams(planted):
     X, y, _ = planted(500)
     rows, theta = held(X, y, FitPlan(0, 4, 100)), np.linspace(-1, 1, 25)[:, None]
@@ -160,20 +147,10 @@ def test_a_metric_too_steep_along_the_mean_costs_no_more_steps(planted):
     assert steps[0] < steps[1]
 
 
-@pytest.mark.parametrize(("slowness", "trusted"), [(0.1, True), (0.4, False)])
-def test_a_last_step_goes_unmeasured_only_where_it_is_sure_to_do(slowness, trusted):
-    places = []
-
-    def settle(theta):
-        places.append(theta)
-        return True
-
-    # What is left of each step is `slowness` of the way.
-    objective = Objective(lambda x: x, lambda g: (1 - slowness) * g, 0.06, settle=settle)
-    found = minimise(objective, np.array([[1.0, -3.0]]))
-    assert bool(places) == trusted
-    assert (np.abs(found.theta) <= 0.06).all()
-    assert (found.error <= 0.06).all()
+def test_a_feature_that_says_nothing_is_fitted_without_a_warning():
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, (60, 2)).astype(np.float32), rng.integers(2, size=60)
+    assert AFLite(backend="numpy").fit(X, y).keep_.shape == (60,)
 
 
 def test_a_step_that_goes_too_far_is_shortened():

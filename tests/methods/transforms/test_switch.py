@@ -11,7 +11,7 @@ from winokit.data.loading import load
 from winokit.errors import UnknownName
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.switch import by_label_or_rule, looks_switchable, switch
-from winokit.problem import Problem
+from winokit.problem import NO_BLANK, Problem
 from winokit.text.english import ENGLISH, English
 
 NOT_NAMED = "a candidate is not named in the text"
@@ -303,3 +303,7 @@ def test_names_that_stand_by_themselves_are_treated_as_all_the_rules_would_have_
     shortened = switch(one), no_cands(one)
     with patch.object(English, "plain_exchange", return_value=None):
         assert (switch(one), no_cands(one)) == shortened
+
+
+def test_whole_texts_have_no_candidates_to_switch():
+    assert switch(Problem.whole(["Anna", "Will"], 0)) == NO_BLANK

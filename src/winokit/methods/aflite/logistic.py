@@ -31,7 +31,6 @@ Array = Any  # numpy.ndarray or torch.Tensor
 MEMORY = 10  # pairs of steps and gradient changes remembered
 TOO_FAR = 0.5  # of the slope at the start, with the other sign
 MOST_TRIES = 30
-SURE = 2  # times what the slowest column did in the step before: what a last step is trusted with, unmeasured
 ROUGH = 0.2  # log-odds, as the tolerances
 CLOSE = 1e-2  # how far a matrix times its inverse may be from the identity, over all entries: P only guides the steps
 PATIENCE = 1  # steps more than with a fresh metric before it is made anew
@@ -75,7 +74,6 @@ class Objective:
     solve: Callable[[Array], Array]
     tolerance: float
     size: Array = 1.0
-    settle: Callable[[Array], bool] = lambda theta: False  # goes there without a gradient, where that saves work
     known: tuple[Array, Array] | None = None  # a step, and how the gradient changes along it
 
     def begin(self, theta: Array) -> Descent:
@@ -117,18 +115,13 @@ def minimise(
 ) -> LogisticFit:
     """Minimise every column from `start`, which may be one column for all, or from where a lead of steps has led."""
     at, taken = lead or (objective.begin(start), 0)
-    evaluations, before = taken + 1, None
+    evaluations = taken + 1
     for iteration in range(taken, most + 1):
         error = objective.error(at)
         active = error > objective.tolerance
         if iteration == most or not bool(active.any()):
             break
         direction = _direction(at, active)
-        if before is not None:
-            expected = error * (SURE * active * error / before).max()
-            if bool((expected <= objective.tolerance).all()) and objective.settle(at.theta + direction):
-                return LogisticFit(at.theta + direction, iteration + 1, evaluations, expected)
-        before = error
         step, g, tries = _walk(objective.gradient, at.theta, direction, dots(at.g, direction))
         evaluations += tries
         at = objective.arrive(at, step * direction, g)
@@ -174,7 +167,7 @@ def _walk(gradient: Callable[[Array], Array], theta: Array, direction: Array, sl
         far = _went_too_far(slope, new_slope)
         if tries == MOST_TRIES or not bool(far.any()):
             break
-        near = 1.0 * ~far  # whose step stays as it is
+        near = (slope * 0 + 1) * ~far  # whose step stays as it is
         step = step * (slope * far - near) / ((slope - new_slope) * far - near)
     return step, g_new, tries
 
@@ -224,7 +217,7 @@ class ClassifierEnsemble:
             def gradient(theta: Array) -> Array:
                 return self.rows.gradient(theta) + self._ridge * theta
 
-            return Objective(gradient, lambda g: inverse @ g, tolerance, size, self.rows.settle, known)
+            return Objective(gradient, lambda g: inverse @ g, tolerance, size, known)
 
         if ahead:
             inverse, doubt = self.rows.refined_inverse(self.gram * share, self._ridge)

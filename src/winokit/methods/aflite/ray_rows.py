@@ -73,9 +73,6 @@ class RayRows(FeatureRows):
     def gradient(self, theta: Floats) -> Floats:
         return reduce(np.add, self._all("gradient", theta))
 
-    def settle(self, theta: Floats) -> bool:
-        return all(self._all("settle", theta))
-
     def curvature(self, theta: Floats) -> Floats:
         return reduce(np.add, self._all("curvature", theta))
 

@@ -140,10 +140,6 @@ class FeatureRows(Protocol):
     def gradient(self, theta: Any) -> Any:
         """Sum over each classifier's rows of (p - y) x, the last entry for the intercept; one column serves for all."""
 
-    def settle(self, theta: Any) -> bool:
-        """Move to `theta` without a gradient, for the votes alone; False where that saves nothing."""
-        return False
-
     def curvature(self, theta: Any) -> Any:
         """What the gram at the single column `theta` makes of it, a column; None where fits do without."""
         return None
@@ -245,16 +241,6 @@ class NumpyRows(FeatureRows):
         self._gradient[:, columns] = sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
         self._theta = theta
         return self._gradient
-
-    def settle(self, theta: Floats) -> bool:
-        columns = self._moved(theta)
-
-        def part(rows: slice) -> None:
-            self._odds[rows, columns] = self._X[rows] @ theta[:-1, columns] + theta[-1, columns]
-
-        list(self._each(part))
-        self._forget()
-        return True
 
     def _moved(self, theta: Floats) -> Any:
         """The columns that are elsewhere than at the last gradient; it is known for the others."""

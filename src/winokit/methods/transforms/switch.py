@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
-from winokit.problem import Problem
+from winokit.problem import NO_BLANK, Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "mended")
@@ -42,6 +42,8 @@ def switch(problem: Problem, *, style: str = "default") -> Problem | str:
     True
     """
     check_known("style of switching", style, STYLES)
+    if problem.is_whole:
+        return NO_BLANK
     if problem.query is not None:
         return "a yes/no judgement names one candidate only"
     if len(problem.candidates) != 2:
