@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from winokit.collect.study import export, listings, moderation, submissions, tasks
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotNow
-from winokit.collect.study.schema import EXPIRED, Lease, Payment, ProblemRow, Submission, Task, Vote
+from winokit.collect.study.schema import EXPIRED, Lease, LogEntry, Payment, ProblemRow, Submission, Task, Vote, Worker
 
 NEVER, ALWAYS = "never", "always"
 
@@ -333,6 +333,28 @@ def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, writte
             other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
         assert vote.result().counted
     assert count(study, Vote) == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_work_is_discarded_though_postgresql_has_ended_that_once(study, crew, written, database, whole):
+    """One vote, or with its worker all that they have handed in."""
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    judge = crew.newcomer(study)
+    number = crew.vote(study, judge).submission_id
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).join(Submission).where(Submission.id == number).with_for_update(of=Task))
+            done = (
+                pool.submit(moderation.block, study, judge.code, "haste", "ann", discard_work=True)
+                if whole
+                else pool.submit(moderation.discard, study, number, "haste", "ann")
+            )
+            time.sleep(0.5)  # until it waits for the task; PostgreSQL ends it after a second, and not us
+            other.execute(select(Worker.id if whole else Submission.id).with_for_update())
+        done.result()
+    assert [vote.counted for vote in rows(study, Vote)] == [False]
+    assert [entry.action for entry in rows(study, LogEntry)].count("discard") == 1
 
 
 def test_who_votes_on_what_is_not_asked_any_more_is_given_no_more_of_it(make_study, crew):

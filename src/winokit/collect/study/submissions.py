@@ -19,7 +19,7 @@ from winokit.collect.study.gold import is_right, looks_last, settle
 from winokit.collect.study.new_tasks import add_judgements
 from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
-from winokit.collect.study.store import is_deadlock
+from winokit.collect.study.store import retried
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import END_LEASE, count_places, held_by, take_within
 from winokit.collect.study.texts import say
@@ -101,8 +101,7 @@ def submit(
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
 
     Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two. Where giving it fails, the vote is taken by itself; and what PostgreSQL has ended to let another
-    transaction through is done once more.
+    as dear as two. Where giving it fails, the vote is taken by itself.
 
     Raises
     ------
@@ -113,13 +112,12 @@ def submit(
     """
     try:
         return _submit(study, worker_id, token, fields, go_on=go_on)
-    except Exception as error:
-        if not isinstance(error, _NoNext) and not is_deadlock(error):
-            raise
-        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__ or error).__name__)
+    except _NoNext as error:
+        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__).__name__)
         return _submit(study, worker_id, token, fields)
 
 
+@retried
 def _submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
