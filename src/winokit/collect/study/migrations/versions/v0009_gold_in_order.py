@@ -1,5 +1,7 @@
 """Gold questions are looked for in the order of their numbers, which PostgreSQL's index must have in it."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -19,5 +21,5 @@ def downgrade() -> None:
 
 def _index(*columns: str) -> None:
     op.drop_index("ix_tasks_gold", "tasks")
-    where = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
+    where: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
     op.create_index("ix_tasks_gold", "tasks", columns, **where)
