@@ -2,8 +2,7 @@
 
 SQLAlchemy takes several times as long to hand a statement to SQLite, and its rows back, as SQLite does to answer it.
 With two hundred people at work that was four tenths of what a server computed. What it knows is kept: its SQL for
-either database, and its types on the way in and out. So it is with psycopg's cursors, whose part libpq does here; a
-connection that is still to begin a transaction leaves it to them.
+either database, and its types on the way in and out.
 
 >>> from sqlalchemy import Integer, bindparam, create_engine, literal, select
 >>> with create_engine("sqlite://").connect() as line, Session(line) as session:
@@ -11,7 +10,6 @@ connection that is still to begin a transaction leaves it to them.
 Row(two=2)
 """
 
-import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +26,13 @@ class _Ready:
     """A statement in the words of one database."""
 
     sql: str
-    names: Sequence[str]
-    """Of its values in their order."""
-    numbered: bytes
-    """The same with its values by number, as libpq takes them; empty for SQLite."""
+    names: Sequence[str] | None
+    """Of its values in their order; None where the driver takes them by name."""
     known: Mapping[str, Any]
     incoming: Sequence[tuple[str, Change]]
     row: Any
     outgoing: Sequence[Change | None]
+    how: Mapping[str, Any]
 
 
 class Prepared:
@@ -53,18 +50,14 @@ class Prepared:
         given = {**ready.known, **values}
         for name, change in ready.incoming:
             given[name] = change(given[name])
-        sent = [given[name] for name in ready.names]
-        driver: Any = line.connection.driver_connection
+        sent = given if ready.names is None else [given[name] for name in ready.names]
+        cursor = cast(Any, line.connection.driver_connection).cursor()
         for listener in line.dispatch.before_cursor_execute:
-            listener(line, None, ready.sql, sent, None, False)
-        if ready.numbered and (driver.autocommit or driver.pgconn.transaction_status):
-            rows = _ask_libpq(driver, line.connection.info, ready.numbered, sent)
-        else:
-            cursor = driver.cursor()
-            cursor.execute(ready.sql, given if ready.numbered else sent)
-            rows = cursor.fetchall() if ready.outgoing else []
-            cursor.close()
-        pairs = (zip(row, ready.outgoing, strict=True) for row in rows if ready.outgoing)
+            listener(line, cursor, ready.sql, sent, None, False)
+        cursor.execute(ready.sql, sent, **ready.how)
+        rows = cursor.fetchall() if ready.outgoing else []
+        cursor.close()
+        pairs = (zip(row, ready.outgoing, strict=True) for row in rows)
         return [ready.row(value if change is None else change(value) for value, change in pair) for pair in pairs]
 
     def one(self, session: Session, /, **values: Any) -> Row[Any] | None:
@@ -91,38 +84,13 @@ class Prepared:
                 sql = sql.replace(f"%({name})s", types[name].literal_processor(dialect)(value))
         incoming = {name: type_.bind_processor(dialect) for name, type_ in types.items()}
         names: Any = namedtuple("Row", [str(column.key) for column in columns], rename=True)  # type: ignore[misc]
-        given = compiled.positiontup or list(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)))
-        places = {name: f"${place}" for place, name in enumerate(given, 1)}
-        numbered = re.sub(r"%\((\w+)\)s", lambda found: places[found[1]], sql).replace("%%", "%")
         ready = self._ready[dialect.name] = _Ready(
             sql,
-            given,
-            b"" if compiled.positiontup is not None else numbered.encode(),
+            compiled.positiontup,
             known,
             [(name, change) for name, change in incoming.items() if change is not None],
             names._make,
             [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns],
+            {"prepare": True} if compiled.positiontup is None else {},
         )
         return ready
-
-
-def _ask_libpq(driver: Any, info: dict[Any, Any], sql: bytes, sent: Sequence[Any]) -> list[Any]:
-    """The rows of a statement that PostgreSQL parses once for each connection and types of values."""
-    from psycopg.adapt import PyFormat, Transformer
-    from psycopg.errors import error_from_result
-
-    types, statements = info.get(_ask_libpq) or info.setdefault(_ask_libpq, (Transformer(driver), {}))
-    values = types.dump_sequence(sent, [PyFormat.AUTO] * len(sent))
-    name = statements.get((sql, types.types))
-    if name is None:
-        name = b"winokit_%d" % len(statements)
-        result = driver.pgconn.prepare(name, sql, types.types)
-        if result.error_message:
-            raise error_from_result(result)
-        statements[sql, types.types] = name
-    result = driver.pgconn.exec_prepared(name, values, types.formats)
-    if result.error_message:
-        raise error_from_result(result)
-    types.set_pgresult(result)
-    rows: list[Any] = types.load_rows(0, result.ntuples, tuple)
-    return rows

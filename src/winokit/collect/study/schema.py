@@ -262,7 +262,7 @@ class Task(Numbered):
     __table_args__ = (
         sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
         sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
-        sa.Index("ix_tasks_gold", "kind", "id", **GOLD_ONLY),
+        sa.Index("ix_tasks_gold", "kind", **GOLD_ONLY),
     )
     kind: Mapped[str] = mapped_column(sa.String(16))
     asked: Mapped[int | None]

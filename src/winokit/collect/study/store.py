@@ -9,8 +9,7 @@ lock the rows they decide on.
 What somebody is thanked for is on the disk before they are: SQLite writes ahead (WAL) and syncs the log at each such
 commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` as it comes). A server that is killed
 loses nothing either way, and neither does one whose power fails. What may be lost with the power, a place that was
-given or a draft, does not wait for the disk (SQLite's NORMAL, PostgreSQL's `synchronous_commit = off`), since every
-vote is followed by one of those.
+given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
 """
 
 import logging
@@ -54,8 +53,7 @@ which everybody waits."""
 PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
 """For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
 answer."""
-BEGIN = {"FULL": b"BEGIN", "NORMAL": b"BEGIN; SET LOCAL synchronous_commit = off"}
-"""For PostgreSQL, how what must be on the disk begins and what may be lost with the power."""
+NEVER = 10**9
 DEADLOCK, TRIES = "40P01", 3
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
@@ -74,9 +72,7 @@ class Store:
         # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
         pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
         self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
-        # With connections of its own: to turn one to autocommit and back takes as long as a page's questions.
-        at_once = pool | {"isolation_level": "AUTOCOMMIT"}
-        self._glance = self.engine if self.is_sqlite else _postgresql(self.url, at_once)
+        self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
         self._durable = self.engine.execution_options(synchronous="FULL")
         self._quick = self.engine.execution_options(synchronous="NORMAL")
@@ -117,7 +113,6 @@ class Store:
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()
-        self._glance.dispose()
         if self._copy is not None:
             self._copy.cleanup()
 
@@ -244,14 +239,7 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
     def prepare(connection: Any, _record: Any) -> None:
         connection.execute(PLANNED_ONCE)
         connection.commit()
-        connection.prepare_threshold = None  # but for what is Prepared: the rest is asked too rarely, and of too much
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        synchronous = connection.get_execution_options().get("synchronous")
-        if synchronous:  # to write: what is read in one state is begun by psycopg
-            driver: Any = connection.connection.driver_connection
-            driver.pgconn.exec_(BEGIN[synchronous])
+        connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
 
     @event.listens_for(engine, "checkout")
     def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:

@@ -273,6 +273,6 @@ def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
     app.add_middleware(CollectMiddleware, secure=secure)
     app.get("/health")(health)
     for router in (*WORKERS, *REQUESTERS):
-        app.router.routes += router.routes  # not included, since FastAPI would look for each page twice
+        app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC))
     return app

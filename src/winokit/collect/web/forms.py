@@ -13,16 +13,12 @@ This stands before every form; then its fields are cleaned, and read by pydantic
 """
 
 import hmac
-from collections.abc import Callable, Coroutine
-from functools import partial
-from inspect import iscoroutinefunction
-from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form as FormField
-from fastapi.routing import APIRoute
 from pydantic import AfterValidator
 from starlette.exceptions import HTTPException
 
@@ -96,44 +92,6 @@ class Cookies:
         return f"__Host-winokit-{role}" if self._secure else f"winokit-{role}"
 
 
-class Page(APIRoute):
-    """A page; where the request itself and its address are all that it is made of, FastAPI's machinery is passed by.
-
-    That looks through a dozen ways to tell a page something, for each dependency, each time.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """What answers a request."""
-        whole, page = super().get_route_handler(), self.dependant
-        parts = page.dependencies
-        told = [
-            getattr(each, f"{where}_params")
-            for each in (page, *parts)
-            for where in ("query", "header", "cookie", "body")
-        ]
-        plain_parts = all(
-            part.request_param_name and iscoroutinefunction(part.call) and not part.dependencies for part in parts
-        )
-        if any(told) or not plain_parts:
-            return whole
-
-        async def answer(request: Request) -> Response:
-            values: dict[str, Any] = {}
-            for part in parts:
-                value = await part.call(request)  # type: ignore[misc]
-                if part.name is not None:
-                    values[part.name] = value
-            for field in page.path_params:
-                values[field.name], wrong = field.validate(request.path_params[field.alias], values, loc=("path",))
-                if wrong:
-                    return await whole(request)  # which says so
-            if iscoroutinefunction(self.endpoint):
-                return cast(Response, await self.endpoint(**values))
-            return cast(Response, await run_sync(partial(self.endpoint, **values)))
-
-        return answer
-
-
 class Pages(APIRouter):
     """Pages for a role: every form among them must carry the token of its reader."""
 
@@ -155,7 +113,7 @@ class Pages(APIRouter):
                 raise NotAllowed(STALE[role])
             request.state.fields = fields
 
-        super().__init__(dependencies=[Depends(guard)], route_class=Page)
+        super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Endpoint], Endpoint]:
         """What takes a form: its fields are parameters with a `Form`, or `names` that come as texts in `Fields`."""
