@@ -242,10 +242,11 @@ def _serve_together(processes: int, *how: Any) -> None:
             child.start()
         wait([child.sentinel for child in children])
     finally:
-        for child in children:
-            if child.pid is not None:
-                child.terminate()
-                child.join()
+        started = [child for child in children if child.pid is not None]
+        for child in started:
+            child.terminate()
+        for child in started:
+            child.join()
         signal.signal(signal.SIGTERM, before)
     raise WinokitError("a server process ended by itself; the others were stopped")
 
