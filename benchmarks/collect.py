@@ -2,6 +2,7 @@
 
 python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 60] [--think 1 5] [--seed 0]
                              [--steps 8] [--step-seconds 20] [--kill] [--prefill 50000] [--requesters 8] [--quick]
+                             [--processes N]
 
 The server is `winokit collect serve` in a process of its own; the crowd is another process, on loopback. Everybody
 takes a task, reads it, thinks for a while, hands it in and gets the next; one in seven tasks is writing, with feedback
@@ -104,12 +105,12 @@ def twins(number: int) -> dict[str, str]:
 class Server:
     """`winokit collect serve`, which can be killed and started again at the same port."""
 
-    def __init__(self, folder: Path, db: str | None) -> None:
+    def __init__(self, folder: Path, db: str | None, processes: int | None) -> None:
         with socket.socket() as free:
             free.bind((HOST, 0))
             self.port = free.getsockname()[1]
         self.said = folder.parent / "server.txt"
-        named = ["--db", db] if db else []
+        named = [*(["--db", db] if db else []), *(["--processes", str(processes)] if processes else [])]
         self.command = [
             sys.executable,
             "-m",
@@ -131,14 +132,20 @@ class Server:
                 raise SystemExit(self.said.read_text())
             time.sleep(0.05)
 
+    def processes(self) -> list[int]:
+        """The one that was started, and those that it has started."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [self.process.pid, *map(int, children.split())]
+
     def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
+        for process in self.processes():
+            os.kill(process, signal.SIGKILL)
         self.process.wait()
 
     def cpu_seconds(self) -> float:
-        """How long the server has been computing."""
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(stat[11]) + int(stat[12])) / 100
+        """How long all of them have been computing."""
+        stats = [Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split() for process in self.processes()]
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -356,9 +363,11 @@ async def crowd(port: int, paths: list[str], requesters: int, seed: int, line: C
     """Let everybody in, then work as often as the other side of the line asks for it."""
     people = [Person(number, seed, Browser(port)) for number in range(len(paths))]
     people += [Looker(len(paths) + number, seed, Browser(port)) for number in range(requesters)]
-    doors = list(zip(people, [*paths, *["/login"] * requesters], strict=True))
-    for start in range(0, len(people), 20):
+    doors = list(zip(people, paths, strict=False))
+    for start in range(0, len(doors), 20):
         await asyncio.gather(*(one.join(path) for one, path in doors[start : start + 20]))
+    for looker in people[len(paths) :]:  # one after the other: six logins with one name at once look like guessing
+        await looker.join("/login")
     line.send("ready")
     while (asked := await asyncio.to_thread(line.recv)) is not None:
         seconds, think = asked
@@ -522,6 +531,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--db", choices=["sqlite", "postgres"], default="sqlite")
     parser.add_argument("--workers", type=int, default=200)
+    parser.add_argument("--processes", type=int, help="of the server; default: serve's own")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--think", type=float, nargs=2, default=(1, 5), metavar=("LEAST", "MOST"))
     parser.add_argument("--steps", type=int, default=8, help="of ever shorter thinking; 0: none")
@@ -575,7 +585,7 @@ def run(told: argparse.Namespace, study: Study, db: str | None, past: set[str]) 
     before = past | to_judge(study, told.pairs)
     paths = [invites.create(study).path for _ in range(told.workers)]
     requesters.add(study, "ada", PASSWORD, "system")
-    lookers, server = told.requesters if told.prefill else 0, Server(study.folder, db)
+    lookers, server = told.requesters if told.prefill else 0, Server(study.folder, db, told.processes)
     spawn = multiprocessing.get_context("spawn")
     line, theirs = spawn.Pipe()
     process = spawn.Process(target=run_crowd, args=(server.port, paths, lookers, told.seed, theirs))

@@ -5,11 +5,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from winokit.collect.study import export, listings, moderation, submissions, tasks
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotNow
-from winokit.collect.study.schema import EXPIRED, Lease, Payment, ProblemRow, Submission, Task, Vote
+from winokit.collect.study.schema import EXPIRED, Lease, LogEntry, Payment, ProblemRow, Submission, Task, Vote, Worker
 
 NEVER, ALWAYS = "never", "always"
 
@@ -285,6 +285,16 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
 # A vote and the next task in one transaction
 
 
+def until_one_waits(study):
+    """Until a transaction of this database waits for a lock that another has."""
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    with study.store.read() as session:
+        while not session.scalar(waiting):
+            time.sleep(0.02)
+
+
 def test_a_vote_is_kept_where_the_next_task_cannot_be_given_with_it(study, crew, written, monkeypatch):
     judge = crew.newcomer(study)
     task = tasks.lease(study, judge.id, "validate")
@@ -313,7 +323,7 @@ def test_a_vote_survives_a_deadlock_over_the_next_task(make_study, crew, databas
         with study.store.write() as requester:  # as one who discards what others have built on
             requester.execute(select(Task.id).where(Task.gold).with_for_update())
             vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=True)
-            time.sleep(0.5)  # until it waits for a gold question; PostgreSQL ends it after a second, and not us
+            until_one_waits(study)  # for a gold question; so PostgreSQL ends it after a second, and not us
             requester.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update())
         assert vote.result().counted
     assert count(study, Vote) == 1
@@ -329,10 +339,32 @@ def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, writte
         with study.store.write() as other:
             other.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task))
             vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=go_on)
-            time.sleep(0.5)  # until it waits for the task; PostgreSQL ends it after a second, and not us
+            until_one_waits(study)  # for the task; so PostgreSQL ends it after a second, and not us
             other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
         assert vote.result().counted
     assert count(study, Vote) == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_work_is_discarded_though_postgresql_has_ended_that_once(study, crew, written, database, whole):
+    """One vote, or with its worker all that they have handed in."""
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    judge = crew.newcomer(study)
+    number = crew.vote(study, judge).submission_id
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).join(Submission).where(Submission.id == number).with_for_update(of=Task))
+            done = (
+                pool.submit(moderation.block, study, judge.code, "haste", "ann", discard_work=True)
+                if whole
+                else pool.submit(moderation.discard, study, number, "haste", "ann")
+            )
+            until_one_waits(study)  # for the task; so PostgreSQL ends it after a second, and not us
+            other.execute(select(Worker.id if whole else Submission.id).with_for_update())
+        done.result()
+    assert [vote.counted for vote in rows(study, Vote)] == [False]
+    assert [entry.action for entry in rows(study, LogEntry)].count("discard") == 1
 
 
 def test_who_votes_on_what_is_not_asked_any_more_is_given_no_more_of_it(make_study, crew):

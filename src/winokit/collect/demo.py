@@ -25,7 +25,7 @@ from winokit.collect.study.refusals import Incomplete, NotNow
 from winokit.collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
 from winokit.collect.study.study import Signer, Study, utc_now
 from winokit.collect.study.voting import VoteTask, clause
-from winokit.collect.verbs import listen, run_app
+from winokit.collect.verbs import announce, listen, run_app
 from winokit.data.checks.rules import anchor_word
 from winokit.data.loading import load
 from winokit.files import write_whole
@@ -195,7 +195,8 @@ def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 800
             typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
             typer.echo(f"take part as a worker: {base}{link.path}")
             study.adversary.prepare(study)
-            run_app(study, socket, base, behind_proxy=False, say=typer.echo)
+            announce(study, base, typer.echo)
+            run_app(study, socket, base, behind_proxy=False)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import signal
 import socket
+import sys
+import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +20,7 @@ from winokit.collect import need_extra
 from winokit.data.formats import write
 from winokit.data.loading import DATA_HELP, in_language, load
 from winokit.drawing.tables import Lines
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, MissingExtra, WinokitError
 from winokit.files import private
 from winokit.progress import tell
 from winokit.settings import Help, verb
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 
 NEW_OBJECTS = 5_000
 """After so many the collector looks at the new ones: some pages' worth, not a part of one."""
+PROCESSES = 2
+"""Of a server on PostgreSQL: each has a core to give, and keeps some 30 of the 100 connections that are usual there."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
@@ -151,15 +158,29 @@ def serve(
     port: Annotated[int, Help("The port to listen on.", least=0, most=65535)] = 8000,
     url: Address = None,
     pilot: Pilot = False,
+    processes: Annotated[
+        int | None, Help("How many processes serve; default: 2 on PostgreSQL, 1 on SQLite.", least=1, most=64)
+    ] = None,
     db: Database = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
     with opened(folder, db, pilot=pilot) as study, listen(host, port) as place:
+        if study.store.is_sqlite and (processes or 1) > 1:
+            raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
         seen = url or study.config.server.url
         base = links_begin(study, seen or f"http://{host}:{place.getsockname()[1]}")
         study.adversary.prepare(study)
-        run_app(study, place, base, behind_proxy=bool(seen), say=say)
+        announce(study, base, say)
+        if study.store.is_sqlite or processes == 1:
+            run_app(study, place, base, behind_proxy=bool(seen))
+            return
+        from winokit.collect.study.study import read_secret
+
+        read_secret(study.folder)  # which makes one where there is none, before several look for it
+        del study.adversary  # each process loads the model
+        study.close()
+        _serve_together(processes or PROCESSES, place, base, bool(seen), study.folder, db, pilot)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -176,16 +197,9 @@ def listen(host: str, port: int) -> socket.socket:
     return place
 
 
-def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool, say: Callable[[str], None]) -> None:
-    """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
-    try:
-        import uvicorn
-
-        from winokit.collect.platforms.base import platform_of
-        from winokit.collect.web.app import create_app
-        from winokit.collect.web.protocol import ImpatientProtocol
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
+def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
+    """Say where the pages are, and what whoever serves them should know."""
+    from winokit.collect.platforms.base import platform_of
     from winokit.collect.study.requesters import setup_path
 
     say(f"{study.config.title}: {base}")
@@ -198,6 +212,17 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     first = setup_path(study)
     if first:
         say(f"create the requester's account (valid for one day): {base}{first}")
+
+
+def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool) -> None:
+    """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
+    try:
+        import uvicorn
+
+        from winokit.collect.web.app import create_app
+        from winokit.collect.web.protocol import ImpatientProtocol
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"winokit collect serve ({error.name})", "collect") from None
     app = create_app(study, secure=base.startswith("https://"), url=base)
     # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
     # some of them let people in.
@@ -205,6 +230,42 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
     _spare_what_stays()
     uvicorn.Server(config).run(sockets=[place])
+
+
+def _serve_together(processes: int, *how: Any) -> None:
+    """Serve in several processes until Ctrl-C. Where one ends by itself all do, to be started again by whoever did."""
+    spawn = multiprocessing.get_context("spawn")
+    children = [spawn.Process(target=_serve_beside_others, args=how) for _ in range(processes)]
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        for child in children:
+            child.start()
+        wait([child.sentinel for child in children])
+    finally:
+        started = [child for child in children if child.pid is not None]
+        for child in started:
+            child.terminate()
+        for child in started:
+            child.join()
+        signal.signal(signal.SIGTERM, before)
+    raise WinokitError("a server process ended by itself; the others were stopped")
+
+
+def _serve_beside_others(
+    place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool
+) -> None:
+    """Serve in a process of several, all at one socket; it ends with the process that started it, however that ends."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt), opened(folder, db, pilot=pilot) as study:
+        study.adversary.prepare(study)
+        run_app(study, place, base, behind_proxy=behind_proxy)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _spare_what_stays() -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import select
 
 from winokit.collect.study.schema import Event, State
 from winokit.collect.study.study import Study
-from winokit.collect.study.tasks import held_by
+from winokit.collect.study.tasks import leased_to
 from winokit.collect.study.texts import say
 from winokit.collect.study.writing import read_twins
 from winokit.data.checks.rules import one_blank
@@ -200,12 +200,13 @@ def tries_left(
     # What the model is shown as a number that fits a column.
     version = zlib.crc32(repr((twins.texts, twins.candidates, twins.pronoun)).encode()) & 0x7FFFFFFF
     with study.store.write(quick=True) as session:
-        held = held_by(session, worker_id, token, for_update=take)
-        shown = select(Event.amount).where(Event.lease_id == held.lease_id, Event.kind == ASKED)
+        leased = leased_to(session, worker_id, token, for_update=take)
+        shown = select(Event.amount).where(Event.lease_id == leased.lease_id, Event.kind == ASKED)
         versions = set(session.scalars(shown))
         if take and not twins.missing and version not in versions:
             if len(versions) >= most:
                 return -1
             versions.add(version)
-            session.add(Event(worker_id=worker_id, lease_id=held.lease_id, kind=ASKED, amount=version, at=study.now()))
+            known = {"worker_id": worker_id, "lease_id": leased.lease_id, "at": study.now()}
+            session.add(Event(kind=ASKED, amount=version, **known))
     return max(most - len(versions), 0)

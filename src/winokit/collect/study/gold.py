@@ -29,7 +29,7 @@ MOST_OWN = 500
 FEWEST = 2
 """One vote alone settles nothing."""
 MISSED = (schema.RELEASED, schema.EXPIRED)
-"""How a lease ends whose holder has not answered."""
+"""How a lease ends whose worker has not answered."""
 # Asked after every vote, and made once: making a query takes longer than running it.
 _PROBLEM: BindParameter[int] = bindparam("problem")
 _KIND: BindParameter[str] = bindparam("kind")
@@ -91,11 +91,11 @@ def gold_answer(problem: Problem, kind: str) -> int | None:
     return int(label)
 
 
-def is_right(study: Study, held: Row[Any], choice: int | None) -> bool:
+def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
     """Whether a vote on a gold question is the known one."""
-    known = (held.topic or {}).get("answer")  # not written down by earlier versions, which had no gold of the study's
+    known = (leased.topic or {}).get("answer")  # not written down by earlier versions, which had no gold of the study's
     return choice == (
-        gold_answer(schema.to_problem(held, study.config.language), held.kind) if known is None else known
+        gold_answer(schema.to_problem(leased, study.config.language), leased.kind) if known is None else known
     )
 
 
@@ -153,7 +153,7 @@ def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
     return seen + skipped, right
 
 
-def looks_last(study: Study, held: Row[Any]) -> bool:
+def looks_last(study: Study, leased: Row[Any]) -> bool:
     """Whether a vote on gold is treated like the last on a problem: as often as others are, drawn with the secret."""
-    digits = study.signer.digest("last vote", f"{held.worker_id} {held.problem_id} {held.kind}")[:13]
+    digits = study.signer.digest("last vote", f"{leased.worker_id} {leased.problem_id} {leased.kind}")[:13]
     return int(digits, 16) / 16**13 < 1 / study.config.tasks.votes

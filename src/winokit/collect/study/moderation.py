@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from winokit.collect.study import schema
 from winokit.collect.study.gold import gold_score, settle
 from winokit.collect.study.refusals import NotNow, found
+from winokit.collect.study.store import retried
 from winokit.collect.study.study import Study
 from winokit.collect.study.tasks import count_places, end_leases
 from winokit.collect.study.workers import by_code
@@ -52,6 +53,7 @@ def check_gold(study: Study, session: Session, worker_id: int) -> None:
             _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
 
 
+@retried
 def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
     """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
     with study.store.write() as session:
@@ -69,6 +71,7 @@ def unblock(study: Study, code: str, actor: str) -> None:
         study.log(session, actor, "unblock", code)
 
 
+@retried
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
     """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
     with study.store.write() as session:
@@ -78,6 +81,7 @@ def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
             _take_out(study, session, submission, why, actor)
 
 
+@retried
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
     """Decide over the votes on a problem, or take such a decision back."""
     with study.store.write() as session:
@@ -109,11 +113,13 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
         session.flush()
         if not vote.gold:
             settle(session, study, session.get_one(schema.ProblemRow, vote.problem_id))
-    for row in session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all():
+    written = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all()
+    # Tasks before problems, as a last vote does, so that nobody waits in a circle.
+    about = (schema.Task.problem_id.in_([row.id for row in written]), schema.Task.asked.is_not(None))
+    for task in session.scalars(select(schema.Task).where(*about).order_by(schema.Task.id).with_for_update()):
+        task.asked = task.accepted + task.held  # nobody new is asked about it
+    for row in written:
         row.withdrawn = True
-        for task in session.scalars(select(schema.Task).where(schema.Task.problem_id == row.id).with_for_update()):
-            if task.asked is not None:
-                task.asked = task.accepted + task.held  # nobody new is asked about it
         settle(session, study, row)
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
 
@@ -132,6 +138,7 @@ def _present_worker(session: Session, code: str) -> schema.Worker:
     return worker
 
 
+@retried
 def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
     """Take a worker out of the study; there is no way back."""
     with study.store.write() as session:

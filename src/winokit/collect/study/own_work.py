@@ -15,7 +15,7 @@ from winokit.collect.study.listings import ListingPage, page_of
 from winokit.collect.study.refusals import Incomplete
 from winokit.collect.study.schema import Payment, ProblemRow, Remark, Submission
 from winokit.collect.study.study import Study
-from winokit.collect.study.tasks import held_by
+from winokit.collect.study.tasks import leased_to
 from winokit.collect.study.texts import say
 from winokit.collect.study.validity import judge, judgements
 
@@ -97,8 +97,9 @@ def remark(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) 
     if reason not in REASONS:
         raise Incomplete({"reason": say("remarks.choose")})
     with study.store.write() as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        row = session.scalar(select(Remark).where(Remark.lease_id == held.lease_id)) or Remark(lease_id=held.lease_id)
-        row.worker_id, row.problem_id, row.kind = worker_id, held.problem_id, held.kind
+        leased = leased_to(session, worker_id, token, for_update=True)
+        of = leased.lease_id
+        row = session.scalar(select(Remark).where(Remark.lease_id == of)) or Remark(lease_id=of)
+        row.worker_id, row.problem_id, row.kind = worker_id, leased.problem_id, leased.kind
         row.reason, row.text, row.at = reason, text, study.now()
         session.add(row)

@@ -12,6 +12,7 @@ from winokit.collect.study import schema
 from winokit.collect.study.gold import settle
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import IS_LIVE, Lease, Payment, PayoutJob, ProblemRow, Submission, Task, Vote, Worker
+from winokit.collect.study.store import retried
 from winokit.collect.study.study import Study
 from winokit.collect.study.writing import EarlierText
 
@@ -35,6 +36,7 @@ def count_people(study: Study) -> int:
         return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 
 
+@retried
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
     """Delete what people did in a pilot, and what others said about it; who was paid stays as a code in the ledger."""
     people = select(Worker.id).where(Worker.pilot)

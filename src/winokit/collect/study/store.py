@@ -12,16 +12,18 @@ loses nothing either way, and neither does one whose power fails. What may be lo
 given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
 """
 
+import logging
 import os
 import select
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from alembic import command
 from alembic.config import Config
@@ -34,6 +36,9 @@ from winokit.collect.study.schema import Base
 from winokit.errors import BadInput, MissingExtra
 from winokit.files import refused
 
+P = ParamSpec("P")
+T = TypeVar("T")
+LOG = logging.getLogger("winokit.collect")
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30
 LOGS = ("-wal", "-shm")
@@ -49,7 +54,7 @@ PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
 """For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
 answer."""
 NEVER = 10**9
-DEADLOCK = "40P01"
+DEADLOCK, TRIES = "40P01", 3
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -134,9 +139,21 @@ class Store:
             raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
 
 
-def is_deadlock(error: Exception) -> bool:
-    """Whether PostgreSQL has ended a transaction that waited in a circle with others."""
-    return getattr(getattr(error, "orig", error), "sqlstate", None) == DEADLOCK
+def retried(transaction: Callable[P, T]) -> Callable[P, T]:
+    """A transaction that is done again where PostgreSQL has ended it, since it waited in a circle with others."""
+
+    @wraps(transaction)
+    def done(*told: P.args, **more: P.kwargs) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return transaction(*told, **more)
+            except Exception as error:
+                if getattr(getattr(error, "orig", error), "sqlstate", None) != DEADLOCK:
+                    raise
+                LOG.warning("%s is done once more, after a deadlock", transaction.__name__.strip("_"))
+        return transaction(*told, **more)
+
+    return done
 
 
 def without_password(url: str) -> str:

@@ -19,9 +19,9 @@ from winokit.collect.study.gold import is_right, looks_last, settle
 from winokit.collect.study.new_tasks import add_judgements
 from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
-from winokit.collect.study.store import is_deadlock
+from winokit.collect.study.store import retried
 from winokit.collect.study.study import Study
-from winokit.collect.study.tasks import END_LEASE, count_places, held_by, take_within
+from winokit.collect.study.tasks import END_LEASE, count_places, leased_to, take_within
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import read_ballot
 from winokit.collect.study.writing import Twins, read_twins, refuse_broken, special_words
@@ -89,10 +89,10 @@ class HandedIn:
 def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
     """What a worker handed in under a token; None while they have not."""
     with study.store.read() as session:
-        held = held_by(session, worker_id, token)
-        if held.state != schema.SUBMITTED:
+        leased = leased_to(session, worker_id, token)
+        if leased.state != schema.SUBMITTED:
             return None
-        return _look_again(study, session, held, _submission(session, held))
+        return _look_again(study, session, leased, _submission(session, leased))
 
 
 def submit(
@@ -101,8 +101,7 @@ def submit(
     """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
 
     Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
-    as dear as two. Where giving it fails, the vote is taken by itself; and what PostgreSQL has ended to let another
-    transaction through is done once more.
+    as dear as two. Where giving it fails, the vote is taken by itself.
 
     Raises
     ------
@@ -113,49 +112,48 @@ def submit(
     """
     try:
         return _submit(study, worker_id, token, fields, go_on=go_on)
-    except Exception as error:
-        if not isinstance(error, _NoNext) and not is_deadlock(error):
-            raise
-        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__ or error).__name__)
+    except _NoNext as error:
+        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__).__name__)
         return _submit(study, worker_id, token, fields)
 
 
+@retried
 def _submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
     with study.store.write() as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        if held.problem_id is not None:
-            receipt = _take(study, session, held, read_ballot(study.config, held, fields))
-            return replace(receipt, next_token=_next_token(study, session, held)) if go_on else receipt
-        before = _submission(session, held) if held.state == schema.SUBMITTED else None
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.problem_id is not None:
+            receipt = _take(study, session, leased, read_ballot(study.config, leased, fields))
+            return replace(receipt, next_token=_next_token(study, session, leased)) if go_on else receipt
+        before = _submission(session, leased) if leased.state == schema.SUBMITTED else None
         if before is not None:
-            unchanged = _unless_new(study, session, held, before, read_twins(fields).to_json())
+            unchanged = _unless_new(study, session, leased, before, read_twins(fields).to_json())
             if unchanged is not None:
                 return unchanged
         own, version = _own_texts(before), _version(before)
     refused = verdict = None
     try:
-        twins = refuse_broken(study, fields, held.task_domain, own, held.topic)
+        twins = refuse_broken(study, fields, leased.task_domain, own, leased.topic)
         # The model is asked between two transactions, so that nobody waits for it.
         verdict = adversary.ask(study, fields)
     except Incomplete as error:
         refused = error
     with study.store.write() as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        now = _submission(session, held) if held.state == schema.SUBMITTED else None
+        leased = leased_to(session, worker_id, token, for_update=True)
+        now = _submission(session, leased) if leased.state == schema.SUBMITTED else None
         if _version(now) == version:
             if refused is not None:
                 raise refused
-            return _take(study, session, held, twins, verdict)
+            return _take(study, session, leased, twins, verdict)
     return _submit(study, worker_id, token, fields)  # a form sent twice at once finds what was handed in before
 
 
-def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
-    if held.kind not in study.config.tasks.kinds:  # any more
+def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
+    if leased.kind not in study.config.tasks.kinds:  # any more
         return None
     try:
-        return take_within(study, session, held.worker_id, held.kind, waits=False)
+        return take_within(study, session, leased.worker_id, leased.kind, waits=False)
     except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
         return None
     except Exception as error:  # each driver has its own; and a vote must not be lost with what comes after it
@@ -165,69 +163,69 @@ def _next_token(study: Study, session: Session, held: Row[Any]) -> str | None:
 def _take(
     study: Study,
     session: Session,
-    held: Row[Any],
+    leased: Row[Any],
     content: Mapping[str, Any] | Twins,
     verdict: adversary.AdversaryVerdict | None = None,
 ) -> SubmissionReceipt:
     """Store what is handed in for the first time; otherwise correct what stands, or say that it is the same."""
-    if held.state != schema.SUBMITTED:
-        return _handed_in(study, session, held, content, verdict)
-    submission, now = _submission(session, held, for_update=True), study.now()
+    if leased.state != schema.SUBMITTED:
+        return _handed_in(study, session, leased, content, verdict)
+    submission, now = _submission(session, leased, for_update=True), study.now()
     sent = content.to_json() if isinstance(content, Twins) else dict(content)
-    unchanged = _unless_new(study, session, held, submission, sent)
+    unchanged = _unless_new(study, session, leased, submission, sent)
     if unchanged is not None:
         return unchanged
     stood = {"fields": submission.fields, "adversary": submission.adversary, "until": now.isoformat()}
     submission.history = [*submission.history, stood]
     submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
     if isinstance(content, Twins):
-        submission.pasted = _PASTED.scalar(session, lease=held.lease_id) or 0
+        submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
         if submission.counted:
-            _replace_twins(study, session, held, content, submission.id)
+            _replace_twins(study, session, leased, content, submission.id)
     else:
-        right = is_right(study, held, sent["choice"]) if held.gold else None
+        right = is_right(study, leased, sent["choice"]) if leased.gold else None
         own_vote = schema.Vote.submission_id == submission.id
         session.execute(update(schema.Vote).where(own_vote).values(**sent, is_right=right))
-        _after_vote(study, session, held, is_last=True)
+        _after_vote(study, session, leased, is_last=True)
     return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
 
 
 def _unless_new(
-    study: Study, session: Session, held: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
+    study: Study, session: Session, leased: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
 ) -> SubmissionReceipt | None:
     """The receipt again, where the same is sent again; None where it is a correction that can be taken."""
     if submission.fields == sent:
         return _receipt_of(session, submission)
     # Kept from whoever is about to be given them, or to decide about them: those who were faster are seen below.
-    session.execute(select(schema.Task.id).where(_is_about(held, submission)).with_for_update())
+    session.execute(select(schema.Task.id).where(_is_about(leased, submission)).with_for_update())
     written = schema.ProblemRow.submission_id == submission.id
     session.execute(select(schema.ProblemRow.id).where(written).with_for_update())
-    before = _look_again(study, session, held, submission)
+    before = _look_again(study, session, leased, submission)
     if before.correct_until is None:
         raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
     return None
 
 
-def _look_again(study: Study, session: Session, held: Row[Any], submission: schema.Submission) -> HandedIn:
+def _look_again(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
     """Also whether it can be corrected: for a while, by somebody who may work, while nobody has built on it.
 
     On twins others build as soon as one of them is given to somebody; on either, a requester who decides about it.
     """
     until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
-    asked = select(schema.Task.problem_id).where(_is_about(held, submission))
-    given = select(schema.Lease.id).join(schema.Task).where(_is_about(held, submission)).limit(1)
+    asked = select(schema.Task.problem_id).where(_is_about(leased, submission))
+    given = select(schema.Lease.id).join(schema.Task).where(_is_about(leased, submission)).limit(1)
     decided = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(asked)).limit(1)
-    open_ = study.now() < until and held.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
-    undecided = session.scalar(decided) is None or held.gold
-    free = open_ and undecided and (held.problem_id is not None or session.scalar(given) is None)
+    open_ = study.now() < until and leased.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
+    undecided = session.scalar(decided) is None or leased.gold
+    free = open_ and undecided and (leased.problem_id is not None or session.scalar(given) is None)
     return HandedIn(submission.fields, submission.submitted_at, until if free else None, _own_texts(submission))
 
 
-def _is_about(held: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
+def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
     """The tasks that hang on a submission: a vote's own, or those that judge what was written."""
-    own: ColumnElement[bool] = schema.Task.id == held.task_id
+    own: ColumnElement[bool] = schema.Task.id == leased.task_id
     written = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
-    return schema.Task.problem_id.in_(written) if held.problem_id is None else own
+    return schema.Task.problem_id.in_(written) if leased.problem_id is None else own
 
 
 def _own_texts(submission: schema.Submission | None) -> tuple[str, ...]:
@@ -241,45 +239,45 @@ def _version(submission: schema.Submission | None) -> int:
     return 0 if submission is None else 1 + len(submission.history)
 
 
-def _submission(session: Session, held: Row[Any], *, for_update: bool = False) -> schema.Submission:
+def _submission(session: Session, leased: Row[Any], *, for_update: bool = False) -> schema.Submission:
     """What was handed in under a lease; asked by itself, since it may have come while the lease was waited for."""
-    query = select(schema.Submission).where(schema.Submission.lease_id == held.lease_id)
+    query = select(schema.Submission).where(schema.Submission.lease_id == leased.lease_id)
     return session.scalars(query.with_for_update() if for_update else query).one()
 
 
 def _handed_in(
     study: Study,
     session: Session,
-    held: Row[Any],
+    leased: Row[Any],
     content: Mapping[str, Any] | Twins,
     verdict: adversary.AdversaryVerdict | None = None,
 ) -> SubmissionReceipt:
     now = study.now()
-    why_not, is_last = _take_place(session, held)
-    END_LEASE.all(session, ended=held.lease_id, new_state=schema.SUBMITTED)
-    shared = {"task_id": held.task_id, "worker_id": held.worker_id, "kind": held.kind, "counted": why_not is None}
+    why_not, is_last = _take_place(session, leased)
+    END_LEASE.all(session, ended=leased.lease_id, new_state=schema.SUBMITTED)
+    shared = {"task_id": leased.task_id, "worker_id": leased.worker_id, "kind": leased.kind, "counted": why_not is None}
     submission = {
         **shared,
-        "lease_id": held.lease_id,
+        "lease_id": leased.lease_id,
         "fields": content.to_json() if isinstance(content, Twins) else content,
         "why_not": why_not,
-        "late": held.state != schema.LIVE or held.expires_at <= now,
-        "seconds": (now - held.leased_at).total_seconds(),
-        "pasted": _PASTED.scalar(session, lease=held.lease_id) or 0 if isinstance(content, Twins) else 0,
+        "late": leased.state != schema.LIVE or leased.expires_at <= now,
+        "seconds": (now - leased.leased_at).total_seconds(),
+        "pasted": _PASTED.scalar(session, lease=leased.lease_id) or 0 if isinstance(content, Twins) else 0,
         "adversary": verdict.to_json() if verdict else None,
         "submitted_at": now,
     }
     number = _SUBMISSION.scalar(session, **submission, history=[])
     if isinstance(content, Twins):
-        session.execute(delete(schema.Draft).where(schema.Draft.lease_id == held.lease_id))
+        session.execute(delete(schema.Draft).where(schema.Draft.lease_id == leased.lease_id))
         if why_not is None:
-            _add_twins(study, session, held, content, number)
+            _add_twins(study, session, leased, content, number)
     else:
-        about = {"submission_id": number, "problem_id": held.problem_id, "gold": held.gold, "at": now}
-        _add_vote(study, session, held, {**shared, **about, **content}, is_last=is_last)
+        about = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": now}
+        _add_vote(study, session, leased, {**shared, **about, **content}, is_last=is_last)
     cents = ledger.pay(session, study, submission, number)
     return SubmissionReceipt(
-        number, held.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
+        number, leased.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
     )
 
 
@@ -292,40 +290,40 @@ def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionRe
     return SubmissionReceipt(*known, cents, message, replayed=True)
 
 
-def _take_place(session: Session, held: Row[Any]) -> tuple[str | None, bool]:
+def _take_place(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
     """Take the place that a submission counts in: why it has none, if so; and whether it was the last that was open."""
     # Also after its time, as long as nobody has ended it: then nobody else has the place.
-    holds = held.state == schema.LIVE
-    if held.worker_state != schema.ACTIVE:
-        count_places(session, held.task_id, held=-int(holds))
+    is_reserved = leased.state == schema.LIVE
+    if leased.worker_state != schema.ACTIVE:
+        count_places(session, leased.task_id, reserved=-int(is_reserved))
         return schema.FROM_BLOCKED, False
-    if holds or held.gold:
-        counted = count_places(session, held.task_id, held=-int(holds), accepted=1)
+    if is_reserved or leased.gold:
+        counted = count_places(session, leased.task_id, reserved=-int(is_reserved), accepted=1)
     else:
-        counted = _TAKE_FREE.one(session, wanted=held.task_id)
+        counted = _TAKE_FREE.one(session, wanted=leased.task_id)
         if counted is None:
             return schema.LATE, False
     return None, counted is not None and counted.accepted >= counted.asked
 
 
-def _add_vote(study: Study, session: Session, held: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
-    vote["is_right"] = is_right(study, held, vote["choice"]) if held.gold else None
+def _add_vote(study: Study, session: Session, leased: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
+    vote["is_right"] = is_right(study, leased, vote["choice"]) if leased.gold else None
     _VOTE.all(session, **dict.fromkeys(schema.ANSWERS) | vote)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
-    is_last = looks_last(study, held) if held.gold else is_last
-    _after_vote(study, session, held, is_last=is_last)
+    is_last = looks_last(study, leased) if leased.gold else is_last
+    _after_vote(study, session, leased, is_last=is_last)
 
 
-def _after_vote(study: Study, session: Session, held: Row[Any], *, is_last: bool) -> None:
+def _after_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
     """Draw the consequences of a vote that is new or other than before: the same steps, whether it is gold or not."""
     if study.config.quality.gold_share:
-        moderation.check_gold(study, session, held.worker_id)
+        moderation.check_gold(study, session, leased.worker_id)
     if is_last:  # nothing is decided before; and a requester who decides at the same moment is waited for
-        row = session.get_one(schema.ProblemRow, held.problem_id, with_for_update={"key_share": True})
-        settle(session, study, row, held.kind)
+        row = session.get_one(schema.ProblemRow, leased.problem_id, with_for_update={"key_share": True})
+        settle(session, study, row, leased.kind)
 
 
-def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins, submission_id: int) -> None:
+def _replace_twins(study: Study, session: Session, leased: Row[Any], twins: Twins, submission_id: int) -> None:
     """Store other twins in the place of those of a submission, which nobody has been given yet."""
     rows = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission_id)).all()
     group = session.get_one(schema.Group, rows[0].group_id)
@@ -333,13 +331,13 @@ def _replace_twins(study: Study, session: Session, held: Row[Any], twins: Twins,
     for row in rows:
         session.delete(row)
     session.flush()
-    _add_twins(study, session, held, twins, submission_id, group)
+    _add_twins(study, session, leased, twins, submission_id, group)
 
 
 def _add_twins(
     study: Study,
     session: Session,
-    held: Row[Any],
+    leased: Row[Any],
     twins: Twins,
     submission_id: int,
     group: schema.Group | None = None,
@@ -349,11 +347,11 @@ def _add_twins(
     session.add(group)
     session.flush()
     pair = []
-    problems = twins.problems(study.config.language, held.task_domain)
+    problems = twins.problems(study.config.language, leased.task_domain)
     for problem, special_word in zip(problems, special_words(*twins.texts), strict=True):
-        labels = {"topic": (held.topic or {}).get("topic"), "special_word": special_word}
+        labels = {"topic": (leased.topic or {}).get("topic"), "special_word": special_word}
         pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
-    known = {"group_id": group.id, "author_id": held.worker_id, "submission_id": submission_id}
+    known = {"group_id": group.id, "author_id": leased.worker_id, "submission_id": submission_id}
     rows = [schema.to_row(problem, schema.WRITTEN, study.now(), **known) for problem in pair]
     session.add_all(rows)
     session.flush()

@@ -35,7 +35,7 @@ FREE_SKIPS = 5
 """So many judgements anybody may skip."""
 
 # What every request asks is made once: making a query takes longer than running it.
-_HELD = (
+_LEASED = (
     select(
         WORKERS.c.state.label("worker_state"),
         LEASES.c.id.label("lease_id"),
@@ -67,13 +67,14 @@ _LAST_ANSWER = (
     .where(_ANSWER.c.id == _LAST.correlate(LEASES).scalar_subquery(), SUBMISSIONS.c.submitted_at > bindparam("since"))
 )
 _SHOWN = {"done": _DONE.correlate(LEASES), "last_token": _LAST_ANSWER.correlate(LEASES)}
-_HELD_SHOWN = Prepared(_HELD.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items())))
+_LEASED_SHOWN = Prepared(_LEASED.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items())))
 # The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
-_HELD_LOCKED, _HELD_READ = Prepared(_HELD.with_for_update(key_share=True, of=[WORKERS, LEASES])), Prepared(_HELD)
+_LEASED_LOCKED = Prepared(_LEASED.with_for_update(key_share=True, of=[WORKERS, LEASES]))
+_LEASED_READ = Prepared(_LEASED)
 _COUNT = Prepared(
     update(TASKS)
     .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
-    .values(held=TASKS.c.held + bindparam("more_held"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
+    .values(held=TASKS.c.held + bindparam("more_reserved"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
     .returning(TASKS.c.accepted, TASKS.c.asked)
 )
 _GIVE_AGAIN = Prepared(
@@ -147,19 +148,19 @@ def take_within(study: Study, session: Session, worker_id: int, kind: str, *, wa
     if free is None:
         raise NotNow(say("refusals.nothing_left"))
     task_id, earlier = gold_task(study, worker_id, kind, now) or free
-    count_places(session, task_id, held=1)
+    count_places(session, task_id, reserved=1)
     return _give(study, session, worker_id, kind, task_id, earlier)
 
 
 def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
-    """A task that the worker has, or had and may still hand in; one to write as a row of `held_by`.
+    """A task that the worker has, or had and may still hand in; one to write as a row of `leased_to`.
 
     With it, how many of the kind they have handed in (`done`), and the token of the last while it may be corrected.
     """
     since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
     with study.store.read() as session:
-        held = _held(session, _HELD_SHOWN, me=worker_id, token=token, since=since)
-    return held if held.problem_id is None else vote_task(study.config, held)
+        leased = _leased(session, _LEASED_SHOWN, me=worker_id, token=token, since=since)
+    return leased if leased.problem_id is None else vote_task(study.config, leased)
 
 
 def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
@@ -170,14 +171,14 @@ def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
 def give_back(study: Study, worker_id: int, token: str) -> None:
     """The worker does not want this task; it goes to somebody else. Judgements can be skipped now and then."""
     with study.store.write(quick=True) as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        if held.state == schema.LIVE:
-            if held.kind != schema.WRITE:
-                counts = _SKIPPED.all(session, me=worker_id, kind=held.kind)[0]
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.state == schema.LIVE:
+            if leased.kind != schema.WRITE:
+                counts = _SKIPPED.all(session, me=worker_id, kind=leased.kind)[0]
                 if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
                     raise NotNow(say("refusals.most_skipped"))
-            END_LEASE.all(session, ended=held.lease_id, new_state=schema.RELEASED)
-            count_places(session, held.task_id, held=-1)
+            END_LEASE.all(session, ended=leased.lease_id, new_state=schema.RELEASED)
+            count_places(session, leased.task_id, reserved=-1)
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
@@ -187,17 +188,17 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
     """
     now = study.now()
     with study.store.write(quick=True) as session:
-        held = held_by(session, worker_id, token, for_update=True)
-        if held.state == schema.SUBMITTED:
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.state == schema.SUBMITTED:
             raise NotNow(say("refusals.no_draft"))
-        draft = {"of": held.lease_id, "typed": draft_fields(fields), "now": now}
+        draft = {"of": leased.lease_id, "typed": draft_fields(fields), "now": now}
         if not _SAVE_AGAIN.all(session, **draft):
             _SAVE.all(session, **draft)
-        if held.state == schema.LIVE and held.expires_at > now:
-            minutes = study.config.minutes(held.kind)
-            longest = held.leased_at + timedelta(minutes=LONGEST * minutes)
-            until = max(held.expires_at, min(now + timedelta(minutes=minutes), longest))
-            _LENGTHEN.all(session, lengthened=held.lease_id, until=until)
+        if leased.state == schema.LIVE and leased.expires_at > now:
+            minutes = study.config.minutes(leased.kind)
+            longest = leased.leased_at + timedelta(minutes=LONGEST * minutes)
+            until = max(leased.expires_at, min(now + timedelta(minutes=minutes), longest))
+            _LENGTHEN.all(session, lengthened=leased.lease_id, until=until)
     return now
 
 
@@ -205,7 +206,7 @@ def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mappi
     """Keep signals of how a task is worked on; how many were taken."""
     taken = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
     with study.store.write(quick=True) as session:
-        known = {"worker_id": worker_id, "lease_id": held_by(session, worker_id, token).lease_id, "at": study.now()}
+        known = {"worker_id": worker_id, "lease_id": leased_to(session, worker_id, token).lease_id, "at": study.now()}
         for event in taken:
             amount = event.get("amount", 0)
             amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
@@ -232,7 +233,7 @@ def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_l
         lease.state = state
     # In one order everywhere, so that two transactions never wait for each other.
     for task_id, count in Counter(lease.task_id for lease in ended).items():
-        count_places(session, task_id, held=-count)
+        count_places(session, task_id, reserved=-count)
     return len(ended)
 
 
@@ -243,23 +244,23 @@ def _expire_now_and_then(study: Study) -> None:
         expire(study)
 
 
-def count_places(session: Session, task_id: int, *, held: int = 0, accepted: int = 0) -> Row[Any] | None:
+def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
     """Change a task's counters in one step of the database; (accepted, asked) afterwards.
 
     A gold question has no places to count, and None to say.
     """
-    return _COUNT.one(session, counted=task_id, more_held=held, more_accepted=accepted)
+    return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
 
 
-def held_by(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
+def leased_to(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
     """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
 
     For an update, worker and lease are kept from other transactions. Another's looks as if there were none.
     """
-    return _held(session, _HELD_LOCKED if for_update else _HELD_READ, me=worker_id, token=token)
+    return _leased(session, _LEASED_LOCKED if for_update else _LEASED_READ, me=worker_id, token=token)
 
 
-def _held(session: Session, query: Prepared, **which: Any) -> Row[Any]:
+def _leased(session: Session, query: Prepared, **which: Any) -> Row[Any]:
     return found(query.one(session, **which), say("refusals.no_task"))
 
 

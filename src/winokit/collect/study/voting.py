@@ -80,27 +80,27 @@ SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
 """What a judgement of a kind shows of a problem, or None where it cannot be shown."""
 
 
-def vote_task(config: StudyConfig, held: Row[Any]) -> VoteTask:
-    """What the holder of a task to judge is shown; `held` is what `tasks.look` asks for."""
-    problem = to_problem(held, config.language)
+def vote_task(config: StudyConfig, leased: Row[Any]) -> VoteTask:
+    """What the worker who has leased a task to judge is shown; `leased` is what `tasks.look` asks for."""
+    problem = to_problem(leased, config.language)
     options = list(enumerate(problem.candidates))
     # An order of the lease's own, the same on every reload: no place on the page is the right one more often.
-    random.Random(held.token).shuffle(options)
+    random.Random(leased.token).shuffle(options)
     whole: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
-    if held.kind != ASSOCIATIVE:
+    if leased.kind != ASSOCIATIVE:
         # Written twins have a blank, and gold among them one like theirs.
         pronoun = None if WRITE in config.tasks.kinds else problem.pronoun
         whole = (problem.before, problem.after, pronoun, problem.query)
     return VoteTask(
-        *(held.kind, held.token, held.expires_at),
+        *(leased.kind, leased.token, leased.expires_at),
         *whole,
         tuple(options),
-        clause(problem) if held.kind in (VALIDATE, ASSOCIATIVE) else None,
-        switched_text(problem) if held.kind == SWITCHABLE else None,
-        config.evaluate.abstain and held.kind == EVALUATE,
-        held.done,
-        held.state == SUBMITTED,
-        held.last_token,
+        clause(problem) if leased.kind in (VALIDATE, ASSOCIATIVE) else None,
+        switched_text(problem) if leased.kind == SWITCHABLE else None,
+        config.evaluate.abstain and leased.kind == EVALUATE,
+        leased.done,
+        leased.state == SUBMITTED,
+        leased.last_token,
     )
 
 
@@ -113,7 +113,7 @@ def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
     return fields
 
 
-def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def read_ballot(config: StudyConfig, leased: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """A vote on what was shown, as it is stored; whatever is missing or not among the options is said by field."""
     wrong: dict[str, str] = {}
 
@@ -123,19 +123,19 @@ def read_ballot(config: StudyConfig, held: Row[Any], fields: Mapping[str, Any]) 
             wrong[name] = say("voting.choose_yes_no")
         return answer
 
-    if held.kind in (SWITCHABLE, ASSOCIATIVE):
+    if leased.kind in (SWITCHABLE, ASSOCIATIVE):
         ballot: dict[str, Any] = {"choice": int(yes_or_no("choice") or False)}
     else:
         choice = str(fields.get("choice", ""))
-        places = {str(place): place for place in range(len(held.candidates))}
-        may_abstain = config.evaluate.abstain and held.kind == EVALUATE
+        places = {str(place): place for place in range(len(leased.candidates))}
+        may_abstain = config.evaluate.abstain and leased.kind == EVALUATE
         if choice not in places and not (may_abstain and choice == UNSURE):
             wrong["choice"] = say("voting.choose_answer")
         ballot = {"choice": places.get(choice)}
-    if held.kind == VALIDATE:
+    if leased.kind == VALIDATE:
         ballot["equally_plausible"] = yes_or_no("equally_plausible")
         # Where no clause can be cut out, the page has nothing to ask about.
-        if clause(to_problem(held, config.language)) is not None:
+        if clause(to_problem(leased, config.language)) is not None:
             ballot["local_decides"] = yes_or_no("local_decides")
     if wrong:
         raise Incomplete(wrong)

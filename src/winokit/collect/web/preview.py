@@ -44,7 +44,7 @@ APreview = Annotated[PreviewVisit, Depends()]
 @router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
 def task(visit: APreview, token: str, what: str) -> Response:
     """A task of a kind, to be filled in."""
-    return _page(visit, _held(visit.study, token), {})
+    return _page(visit, _leased(visit.study, token), {})
 
 
 @router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
@@ -54,38 +54,38 @@ async def send(visit: APreview, token: str, what: str, fields: Fields) -> Respon
 
 
 def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
-    study, held = visit.study, _held(visit.study, token)
+    study, leased = visit.study, _leased(visit.study, token)
     try:
         match what:
             case "draft" | "signals":
                 return Response(status_code=204)
             case "feedback":
-                shown = ShownFeedback(study, held, fields)
-                return visit.piece("writing_feedback", task=held, shown=shown, typed=fields)
+                shown = ShownFeedback(study, leased, fields)
+                return visit.piece("writing_feedback", task=leased, shown=shown, typed=fields)
             case "adversary":
                 limit_asking(visit, visit.actor)
                 verdict = adversary.ask(study, fields)
                 message = visit.texts.say(verdict.message) if verdict else ""
                 return visit.piece("adversary", verdict=verdict, message=message, tries_left=None, token=token)
             case "remark":
-                return _page(visit, held, fields, remarked=True)
+                return _page(visit, leased, fields, remarked=True)
             case "vote":
-                read_ballot(study.config, held, fields)
+                read_ballot(study.config, leased, fields)
             case "write":
-                refuse_broken(study, fields, held.task_domain, topic=held.topic)
+                refuse_broken(study, fields, leased.task_domain, topic=leased.topic)
     except Incomplete as error:
-        return _page(visit, held, fields, status=422, problems=error.problems)
-    form = "write" if held.kind == WRITE else "vote"
-    return visit.go(f"{PREVIEW}/task/{held.kind}-{held.number + 1}/{form}")
+        return _page(visit, leased, fields, status=422, problems=error.problems)
+    form = "write" if leased.kind == WRITE else "vote"
+    return visit.go(f"{PREVIEW}/task/{leased.kind}-{leased.number + 1}/{form}")
 
 
-def _page(visit: PreviewVisit, held: Any, fields: Mapping[str, str], **context: Any) -> Response:
-    if held.kind == WRITE:
-        return form_page(visit, held, fields, **context)
-    return ballot_page(visit, vote_task(visit.study.config, held), fields, **context)
+def _page(visit: PreviewVisit, leased: Any, fields: Mapping[str, str], **context: Any) -> Response:
+    if leased.kind == WRITE:
+        return form_page(visit, leased, fields, **context)
+    return ballot_page(visit, vote_task(visit.study.config, leased), fields, **context)
 
 
-def _held(study: Study, token: str) -> Any:
+def _leased(study: Study, token: str) -> Any:
     """A task as if somebody had it: the next from a number on, then the first again; an example where there is none."""
     kind, _, number = token.partition("-")
     if kind not in study.config.tasks.kinds or not (number.isdecimal() and len(number) < 10):
