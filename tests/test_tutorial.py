@@ -100,7 +100,7 @@ def test_the_sentences_of_the_page_have_the_numbers_of_the_run(tutorial):
     builtin, coin = accuracies_on_the_test(folder / "example.hidden" / "log.jsonl")
     dev = found(folder / "audit", "accuracy", "accuracy")["all", "builtin"]["value"]
     assert f"{len(load(folder / 'study/export/problems.jsonl'))} of 120 are;" in text
-    assert f"holds all {len(load(folder / 'filtered/kept.jsonl'))} problems" in text
+    assert f"contains the {len(load(folder / 'filtered/kept.jsonl'))} kept problems" in text
     assert f"{coin:.1%} against {builtin:.1%}:".replace("%", " %") in text
     assert f"{dev:.1%} on dev".replace("%", " %") in text
 

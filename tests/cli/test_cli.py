@@ -230,8 +230,8 @@ def test_what_may_be_twins_has_its_rows_in_json(real_file):
 
 
 def test_convert_says_when_the_name_of_the_file_promises_another_format(tmp_path):
-    assert "holds jsonl" in run("convert", "open", tmp_path / "open.csv").stderr
-    assert "holds jsonl" not in run("convert", "open", tmp_path / "open.jsonl").stderr
+    assert "contains jsonl" in run("convert", "open", tmp_path / "open.csv").stderr
+    assert "contains jsonl" not in run("convert", "open", tmp_path / "open.jsonl").stderr
     assert "holds" not in run("convert", "open", tmp_path / "open.csv", "--to", "csv").stderr
 
 

@@ -94,7 +94,7 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
     [
         (("large",), "needs a set to score"),
         (("large", "--test", "large"), "large, to train on, overlaps large: 60 same"),
-        (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 is asked for"),
+        (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 was requested"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
         (
             ("large", "--test", "test", "--human", "0.94"),

@@ -176,7 +176,7 @@ def test_the_board_does_not_take_the_place_of_an_entry(release, five, tmp_path):
 
 
 def test_the_board_takes_no_statement(release, tmp_path):
-    assert "--trials: said when an entry is graded" in str(run(release, "--board", tmp_path, "--trials", 3).exception)
+    assert "--trials: an option for grading an entry" in str(run(release, "--board", tmp_path, "--trials", 3).exception)
 
 
 def test_a_folder_that_is_not_there_is_named(five, tmp_path):

@@ -99,7 +99,7 @@ def test_audit_says_how_many_problems_have_no_prediction_and_which_protocol_foun
     run("score", "open", "--model", "random", "--limit", 6)
     result = run("audit", "--predictions", "predictions.jsonl", "--protocol", "accuracy", "--protocol", "switching")
     assert "random (own): no prediction for 422 of 428 problems" in result.stderr
-    assert "protocol switching: nothing in the data" in result.stderr
+    assert "protocol switching: the data and predictions have nothing for it" in result.stderr
     assert "protocol accuracy" not in result.stderr
 
 

@@ -99,7 +99,7 @@ def test_status_tells_a_person_and_a_script(folder):
     assert "0 % done" in told
     assert "1 active" in told
     # 3 pairs at 0.40, and 3 votes on each of 6 problems at 0.03
-    assert "1.74 USD when all is in" in told
+    assert "1.74 USD when everything is submitted" in told
     parsed = json.loads(run("status", folder, "--json", "--workers"))
     assert [kind["asked"] for kind in parsed["kinds"]] == [3, 0]
     assert parsed["people"][0]["state"] == "active"
@@ -136,7 +136,7 @@ def serving_nothing(monkeypatch):
 
 def test_nobody_is_let_in_as_long_as_the_consent_page_has_gaps_but_to_a_pilot(folder, serving_nothing):
     assert "workers cannot enter yet" in run("serve", folder, "--port", 0)
-    with pytest.raises(BadInput, match="places say FILL IN"):
+    with pytest.raises(BadInput, match="places still say FILL IN"):
         run("invite", folder)
     assert "pilot: everyone who takes part now is marked" in run("serve", folder, "--port", 0, "--pilot")
     assert "/join/" in run("invite", folder, "--pilot")

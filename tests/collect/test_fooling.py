@@ -55,7 +55,7 @@ def test_a_pair_that_people_do_not_find_valid_fools_nobody(fooling, crew):
     judge(fooling, crew, equally_plausible="yes")
     assert (bonuses(fooling), numbers(fooling)) == ([], (1, 1, 1, 0))
     lines = [line for line in progress.status_lines(progress.snapshot(fooling)) if isinstance(line, str)]
-    assert "adversary: 1 of 1 pairs fool it (100%, 95 % interval 21% to 100%)" in lines
+    assert "adversary: 1 of 1 pairs fool it (100 %, 95 % interval 21 % to 100 %)" in lines
     assert "validated: 0 of 1 that people judged do (0 %, 95 % interval 0 % to 79 %)" in lines
 
 

@@ -483,7 +483,7 @@ def test_who_withdrew_is_forgotten_when_the_payout_is_confirmed_and_not_before(s
     payout.ask_again(study, jobs(study)[0].id)
     payout.run(study)
     assert (states(study), books.paid) == (["confirmed"], EARNED)
-    with pytest.raises(NotFound, match="nothing is known"):
+    with pytest.raises(NotFound, match="no personal data is stored"):
         workers.forget(study, worker.code, ADA)
 
 

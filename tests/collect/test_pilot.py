@@ -69,7 +69,7 @@ def test_it_is_as_if_there_had_been_no_pilot(piloted):
 def test_what_is_owed_is_not_removed_unless_it_is_written_off(piloted):
     study, _, _ = piloted
     there = rows(study)
-    with pytest.raises(NotNow, match=r"0\.46 USD are owed"):
+    with pytest.raises(NotNow, match=r"0\.46 USD are still owed"):
         pilot.remove_pilot_data(study)
     assert rows(study) == there
 

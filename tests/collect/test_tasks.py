@@ -41,7 +41,7 @@ def test_writing_is_balanced_between_people_and_things(make_study, crew):
 def test_nothing_is_given_beyond_what_is_asked_for(study, crew):
     for _ in range(4):
         tasks.lease(study, crew.newcomer(study).id, "write")
-    with pytest.raises(NotNow, match="nothing left"):
+    with pytest.raises(NotNow, match="no tasks left"):
         tasks.lease(study, crew.newcomer(study).id, "write")
 
 

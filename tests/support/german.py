@@ -123,7 +123,7 @@ PAIRS = (
         None,
         "Die <Katze> jagt den [Hund] durch den Garten, |weil _ {wütend|ängstlich} ist.",
         ("weil die Katze {wütend|ängstlich} ist.", "weil der Hund {wütend|ängstlich} ist."),
-        "!the case of 'Die Katze' does not show",
+        "!the case of 'Die Katze' is not visible",
     ),
     Pair(
         ("der Koffer", "der Rucksack"),
@@ -298,7 +298,7 @@ PAIRS = (
         "er",
         "<Peter> bemerkte den [Hund] zuerst, |weil _ {wachsam war|laut bellte}.",
         ("weil Peter {wachsam war|laut bellte}.", "weil der Hund {wachsam war|laut bellte}."),
-        "!the case of 'Peter' does not show",
+        "!the case of 'Peter' is not visible",
     ),
     Pair(
         ("der Arzt", "Peter"),

@@ -294,7 +294,7 @@ def test_a_protocol_is_scored_on_what_it_needs_and_on_nothing_else():
     }
     asked = audit("open", RandomModel(), protocol="artifacts", limit=20)
     assert {row.variant for row in asked.predictions} == {"original", "no-cands", "part-sent", "local-context"}
-    with pytest.raises(BadInput, match="--perturbed is of no use to accuracy"):
+    with pytest.raises(BadInput, match="--perturbed has no effect on accuracy"):
         audit("open", RandomModel(), protocol="accuracy", perturbed=["open"])
 
 

@@ -54,7 +54,7 @@ def test_what_is_asked_of_models_is_refused_where_there_is_none(tmp_path, asked)
 
 def test_problems_without_any_answer_are_refused_before_the_work(twins):
     hidden = twins.with_problems([p.replace(answer=None) for p in twins])
-    with pytest.raises(BadInput, match="no problem has an answer to judge by"):
+    with pytest.raises(BadInput, match="no problem has an answer to compare with"):
         audit(hidden, model="random", protocol="accuracy")
 
 

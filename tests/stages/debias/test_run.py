@@ -251,7 +251,7 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
     ("call", "error", "says"),
     [
         (lambda p: debias(p.data, "aflight"), UnknownName, "Did you mean 'aflite'"),
-        (lambda p: debias(p.data, "pmi"), BadInput, "how many problems should pmi keep"),
+        (lambda p: debias(p.data, "pmi"), BadInput, "how many problems should it keep"),
         (lambda p: debias(p.data, "pmi", size=9999, assess=False), BadInput, "a size from 1 to 1600"),
         (lambda p: debias(p.data, "pmi", size=9, compare=["al"]), UnknownName, "No method of debiasing named 'al'"),
         (lambda p: debias(p.data, "random", size=9, twins="apartt"), UnknownName, "Did you mean 'apart'"),
@@ -263,7 +263,7 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         (
             lambda p: debias(Dataset([twin(0, ("a", "b", "c")), twin(1, word="b")]), "random", size=1),
             BadInput,
-            "has 3 candidates .* --as binary",
+            "has 3 candidates, but debiasing takes two: use --as binary",
         ),
         (lambda p: debias(p.data, "random", features=p.features, size=5, folds=20), BadInput, "folds"),
     ],

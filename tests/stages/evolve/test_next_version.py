@@ -53,7 +53,7 @@ def test_the_new_folder_is_a_release_with_a_page_on_what_changed(two_versions):
 
 def test_a_version_does_not_overwrite_the_one_before(two_versions):
     first, _ = two_versions
-    with pytest.raises(BadInput, match="a folder of its own"):
+    with pytest.raises(BadInput, match="a new version needs another folder"):
         release(out=first.folder, previous=first.folder, against=["random"], version="3.0")
     with pytest.raises(BadInput, match="must not be called"):
         release(out=first.folder.with_name("v3"), previous=first.folder, against=["random"])
