@@ -88,14 +88,14 @@ def test_a_failed_quiz_marks_what_was_wrong_but_does_not_give_the_answers(examin
     assert "You can try one more time" in page
     assert page.count("This was not right") == len(examinee.wrong) - 1
     assert "explanation" not in page
-    assert "Right:" not in page
+    assert "Right answer:" not in page
 
 
 def test_after_the_last_try_the_answers_are_explained_and_the_study_is_over(examinee):
     examinee.send("/quiz", **examinee.wrong)
     page = examinee.send("/quiz", **examinee.wrong).text
     assert "Thank you for trying" in page
-    assert "Right:" in page
+    assert "Right answer:" in page
     assert examinee.get("/begin").url.path == "/finish"
 
 
