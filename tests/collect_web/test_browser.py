@@ -100,7 +100,7 @@ def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path)
     requester = set_up(person(), study)
     requester.click("nav >> text=Invites")
     requester.fill("[name=count]", "6")
-    requester.click("main button >> text=Make")
+    requester.click("main button >> text=Create")
     links = [box.input_value() for box in requester.locator(".links input[type=text]").all()]
     assert len(links) == 6
     workers = [join(person(), link) for link in links]
@@ -147,7 +147,7 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
         page.wait_for_timeout(20)
     on_its_way[0].continue_()
     page.wait_for_selector("text=Draft saved")
-    assert "words of 15 to 30" in page.inner_text("#note-first")
+    assert "words (allowed: 15 to 30)" in page.inner_text("#note-first")
 
 
 def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, monkeypatch):
@@ -174,7 +174,7 @@ def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, 
 def test_no_page_is_wider_than_the_screen(study, person, width):
     requester = set_up(person(viewport={"width": width, "height": 800}), study)
     requester.goto("/requester/invites")
-    requester.click("main button >> text=Make")
+    requester.click("main button >> text=Create")
     worker = join(person(viewport={"width": width, "height": 800}), requester.input_value("#link-1"))
     assert overflow(worker) == 0
     worker.click("form[action='/begin/write'] button")
@@ -355,7 +355,7 @@ def test_keys_answer_nothing_while_one_types_or_once_they_are_off(judge):
     assert judge.locator("[data-keys] input:checked").count() == 0
     judge.reload()
     assert judge.locator("kbd:visible").count() == 0
-    judge.click("text=Turn keys on")
+    judge.click("text=Turn on keys")
     judge.click("h1")
     judge.keyboard.press("1")
     assert judge.locator("[data-keys] input:checked").count() == 1

@@ -92,6 +92,6 @@ def test_there_is_no_chart_of_nothing(requester):
 
 def test_parts_of_a_bar_stand_side_by_side():
     parts = re.compile(r'class="series-(\d)" x="([\d.]+)" width="([\d.]+)"')
-    bar = drawn("bar", {"in": 3, "under way": 0, "free": 1}, "parts")
+    bar = drawn("bar", {"submitted": 3, "in progress": 0, "free": 1}, "parts")
     assert parts.findall(bar) == [("0", "0.0", "75.0"), ("2", "75.0", "25.0")]
-    assert parts.findall(drawn("bar", {"in": 0, "free": 0}, "parts")) == []
+    assert parts.findall(drawn("bar", {"submitted": 0, "free": 0}, "parts")) == []

@@ -101,7 +101,7 @@ def test_progress_of_a_visit_is_shown_and_the_minutes_left_once_they_are_known(p
 
 
 def test_who_came_by_a_link_is_not_told_of_a_visit(judge):
-    assert "of this visit" not in judge.seen
+    assert "in this visit" not in judge.seen
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_pressing_plans_and_the_page_follows(study, books, requester):
     requester.get("/requester/pay")
     assert "Pay all: $2.46" in requester.seen
     page = requester.send("/requester/pay/settle").text
-    assert "2 payouts on the way" in page
+    assert "2 payouts in transit" in page
     assert "0 of 2 payouts done" in page
     assert requester.page.all("div", id="payouts")[0]["hx-trigger"] == "every 2s"
     assert books.paid == 0
@@ -78,7 +78,7 @@ def test_an_uncertain_payout_is_asked_about_and_settled_on_the_page(study, books
     requester.get("/requester/pay")
     books.to_show.pop()  # the second was paid, and Prolific never shows it
     books.show()
-    assert "asked again" in requester.send("/requester/pay/1/ask").text
+    assert "Asking the platform again" in requester.send("/requester/pay/1/ask").text
     assert requester.send("/requester/pay/2/settle").status_code == 422
     requester.get("/requester/pay")
     assert "Recorded as paid" in requester.send("/requester/pay/2/settle", paid="yes").text

@@ -105,7 +105,7 @@ def test_postgresql_is_served_by_two_processes_to_whom_one_cookie_is_good(server
     os.kill(other, signal.SIGCONT)
     said = server.stop()
     assert said.count(study.config.title) == 1
-    assert said.count("make the requester's account") == 1
+    assert said.count("create the requester's account") == 1
     assert "Traceback" not in said
 
 

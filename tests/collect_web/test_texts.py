@@ -220,7 +220,7 @@ def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_p
     file = tmp_path / "texts.toml"
     assert notes == [
         f"{file}:{line}: no page shows a text called every_page.skipp; did you mean every_page.skip?",
-        f"{file}: 1 missing, shown as built in: every_page.skip",
+        f"{file}: 1 missing, so the built-in text is shown: every_page.skip",
     ]
     assert texts("every_page.skip") == "Skip to main content"
 

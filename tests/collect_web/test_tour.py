@@ -195,9 +195,9 @@ def pay_all(page, study, books, look):
     page.click("nav >> text=Pay")
     look(page, "pay-open")
     page.click("main button >> text=Pay all")
-    page.wait_for_selector("text=The last payouts", timeout=30_000)
+    page.wait_for_selector("text=Latest payouts", timeout=30_000)
     playwright.expect(page.locator("#going-out")).to_have_count(0, timeout=30_000)
-    page.click("text=The last payouts")
+    page.click("text=Latest payouts")
     look(page, "pay-done")
     assert books.paid == owed == 40 + 3 * 2 * 3 + 4 * QUIZ
 

@@ -87,7 +87,7 @@ def test_nobody_judges_their_own(study, worker):
     worker.write()
     answer = worker.send("/begin/validate")
     assert answer.url.path == "/begin"
-    assert "nothing left to do" in answer.text
+    assert "no tasks left at the moment" in answer.text
 
 
 def test_skipping_gives_the_task_back(judge):

@@ -183,7 +183,7 @@ def test_the_model_is_not_asked_without_end(make_study, browser_of, twins, monke
     answers = [ask(greedy) for _ in range(ASKED_A_MINUTE + 2)]
     assert [answer.status_code for answer in answers] == [200] * ASKED_A_MINUTE + [429] * 2
     assert 0 < int(answers[-1].headers["retry-after"]) <= 60
-    assert "The model was asked too often" in answers[-1].text
+    assert "Too many questions to the model; please wait" in answers[-1].text
     assert ask(other).status_code == 200
     later = time.time() + 61
     monkeypatch.setattr(time, "time", lambda: later)

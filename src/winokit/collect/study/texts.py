@@ -4,7 +4,7 @@
 another language is a matter of its files.
 
 >>> BUILT_IN("home.to_do", count=3)
-Markup('3 to do')
+Markup('3 available')
 >>> BUILT_IN.say(say("refusals.paused"))
 'the study is paused; please come back later'
 """
@@ -74,7 +74,7 @@ def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
             notes.append(f"{file}:{places.get(key, 1)}: no page shows a text called {key}{hint}")
     missing = [key for key in built_in if key not in own]
     if missing:
-        notes.append(f"{file}: {len(missing)} texts missing, so the built-in ones are shown: {', '.join(missing)}")
+        notes.append(f"{file}: {len(missing)} missing, so the built-in text is shown: {', '.join(missing)}")
     same = [key for key, line in own.items() if " " in line and line == BUILT_IN.lines.get(key)]
     if same and not is_english(language):
         notes.append(f"{file}:{places.get(same[0], 1)}: {len(same)} texts are still in English, from {same[0]} on")
