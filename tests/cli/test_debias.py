@@ -147,7 +147,11 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (["random", "open", "--size", 1, "--no-assess"], BadInput, "pmi keeps no problem: groups are kept whole"),
         (["random", "open", "--size", 9, "--no-assess", "--folds", 3], BadInput, "--folds: an option of the assess"),
         (["pmi", "open", "--size", 9, "--no-assess", "--model", "random"], BadInput, "--model: pmi uses features only"),
-        (["pmi", "open", "--size", 9, "--features", "X.npy", "--kind", "single"], BadInput, "--kind: says how to embed"),
+        (
+            ["pmi", "open", "--size", 9, "--features", "X.npy", "--kind", "single"],
+            BadInput,
+            "--kind: says how to embed",
+        ),
         (["pmi", "open", "--size", 9, "--model", "random", "--bins", 999], BadInput, "no more bins than the 428"),
         (["pmi", "open", "--size", 9, "--model", "random", "--folds", 999], BadInput, "no more folds than the 214"),
         (["aflite", "open", "--model", "random", "--workers", 2], BadInput, "--workers: an option of --engine ray"),

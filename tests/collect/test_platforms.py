@@ -202,7 +202,10 @@ def test_whoever_starts_a_server_without_a_token_is_warned(monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
     assert Prolific(settings()).warning() == ""
     monkeypatch.delenv("PROLIFIC_API_TOKEN")
-    assert "not set: PROLIFIC_API_TOKEN; Prolific's people can be neither let in nor paid" in Prolific(settings()).warning()
+    assert (
+        "not set: PROLIFIC_API_TOKEN; Prolific's people can be neither let in nor paid"
+        in Prolific(settings()).warning()
+    )
 
 
 def test_the_completion_code_is_shown_when_the_visit_is_done(visited, prolific, crew, clock):

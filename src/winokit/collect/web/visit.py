@@ -163,7 +163,7 @@ class RequesterVisit(Visit):
         self.requester = requester
         least = least or (VIEWER if request.method in READING else EDITOR)
         if not self.may(least):
-            raise NotAllowed(f"this requires the role {least}, and yours is {requester.role}; ask an owner")
+            raise NotAllowed(f"this requires the role {least} or higher, and yours is {requester.role}; ask an owner")
 
     def may(self, least: str) -> bool:
         """Whether the requester has a role, or one that may do more."""
