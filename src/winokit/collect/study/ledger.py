@@ -81,18 +81,19 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
         study.log(session, actor, reason, code, cents=cents)
 
 
-def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int]]:
+def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
     """What each worker is owed, in the order in which they joined.
 
-    Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up, and
-    `open_cents`, which is still to be paid.
+    Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up,
+    `lines` of the ledger, and `open_cents`, which is still to be paid.
     """
     earned, is_settled = func.sum(Payment.cents), Payment.settled_at.is_not(None)
     settled = func.coalesce(earned.filter(is_settled), 0)
     under_way = func.coalesce(earned.filter(~is_settled, Payment.job_id.is_not(None)), 0)
     cents = (earned.label("earned_cents"), settled.label("settled_cents"), under_way.label("under_way_cents"))
+    lines = func.count().label("lines")
     open_ = (earned - settled - under_way).label("open_cents")
-    sums = select(Payment.worker_id, *cents, open_).group_by(Payment.worker_id).subquery()
+    sums = select(Payment.worker_id, *cents, lines, open_).group_by(Payment.worker_id).subquery()
     query = select(Worker.code, Worker.platform, *list(sums.c)[1:]).join(sums, sums.c.worker_id == Worker.id)
     with study.store.read() as session:
         return session.execute(query.order_by(Worker.id)).all()
@@ -104,12 +105,11 @@ def entries(study: Study) -> Sequence[Payment]:
         return session.scalars(select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)).all()
 
 
-def newest_entries(study: Study, most: int) -> tuple[Sequence[Payment], int]:
-    """The newest lines, newest first, each with its worker and payout; and how many there are in all."""
+def newest_entries(study: Study, most: int) -> Sequence[Payment]:
+    """The newest lines, newest first, each with its worker and payout."""
     shown = (selectinload(Payment.worker), selectinload(Payment.job))
     with study.store.read() as session:
-        lines = session.scalars(select(Payment).options(*shown).order_by(Payment.id.desc()).limit(most)).all()
-        return lines, session.scalar(select(func.count()).select_from(Payment)) or 0
+        return session.scalars(select(Payment).options(*shown).order_by(Payment.id.desc()).limit(most)).all()
 
 
 @dataclass(frozen=True)

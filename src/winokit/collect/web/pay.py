@@ -14,16 +14,16 @@ from winokit.collect.web.visit import AnOwner, ARequester, RequesterVisit
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
-LINES, ENDED, MOST_LINES = 200, 20, 999_999_999
+LINES, ENDED, MOST_LINES = 50, 20, 999_999_999
 
 
 @router.get(PAY)
 def pay(visit: ARequester, page: PageNumber = 1) -> Response:
     """Balances, payouts, and the newest lines of the ledger."""
-    lines, total = ledger.newest_entries(visit.study, LINES)
+    lines = ledger.newest_entries(visit.study, LINES)  # first: what comes later is not paid by who has not seen it
     balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
     open_cents = sum(max(0, balance.open_cents) for balance in balances if not balance.under_way_cents)
-    listing = page_from(balances, page)
+    listing, total = page_from(balances, page), sum(balance.lines for balance in balances)
     return visit.page("requester_pay", listing=listing, open=open_cents, payouts=payouts, lines=lines, total=total)
 
 
