@@ -413,7 +413,7 @@ class Html(FakeServer):
 
 
 def test_a_web_page_is_no_server():
-    with Html() as server, pytest.raises(BadInput, match="not an answer of such a server: <html>"):
+    with Html() as server, pytest.raises(BadInput, match="not a valid answer: <html>"):
         answers(server, [CUP])
 
 

@@ -378,7 +378,7 @@ def test_a_family_that_does_not_ignore_padding_reads_texts_of_one_length_at_a_ti
 @pytest.mark.parametrize(("family", "changes"), [("fnet", {}), ("longformer", {"attention_window": 8})])
 def test_a_family_without_attention_of_each_token_to_each_says_so(tmp_path, family, changes):
     model = load_model(f"hf:{tiny(family, tmp_path, **changes)}?device=cpu")
-    with pytest.raises(BadInput, match="ForMaskedLM does not tell what each token pays to each"):
+    with pytest.raises(BadInput, match="ForMaskedLM returns no attention weights"):
         answers(model, MIXED[7])
 
 

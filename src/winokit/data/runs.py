@@ -136,7 +136,7 @@ class Run(Brief):
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
             ours, version = winokit.__version__, _settings(folder).get("winokit")
-            other = f": written by winokit {version}, and this is {ours}" if version not in (None, ours) else ""
+            other = f": written by winokit {version}, this is {ours}" if version not in (None, ours) else ""
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)

@@ -68,7 +68,7 @@ def test_what_is_no_such_problem_is_passed_over_in_a_folder_and_refused_as_a_fil
             run = audit(data, predictions=[tmp_path / "out"], protocol="accuracy")
         assert run.find("accuracy", "all", "accuracy").n == 6
         (said,) = {note for note in [*told, *run.notes] if "passed over" in note}
-        assert said.startswith(f"passed over: {strange}: nothing in it matches")
+        assert said.startswith(f"skipped: {strange}: nothing in it matches")
     with pytest.raises(BadInput, match=r"no problems to audit in it \(.*ctx, endings\); name the dataset before"):
         audit(predictions=[strange])
 

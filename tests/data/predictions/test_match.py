@@ -84,7 +84,7 @@ def test_two_problems_inside_one_text_are_refused(twins):
 
 
 def test_half_a_problem_inside_a_text_is_not_enough(twins):
-    with pytest.raises(Unmatched, match="no problem's text stands in"):
+    with pytest.raises(Unmatched, match="no problem's text occurs in"):
         Matcher(twins).find_inside("Nora thanked Ines because _ had been")
 
 

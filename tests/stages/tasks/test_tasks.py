@@ -99,7 +99,7 @@ def test_a_variant_that_was_made_of_other_data_is_not_used(data, logs):
     run = audit(other, predictions=[logs], protocol=["accuracy", "switching"])
     assert {row.protocol for row in run.metrics} == {"accuracy"}
     assert [note for note in run.notes if "switched_2026" in note and "it is not the switched problem of" in note]
-    assert [note for note in run.notes if "'perturbed.later': its file is to be named: --perturbed" in note]
+    assert [note for note in run.notes if "'perturbed.later': name its file with --perturbed" in note]
 
 
 def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole(tmp_path, data):
