@@ -48,7 +48,7 @@ def test_score_writes_over_its_own_predictions_only(here):
     data = here / "data.jsonl"
     run("convert", "open", data)
     before = data.read_bytes()
-    assert "holds no predictions, and would be lost" in refused("score", data, "--model", "random", "--out", data)
+    assert "no predictions, and would be overwritten" in refused("score", data, "--model", "random", "--out", data)
     assert data.read_bytes() == before
     for model in ("random", "random?seed=1"):
         assert run("score", data, "--model", model, "--out", "p.jsonl").exit_code == 0

@@ -69,10 +69,10 @@ def test_a_folder_is_written_over_only_where_it_holds_variants(tmp_path):
     winokit.variants("open", out=tmp_path, limit=10, to="csv", variant="no-cands")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["no-cands.csv", "original.csv", "variants.json"]
     (tmp_path / "part-sent.jsonl").write_text("mine\n")
-    with pytest.raises(BadInput, match=r"part-sent\.jsonl: is not of these variants, and would be lost"):
+    with pytest.raises(BadInput, match=r"part-sent\.jsonl: is not part of these variants, and would be overwritten"):
         winokit.variants("open", out=tmp_path, limit=10)
     assert (tmp_path / "part-sent.jsonl").read_text() == "mine\n"
-    with pytest.raises(BadInput, match=r"original\.csv: is read from, and would be lost"):
+    with pytest.raises(BadInput, match=r"original\.csv: is an input, and would be overwritten"):
         winokit.variants(tmp_path / "original.csv", out=tmp_path, to="csv", variant="no-cands")
 
 

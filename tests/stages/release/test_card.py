@@ -115,7 +115,7 @@ def test_votes_of_the_problems_are_told_in_sum_and_no_worker_is_named(tmp_path):
     data = Dataset([p.replace(provenance=provenance) for p in load("open")], Card("open", licence="CC0-1.0"))
     card = card_of(tmp_path, data)
     assert "They were written by 1 person." in card
-    assert "856 votes were cast on them, 2.0 a problem." in card
+    assert "856 votes were cast on them, 2.0 per problem." in card
     written = [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".md", ".jsonl", ".json", ".yaml")]
     assert not [path.name for path in written if '"w9"' in path.read_text() or "w7" in path.read_text()[:20000]]
 

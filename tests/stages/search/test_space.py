@@ -89,8 +89,8 @@ def test_lists_and_ranges_are_read_as_written():
         ({"warmup": "1.5"}, "warmup: 0 or more and a number below 1 expected"),
         ({"batch_size": "8.5"}, r"--batch-size 8.5: whole numbers .* found '8.5'"),
         ({"batch_size": "0,8"}, "batch_size: 1 or more expected, found 0"),
-        ({"epochs": "3,3"}, "--epochs 3,3: 3 stands there twice"),
-        ({"sampler": "grid", "learning_rate": "1e-6..1e-4"}, "a grid has no end of these; give a list"),
+        ({"epochs": "3,3"}, "--epochs 3,3: 3 is given twice"),
+        ({"sampler": "grid", "learning_rate": "1e-6..1e-4"}, "a grid needs single values; give a list"),
         ({"sampler": "tpe"}, "No sampler named 'tpe'. Known: grid, random."),
     ],
 )

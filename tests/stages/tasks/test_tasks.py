@@ -126,7 +126,7 @@ def test_two_datasets_share_a_folder_and_nothing_of_others_is_lost(data, tmp_pat
     tasks(load("open")[:4], to="lmeval", out=tmp_path)
     tasks(data, to="lmeval", out=tmp_path)
     (tmp_path / "utils.py").write_text("mine = 1\n")
-    with pytest.raises(BadInput, match=r"utils\.py: is not of these tasks, and would be lost"):
+    with pytest.raises(BadInput, match=r"utils\.py: is not part of these tasks, and would be overwritten"):
         tasks(load("open")[:6], to="inspect", out=tmp_path) and tasks(load("synthetic-3"), to="lmeval", out=tmp_path)
     assert (tmp_path / "utils.py").read_text() == "mine = 1\n"
 

@@ -276,7 +276,7 @@ class AFLite(DebiasMethod):
 class RepeatedAFLite(AFLite):
     """Remove the problems that linear classifiers of their features predict too well (Sakaguchi et al., 2020).
 
-    The state is kept after every phase: run the same command again after an interruption and it goes on.
+    The state is kept after every phase: after an interruption, the same command continues.
     """
 
     null_runs: Annotated[

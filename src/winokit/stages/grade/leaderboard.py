@@ -115,7 +115,7 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     if owner and labels is None:
         raise BadInput(f"{place}: no hidden labels there, and the owner's record is with them")
     if labels is None:
-        notes.append("no paired tests: the hidden labels are not at hand")
+        notes.append("no paired tests: the hidden labels are not available")
     elif owner:
         entries = [record.owner_record(entry, labels.folder) for entry in entries]
     having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
@@ -155,9 +155,9 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     for path in sorted(folder.glob("*.json")):
         entry = record.read_graded(path)
         if entry.release.get(MANIFEST_HASH) != own:
-            notes.append(f"passed over {path.name}, which was graded on another release")
+            notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
-            notes.append(f"passed over {path.name}, which says nothing of formalization, training data and trials")
+            notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
         else:
             entries.append(entry)
     if not entries:

@@ -192,7 +192,7 @@ def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
         predictions[places[name], 0] = chosen
     if len(seen) < len(ids):
         missing = next(name for name in ids if name not in seen)
-        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first that is missing: {missing}"
+        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first missing one: {missing}"
         raise Malformed(message, file=str(path), line=len(lines))
     return predictions
 
