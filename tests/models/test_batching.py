@@ -103,7 +103,7 @@ def test_memory_that_runs_out_halves_all_batches_that_are_left_and_that_is_remem
 
 def test_a_second_time_is_an_error_that_names_the_way_out():
     memory, items = Memory(12), [9, 3, 8, 7, 5, 6]
-    with pytest.raises(BadInput, match=r"out of memory with 18 tokens a batch.*\?budget=4 "):
+    with pytest.raises(BadInput, match=r"out of memory with 18 tokens per batch.*\?budget=4 "):
         list(in_batches(memory.run, items, items, BatchBudget(50)))
     assert memory.asked == [45, 18]
 

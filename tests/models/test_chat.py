@@ -466,7 +466,7 @@ def test_a_malformed_reply_counts_as_a_failed_try(garbled):
         assert dict(chat(server).answer(asks(1)))[0].choice == 0
     with (
         ChatServer(in_turn(Response(payload=garbled))) as server,
-        pytest.raises(BadInput, match="not an answer of such a server"),
+        pytest.raises(BadInput, match="not a valid answer"),
     ):
         list(chat(server, retries=1).answer(asks(1)))
 

@@ -396,7 +396,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(bert, monkeypatch):
         assert numbers(one) == pytest.approx(numbers(other), abs=1e-4)
     assert sizes[0] == max(sizes)
     (note,) = bert.notes
-    assert f"batches have {sizes[0] // 2} tokens now" in note
+    assert f"batches now have {sizes[0] // 2} tokens" in note
 
 
 def test_half_precision_is_close_and_its_own_fingerprint(folders, bert):

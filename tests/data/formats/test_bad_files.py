@@ -263,7 +263,7 @@ def one(**changes):
         ("trichelair", {"before": "The jug [old] hit the cup because "}, "besides those that trichelair"),
         ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': true or false expected"),
         ("wsc", {"before": "The jug \x01 hit the cup because "}, "a control character"),
-        ("dpr", {"candidates": ("the\njug", "the cup")}, "on a line each"),
+        ("dpr", {"candidates": ("the\njug", "the cup")}, "on one line each"),
         ("dpr", {"candidates": (" the jug", "the cup")}, "with no space around them"),
         ("winobias", {"pronoun": "he", "labels": {"mentions": 3}}, "pairs of places in the label 'mentions'"),
         ("superglue-wsc", {"before": "The non-", "candidates": ("no", "yes"), "query": "a"}, "is not at word"),
@@ -279,7 +279,7 @@ def test_what_could_not_be_read_back_is_refused_or_left_out(to, changes, why, tm
 @pytest.mark.parametrize(
     ("to", "options", "why"),
     [
-        ("csv", WriteOptions(labels_apart=True), "only the winogrande format has label lists"),
+        ("csv", WriteOptions(labels_apart=True), "only the winogrande format has separate label lists"),
         (
             "csv",
             WriteOptions(source_ids=True),

@@ -192,9 +192,9 @@ def test_columns_are_remembered_beside_the_data_and_the_command_line_wins(tmp_pa
     assert not any("columns as in" in note for note in load(path, columns=SAID + ":1").notes)
     assert len(load(tmp_path / "other.jsonl")) == 1
     assert [row.problems for row in stats(tmp_path)] == [1, 2]
-    with pytest.raises(BadInput, match=r"winokit.toml: says something else; edit or remove it"):
+    with pytest.raises(BadInput, match=r"winokit.toml: has other columns or another language; edit"):
         stats(path, columns=SAID + ":1", remember=True)
-    with pytest.raises(BadInput, match=r"--remember: files and --columns expected"):
+    with pytest.raises(BadInput, match=r"--remember stores --columns next to files"):
         stats("open", remember=True)
 
 

@@ -134,7 +134,7 @@ def test_scorers_are_scorings_of_their_own_and_one_that_tells_no_answer_is_noted
     more = {"graded": {"value": "C"}, "length": {"value": 35}}
     reads = read_predictions(written(sample(twins[0], "B", scores=sample(twins[0], "B")["scores"] | more)), twins)
     assert [(read.scoring, predictions(read)) for read in reads] == [("inspect:choice", [1]), ("inspect:graded", [0])]
-    assert "nothing by mockllm/model (inspect:length) could be used: sample 1: length tells no" in reads[0].notes[0]
+    assert "nothing by mockllm/model (inspect:length) could be used: sample 1: length gives no" in reads[0].notes[0]
 
 
 def test_a_right_answer_without_a_target_among_the_candidates_is_not_taken_for_an_abstention(twins, written):

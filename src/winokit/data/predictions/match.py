@@ -312,7 +312,7 @@ class Matcher:
         differences = {hit: _difference(self.dataset[hit], candidates, like) for hit in hits}
         fitting = [hit for hit, difference in differences.items() if not difference]
         if not fitting:
-            raise Unmatched(f"a problem has its text, but {differences[hits[0]]}")
+            raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
         if len(fitting) > 1 and len({_text_id(self.dataset[hit]) for hit in fitting}) > 1:
             some = ", ".join(self.ids[hit] for hit in fitting[:3])
             raise Unmatched(f"{len(fitting)} problems match it, among them {some}")
