@@ -171,7 +171,7 @@ def test_the_board_does_not_take_the_place_of_an_entry(release, five, tmp_path):
     entry = tmp_path / "graded" / "a.json"
     run(release, five, *SAID, "--out", entry)
     before = entry.read_text()
-    assert "is read from" in str(run(release, "--board", entry.parent, "--out", entry).exception)
+    assert "is an input" in str(run(release, "--board", entry.parent, "--out", entry).exception)
     assert entry.read_text() == before
 
 

@@ -80,7 +80,7 @@ def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
         with Cache(tmp_path / "c") as cache:
             cache.ledger = Ledger(Spending(max_requests=4))
             if expected < 10:
-                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* goes on"):
+                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* continues"):
                     answer_all(model, TEXTS, cache)
             else:
                 assert len(answer_all(model, TEXTS, cache)) == 10

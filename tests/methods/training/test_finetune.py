@@ -345,13 +345,13 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(bert, plante
 
     (tmp_path / "file").write_text("x")
     file = tmp_path / "file"
-    for place, why in ((file, "a file; a folder is to be written there"), (file / "below", "cannot be written")):
+    for place, why in ((file, "a file, but a folder is needed"), (file / "below", "cannot be written")):
         with pytest.raises(BadInput, match=f"{place}: {why}"):
             finetune(TrainingData(planted), place, bert, QUICK, progress=progress)
 
 
 def test_what_others_left_in_the_folder_is_not_written_over(bert, planted, tmp_path):
-    with pytest.raises(BadInput, match="is the model that is to be trained; choose another --out"):
+    with pytest.raises(BadInput, match="is the model to be trained; choose another --out"):
         finetune(TrainingData(planted), model_folder(bert), bert, QUICK)
     shutil.copytree(model_folder(bert), tmp_path / "model")
     (tmp_path / "audit").mkdir()

@@ -464,7 +464,7 @@ def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path
     error = capsys.readouterr().err
     assert left.value.code == 2
     assert error.count("\n") == 1
-    assert "is text, found 'bad\\udcff'" in error
+    assert "must be text, found 'bad\\udcff'" in error
     assert not (hidden_folder(folder) / "log.jsonl").exists()
 
 
