@@ -286,9 +286,7 @@ def documented(
         written_kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
         rest.append(f"Returns\n-------\n{written_kind}\n    {first}")
     if not any(part.startswith("Raises\n") for part in rest):
-        rest.append(
-            "Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out."
-        )
+        rest.append("Raises\n------\nWinokitError\n    The input cannot be used; one line says why, and what to do.")
     return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
 
 

@@ -71,7 +71,7 @@ def test_embed_writes_over_its_own_files_only(here):
     )
     assert (here / "study.json").read_text() == '{"mine": true}'
     (here / "notes.txt").write_text("mine")
-    assert "notes.txt: not of" in refused("embed", "open", "--model", "random", "--out", "notes.txt")
+    assert "notes.txt: not written by" in refused("embed", "open", "--model", "random", "--out", "notes.txt")
     for limit in (3, 5):
         assert run("embed", "open", "--model", "random", "--limit", limit, "--out", "x.npy").exit_code == 0
     assert len(np.load("x.npy")) == len(json.loads((here / "x.json").read_text())["ids"]) == 5

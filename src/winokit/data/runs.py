@@ -59,7 +59,7 @@ class Run(Brief):
 
     @property
     def notes(self) -> list[str]:
-        """What its user should know of the data, the models and the predictions."""
+        """What a user should know about the data, the models and the predictions."""
         return list(self.settings.get("notes", ()))
 
     def find(
@@ -70,7 +70,7 @@ class Run(Brief):
         return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
 
     def of_models(self, names: Collection[str]) -> "Run":
-        """The same run with some of its models alone."""
+        """The same run with only some of its models."""
         return replace(
             self,
             metrics=[row for row in self.metrics if row.model in names],
@@ -88,13 +88,13 @@ class Run(Brief):
         Raises
         ------
         UnknownName
-            Where this run has no such figure; the message lists those it has.
+            This run has no such figure; the message lists those it has.
         """
         return import_module(self.shown_by).figure(self, name)
 
     @collector_off()
     def save(self, folder: str | Path) -> None:
-        """Write the run into a folder, in the place of another audit's if one is there; each file is written whole."""
+        """Write the run into a folder, replacing an earlier audit there; each file is written atomically."""
         folder = Path(folder)
         check_folder(folder)
         results = {

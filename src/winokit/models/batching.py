@@ -87,7 +87,7 @@ def in_batches(
 ) -> Iterator[tuple[int, R]]:
     """The index of each item and what `run` makes of it, batch by batch, the costliest first.
 
-    Where memory does not hold a batch, it and all that are left are made anew, half as large.
+    Where memory does not hold a batch, it and all that are left are made again, half as large.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:

@@ -226,7 +226,7 @@ def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
 def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     """All repetitions within and across datasets, in order of place; `kind` is same, contradiction, near or twin.
 
-    They are what `overlap` finds, less what is so by design. Within one file the twins of a group, judgements about one
+    They are what `overlap` finds, without those by design. Within one file the twins of a group, judgements about one
     text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
     none of it counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
 

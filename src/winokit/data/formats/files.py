@@ -39,7 +39,7 @@ TABLE = "table"
 
 @dataclass
 class WrittenFile:
-    """What a conversion did: the files, how many problems, and those the format had no words for."""
+    """What a conversion did: the files, how many problems, and those the format cannot express."""
 
     files: list[Path]
     problems: int

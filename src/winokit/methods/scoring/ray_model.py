@@ -143,7 +143,7 @@ class ClusterModel:
                 self.close()
 
     def close(self) -> None:
-        """Let every copy go; whoever asks for more starts them anew."""
+        """Let every copy go; whoever asks for more starts them again."""
         for copy in (*self._free, *(copy for copy, _ in self._busy.values())):
             self._ray.kill(copy)
         self._free, self._busy = [], {}

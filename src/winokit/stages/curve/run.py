@@ -65,7 +65,7 @@ class CurveDesign(Settings):
 
 @dataclass(frozen=True, repr=False)
 class LearningCurve(Brief):
-    """What came of it."""
+    """The results."""
 
     run: dict[str, Any]
     points: tuple[CurvePoint, ...] = ()

@@ -1,14 +1,14 @@
-"""The leaderboard of a release: graded entries in order, and whether neighbours can be told apart at all.
+"""The leaderboard of a release: graded entries in order, and whether neighbours can be distinguished.
 
 Entries are ordered by the scores that the Ladder shows. Paired tests need to know who got which problem right. That
-stays beside the hidden labels; the page says of neighbours whether they are told apart, with p-values corrected for
+stays beside the hidden labels; the page says whether neighbours are distinguishable, with p-values corrected for
 their number by Holm's method. Differences, intervals and p-values themselves are on the owner's board alone.
 
 A p-value asks how often two entries that differ only by luck would be as far apart: in each group they may as well have
 changed places. That holds on tests of a dozen groups too, where a bootstrap may tell equal entries apart more often
 than it says; the price is caution.
 
-Its page is one file that opens from disk, sorts by any column and asks nothing of the network.
+Its page is one file that opens from disk, sorts by any column and makes no network requests.
 """
 
 import math
@@ -59,7 +59,7 @@ class BoardPlace:
     entry: Graded
     main: GradeScore | None
     ahead: LeadTest | None = None
-    """In the main score; None for the last, and where outcomes are not at hand."""
+    """In the main score; None for the last, and where outcomes are not available."""
     group_ahead: LeadTest | None = None
     """In group score, at the largest training size; the owner's."""
 

@@ -51,7 +51,7 @@ class SubmittedFile:
     def sha256(self) -> str:
         """Of what is predicted for which size: the same submission is known again, whatever its files are called.
 
-        A hash of the files alone would take columns that changed places for the same question, and answer it anew.
+        A hash of the files alone would take columns that changed places for the same question, and answer it again.
         """
         return hashlib.sha256(json.dumps([self.columns, self.predictions.tolist()]).encode()).hexdigest()
 

@@ -68,7 +68,7 @@ def suite(
     out
         Where the page, suite.json, the tables and the cells' runs are written; None writes nothing.
     progress
-        Told of all cells whenever one has moved on.
+        Called with all cells whenever one changes.
     """
     settings = settings if file is None else read_suite(Path(file), settings)
     pool = None if plan.shots_from is None else load_one(plan.shots_from)

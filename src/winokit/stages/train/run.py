@@ -52,7 +52,7 @@ def train(
     loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> "TrainOutcome":
-    """Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.
+    """Fine-tune a model, choose weights on a dev set, test it, and write a folder that loads as hf:DIR.
 
     After an interruption, the same command continues.
 

@@ -62,7 +62,7 @@ class TransferCell:
 
 @dataclass(frozen=True, repr=False)
 class Transfer(Brief):
-    """What came of it: a cell for each arm and test set."""
+    """The results: one cell per arm and test set."""
 
     shown_by = "winokit.stages.transfer.page"
     run: dict[str, Any]
