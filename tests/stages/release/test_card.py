@@ -69,7 +69,7 @@ def test_an_audit_is_told_with_its_verdict(tmp_path):
     run.save(tmp_path / "run")
     card = card_of(tmp_path, audit=(tmp_path / "run",))
     assert "### random, own" in card or "### random" in card
-    assert "428 problems, of which 322 stand in train, 42 stand in dev, 64 stand in test." in card
+    assert "428 problems, of which 322 are in train, 42 are in dev, 64 are in test." in card
     assert "What it found is with the test's answers." in card
     assert "fully right" not in card
     hidden = json.loads((tmp_path / "out.hidden" / "checks.json").read_text())
@@ -80,7 +80,7 @@ def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
     card_of(tmp_path)
     audit(tmp_path / "out" / "winogrande" / "dev.jsonl", model="random").save(tmp_path / "run")
     card = card_of(tmp_path, audit=(tmp_path / "run",))
-    assert "42 problems, of which 42 stand in dev." in card
+    assert "42 problems, of which 42 are in dev." in card
     assert "fully right" in card
 
 
