@@ -1,6 +1,6 @@
 """What an installation weighs: megabytes by package, seconds to install, seconds to import, beside other harnesses.
 
-python benchmarks/install.py [--quick] [--against lm-eval inspect-ai] [--keep DIR]
+python benchmarks/install.py [--quick] [--against lm-eval inspect-ai]
 
 Each goes into a virtual environment of its own; pip's cache is warm where a package was installed before. `--quick`
 measures winokit alone. lm-eval is installed without torch, which it asks its users for by an extra, as we do.

@@ -272,7 +272,7 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
 BIASED = (
     "Less linear bias",
     "The linear bias is still there",
-    "Nothing was removed, and linear bias is there",
+    "Nothing was removed, though there is linear bias",
     "More was removed than by chance",
     "Over-filtered",
 )

@@ -92,3 +92,22 @@ def test_every_verb_of_the_command_line_is_a_call_of_the_library():
     verbs = {"load", "write", "stats", "check", "score", "embed", "audit", "compare", "debias", "train", "search"}
     verbs |= {"curve", "transfer", "hunt", "release", "verify", "grade", "report"}
     assert verbs <= set(winokit.__all__)
+
+
+CLUMSY = [
+    "told from guessing", "told from chance", "nought is best", "stand there twice", "stands there twice", "start anew",
+    "anew with", "would be lost;", "in it, for which", "mend it in", "the server is well", "tokens a batch",
+    "one a training size", "one value a size", "candidates a problem", "judgement a row", "sentence a line",
+    "is to be named", "nobody knows how much", "may do otherwise", "came to its end (", "comes to anything",
+    "was let go;", "taken for names of", "are no finite", "token pays to each", "changed its model in the middle",
+    "problems train:", "problems that do not train", "which must stand there", "it was made so", "give or take nobody",
+    "nothing that attends", "has no logarithm else", "asks nothing of the network", "does not stand at",
+    "are not at hand", "as said\"",
+]  # fmt: skip
+
+
+def test_sentences_that_were_no_english_stay_gone():
+    places = [path for kind in ("py", "toml", "j2", "md") for path in SRC.rglob(f"*.{kind}")]
+    places += [ROOT / page for page in PAGES if page != "docs/reproduction.md"]  # that one is written from results
+    texts = {path: " ".join(path.read_text("utf-8").casefold().split()) for path in places}
+    assert [(phrase, path.name) for phrase in CLUMSY for path, text in texts.items() if phrase in text] == []

@@ -86,16 +86,16 @@ def result_bytes(content: Mapping[str, Any], **how: Any) -> bytes:
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
     """Refuse to write where something is read from."""
     if any(out.resolve() == source.resolve() for source in sources):
-        raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
+        raise BadInput(f"{out}: is an input, and would be overwritten; choose another --out")
 
 
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
     """Refuse to write into a folder where files of these names are not `ours`, and would be lost."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder}: a file; a folder is to be written there: choose another --out")
+        raise BadInput(f"{folder}: a file, but a folder is needed; choose another --out")
     for name in names:
         if not ours and (folder / name).exists():
-            raise BadInput(f"{folder / name}: is not of {of}, and would be lost; choose another --out")
+            raise BadInput(f"{folder / name}: is not part of {of}, and would be overwritten; choose another --out")
 
 
 def user_cache(name: str) -> Path:

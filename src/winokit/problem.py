@@ -98,7 +98,7 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """The text with its blank; of a choice between whole texts, these in an order that says nothing of the answer.
+        """The text with its blank; for a choice between whole texts, these in an order independent of the answer.
 
         >>> Problem.whole(["She sleep.", "She sleeps."], 1).text
         'She sleep. / She sleeps.'
@@ -107,7 +107,7 @@ class Problem:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What there is to read: the text as `sentence` has it, or the whole texts that there are to choose from."""
+        """What there is to read: the text as `sentence` has it, or the whole texts to choose from."""
         return self.candidates if self.is_whole else (self.sentence,)
 
     @property
@@ -127,7 +127,7 @@ class Problem:
 
     @property
     def id(self) -> str:
-        """A public id that says nothing of the answer: derived from text, pronoun, query and *sorted* candidates."""
+        """A public id independent of the answer: derived from text, pronoun, query and *sorted* candidates."""
         known = self._id
         if known is None:  # asked for again and again: an audit of 40,000 problems would hash them 70 times each
             parts = [self.before, self.after, self.pronoun or "", self.query or "", *sorted(self.candidates)]
@@ -215,11 +215,11 @@ class Card:
 
     @property
     def file_name(self) -> str:
-        """The name as a folder or file can have it."""
+        """The name in a form that a file or folder can have."""
         return re.sub(r"[^\w.-]+", "-", self.name)
 
     def part(self, problems: int, of: int) -> Card:
-        """The card of some of the problems: how people do on all of them is not known of these.
+        """The card of a part of the problems, without the human accuracy, which is known only for all of them.
 
         >>> Card("winogrande/dev", "WinoGrande").part(20, 1267).name
         'winogrande/dev, 20 of 1,267'
@@ -283,10 +283,10 @@ class Dataset(Sequence[Problem]):
         return f"<p>{title}</p>" + table_html(("text", "candidates"), rows)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """A data frame of pandas or polars, a row per problem; `from_frame` reads it back, but for the labels.
+        """A data frame of pandas or polars, a row per problem; `from_frame` reads it back, except for the labels.
 
         Its columns are `id`, `text` with its blank, `option1`, `option2` …, `answer` (the right candidate itself),
-        `pronoun`, `group`, `domain`, `language`, and one for each label.
+        `pronoun`, `group`, `domain`, `language`, and one column per label.
         """
 
         def row(problem: Problem) -> dict[str, Any]:
@@ -306,7 +306,7 @@ class Dataset(Sequence[Problem]):
 
     @classmethod
     def from_frame(cls, frame: Any, columns: str | Mapping[str, str] | None = None, **how: Any) -> Dataset:
-        """The problems of a data frame; `winokit.from_frame` says what `how` may be."""
+        """The problems of a data frame; for `how`, see `winokit.from_frame`."""
         return winokit.from_frame(frame, columns, **how)
 
     @cached_property
@@ -356,7 +356,7 @@ class Dataset(Sequence[Problem]):
         return Dataset(problems, self.card, (*self.notes, *notes))
 
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
-        """Return the problems that `keep` says yes to; groups left alone stay named, ids stay the same."""
+        """Return the problems for which `keep` is true; ids and the names of groups stay the same."""
         return self.with_problems([problem for problem in self.problems if keep(problem)])
 
 

@@ -17,7 +17,7 @@ BEGINS: ContextVar[Callable[[str], object]] = ContextVar("begins", default=lambd
 
 
 def begin(part: str) -> None:
-    """Say which part of a long job begins; how much is done is counted anew."""
+    """Say which part of a long job begins; how much is done is counted from 0."""
     BEGINS.get()(part)
 
 

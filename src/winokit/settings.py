@@ -270,10 +270,10 @@ def documented(
     for one in parameters:
         said = help_of(one.annotation)
         default = "" if one.default is inspect.Parameter.empty else f" : default {one.default!r}"
-        words = "Told how much is done and how much there is." if one.name == "progress" else said.text if said else ""
+        words = "Called with what is done and what there is." if one.name == "progress" else said.text if said else ""
         described[one.name] = (default, textwrap.fill(_in_python(words), 96), besides.get(one.name, ""))
     for name, kind in wholes.items():
-        words = f"{kind.__name__}: several of the above in one object; what is given by itself wins."
+        words = f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
         described[name] = ("", words, besides.get(name, ""))
     lines = [
         "\n".join(part.rstrip() for part in (name + default, textwrap.indent(words, "    "), more) if part)
@@ -286,9 +286,7 @@ def documented(
         written_kind = re.sub(r"[\w.]+\.", "", inspect.formatannotation(returned))
         rest.append(f"Returns\n-------\n{written_kind}\n    {first}")
     if not any(part.startswith("Raises\n") for part in rest):
-        rest.append(
-            "Raises\n------\nWinokitError\n    What was given cannot be used: one line says why, and the way out."
-        )
+        rest.append("Raises\n------\nWinokitError\n    The input cannot be used; one line says why, and what to do.")
     return "\n\n".join([_in_python(head), "Parameters\n----------\n" + "\n".join(lines), *rest])
 
 

@@ -251,6 +251,11 @@ def test_lists_of_commands_are_not_cut_off(family):
     assert "..." not in run(*family, "--help").output.partition("Commands:")[2]
 
 
+@pytest.mark.parametrize("verb", ["report", "datasets", "train", "grade", "audit"])
+def test_help_has_the_words_of_a_docstring_without_its_sections(verb):
+    assert "---" not in run(verb, "--help").output
+
+
 @pytest.mark.parametrize("verb", [["audit"], ["train"], ["release"], ["debias", "aflite"]])
 def test_long_verbs_show_the_usual_options_first_and_lose_none(verb):
     usual, _, advanced = run(*verb, "--help").output.partition("\nAdvanced:\n")

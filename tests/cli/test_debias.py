@@ -217,10 +217,10 @@ def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted
 def test_a_folder_of_anything_else_is_left_alone(tmp_path):
     (tmp_path / "results.json").write_text("{}")
     result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path)
-    assert "results.json: is not of a run of winokit debias" in str(result.exception)
+    assert "results.json: is not part of a run of winokit debias" in str(result.exception)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"results.json": "{}"}
     result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path / "results.json")
-    assert "a file; a folder is to be written there" in str(result.exception)
+    assert "a file, but a folder is needed" in str(result.exception)
 
 
 def test_an_earlier_run_gives_way(tmp_path):

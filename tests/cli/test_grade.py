@@ -156,7 +156,7 @@ def test_the_board_takes_no_predictions(release, five, tmp_path):
 def test_nothing_is_graded_where_the_entry_cannot_be_written(release, five, tmp_path):
     before = five.read_text()
     for out, said in (
-        (five, "is read from, and would be lost"),
+        (five, "is an input, and would be overwritten"),
         (tmp_path, "a folder; an entry is a file"),
         (five / "x.json", "cannot be written"),
     ):
@@ -171,7 +171,7 @@ def test_the_board_does_not_take_the_place_of_an_entry(release, five, tmp_path):
     entry = tmp_path / "graded" / "a.json"
     run(release, five, *SAID, "--out", entry)
     before = entry.read_text()
-    assert "is read from" in str(run(release, "--board", entry.parent, "--out", entry).exception)
+    assert "is an input" in str(run(release, "--board", entry.parent, "--out", entry).exception)
     assert entry.read_text() == before
 
 

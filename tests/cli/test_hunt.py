@@ -78,7 +78,7 @@ def test_associate_does_not_write_over_what_it_reads(index, tmp_path):
     assert run("associate", index, "open", "--out", data).exit_code == 0
     before = index.read_bytes(), data.read_bytes()
     for named, out in (("open", index), (data, data), (f"jsonl:{data}", data)):
-        with pytest.raises(WinokitError, match="is read from, and would be lost"):
+        with pytest.raises(WinokitError, match="is an input, and would be overwritten"):
             run("associate", index, named, "--out", out)
     assert (index.read_bytes(), data.read_bytes()) == before
 

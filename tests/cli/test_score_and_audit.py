@@ -48,7 +48,7 @@ def test_score_writes_over_its_own_predictions_only(here):
     data = here / "data.jsonl"
     run("convert", "open", data)
     before = data.read_bytes()
-    assert "holds no predictions, and would be lost" in refused("score", data, "--model", "random", "--out", data)
+    assert "no predictions, and would be overwritten" in refused("score", data, "--model", "random", "--out", data)
     assert data.read_bytes() == before
     for model in ("random", "random?seed=1"):
         assert run("score", data, "--model", model, "--out", "p.jsonl").exit_code == 0
@@ -66,10 +66,12 @@ def test_score_says_at_once_that_out_is_a_folder(here):
 
 def test_embed_writes_over_its_own_files_only(here):
     (here / "study.json").write_text('{"mine": true}')
-    assert "study.json: not of `winokit embed`" in refused("embed", "open", "--model", "random", "--out", "study.npy")
+    assert "study.json: not written by `winokit embed`" in refused(
+        "embed", "open", "--model", "random", "--out", "study.npy"
+    )
     assert (here / "study.json").read_text() == '{"mine": true}'
     (here / "notes.txt").write_text("mine")
-    assert "notes.txt: not of" in refused("embed", "open", "--model", "random", "--out", "notes.txt")
+    assert "notes.txt: not written by" in refused("embed", "open", "--model", "random", "--out", "notes.txt")
     for limit in (3, 5):
         assert run("embed", "open", "--model", "random", "--limit", limit, "--out", "x.npy").exit_code == 0
     assert len(np.load("x.npy")) == len(json.loads((here / "x.json").read_text())["ids"]) == 5
@@ -84,10 +86,10 @@ def test_audit_takes_the_place_of_an_audit_and_of_nothing_else(here):
     folder.mkdir()
     (folder / "predictions.jsonl").write_text("mine\n")
     asked = ("audit", "--limit", 20, "--protocol", "switching", "--out", folder)
-    assert "predictions.jsonl: is not of an audit" in refused(*asked, "--model", "random")
+    assert "predictions.jsonl: is not part of an audit" in refused(*asked, "--model", "random")
     (folder / "predictions.jsonl").unlink()
     (folder / "results.json").write_text('{"run": {"formalization": "mc-sent"}, "metrics": []}')
-    assert "results.json: is not of an audit" in refused(*asked, "--model", "random")
+    assert "results.json: is not part of an audit" in refused(*asked, "--model", "random")
     (folder / "results.json").unlink()
     assert run(*asked, "--model", "random").exit_code == 0
     assert list((folder / "variants").iterdir())

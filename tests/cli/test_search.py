@@ -75,7 +75,7 @@ def test_json_has_the_run_and_the_rows(asked, shown):
     ("arguments", "said"),
     [
         (("--learning-rate", "fast"), "--learning-rate fast: numbers with commas between"),
-        (("--sampler", "grid", "--epochs", "3..9"), "a grid has no end of these"),
+        (("--sampler", "grid", "--epochs", "3..9"), "a grid needs single values"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--dev", "dev", "--test", "dev"), "dev, to choose on, overlaps dev: 20 same, 0 near, 0 twin"),

@@ -202,4 +202,4 @@ def test_data_in_several_languages_is_asked_about_in_one_that_was_said(tmp_path)
     notes: list[str] = []
     with telling(notes.append):
         verbs.init(tmp_path / "german", judge="open", kind=("validate",), language="de", limit=4)
-    assert "reads like English" in notes[0]
+    assert "looks like English" in notes[0]

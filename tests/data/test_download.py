@@ -141,7 +141,9 @@ def test_one_s_own_folder_comes_before_the_cache_and_the_cache_before_the_home(h
 def test_what_is_not_as_published_is_refused_and_not_kept(home, lives_at, empty_machine):
     home.served["/dev.jsonl"] = TRAIN
     lives_at(home.url)
-    with pytest.raises(BadInput, match=r"dev\.jsonl is not as published \(SHA-256 .*put the file at .*dev\.jsonl"):
+    with pytest.raises(
+        BadInput, match=r"dev\.jsonl is not the published file \(SHA-256 .*put the file at .*dev\.jsonl"
+    ):
         load("winogrande/dev")
     assert not empty_machine.exists()
 

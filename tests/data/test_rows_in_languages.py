@@ -43,7 +43,7 @@ def test_a_language_that_the_text_speaks_against_is_noted(tmp_path):
     row = dict(zip(KEYS[:4], ROWS[1], strict=False))
     path.write_text("\n".join(json.dumps({**row, "sentence": f"{row['sentence']} {i}"}) for i in range(5)), "utf-8")
     (note,) = winokit.load(path, language="fr").notes
-    assert note.endswith("reads like German (de), and is taken for French (fr) as said")
+    assert note.endswith("looks like German (de); treated as French (fr), as stated")
     assert not winokit.load(path, language="de-AT").notes
 
 

@@ -39,5 +39,5 @@ def test_groups_are_found_without_their_names():
 
 @pytest.mark.parametrize(("n", "bias"), [(-1, 0.5), (10, 1.5)])
 def test_impossible_wishes_are_refused(n, bias):
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="n must be 0 or more"):
         synthetic(n, bias=bias)

@@ -63,7 +63,7 @@ def test_a_budget_is_found_by_trying_and_remembered(size, found, asked):
 
 
 def test_memory_that_holds_next_to_nothing_is_said_in_a_line():
-    with pytest.raises(BadInput, match="out of memory with 64 tokens a batch: choose load_in=4bit"):
+    with pytest.raises(BadInput, match="out of memory with 64 tokens per batch: choose load_in=4bit"):
         BatchBudget(4096, Memory(3).hold, lambda: "it").settle()
 
 
@@ -97,13 +97,13 @@ def test_memory_that_runs_out_halves_all_batches_that_are_left_and_that_is_remem
     assert sorted(in_batches(memory.run, items, items, budget)) == list(enumerate([90, 30, 80, 70, 50, 60]))
     assert memory.asked[0] == 45
     assert max(memory.asked[1:]) <= budget.tokens == 22
-    assert budget.notes == ("memory ran out: batches have 22 tokens now, half as many as before (?budget=)",)
+    assert budget.notes == ("memory ran out: batches now have 22 tokens, half as many as before (?budget=)",)
     assert json.loads(user_cache(REMEMBERED).read_text()) == {"it": 22}
 
 
 def test_a_second_time_is_an_error_that_names_the_way_out():
     memory, items = Memory(12), [9, 3, 8, 7, 5, 6]
-    with pytest.raises(BadInput, match=r"out of memory with 18 tokens a batch.*\?budget=4 "):
+    with pytest.raises(BadInput, match=r"out of memory with 18 tokens per batch.*\?budget=4 "):
         list(in_batches(memory.run, items, items, BatchBudget(50)))
     assert memory.asked == [45, 18]
 

@@ -167,7 +167,7 @@ def test_a_tokenizer_without_bos_begins_with_eos_if_asked_to_and_not_by_itself(f
     assert load_model(f"hf:{place}?bos=on&device=cpu").boundary.encode(["Nora"])["Nora"][0][0] == 1
     bare = tiny_tokenizer()
     bare.bos_token = bare.eos_token = None
-    with pytest.raises(BadInput, match="no token that texts could begin with"):
+    with pytest.raises(BadInput, match="no token to begin texts with"):
         Boundary(bare, bos=True)
 
 

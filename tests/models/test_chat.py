@@ -254,7 +254,7 @@ def test_a_server_that_rejects_log_probabilities_is_read_by_its_answers(status, 
         replies = dict(model.answer(asks(3)))
         assert dict(model.answer(asks(1))) == {0: Reply(None, 0, "A")}
     assert replies == {i: Reply(None, 0, "A") for i in range(3)}
-    assert model.plan.startswith("by parsed answers; the server takes no request for log-probabilities")
+    assert model.plan.startswith("by parsed answers; the server does not accept requests for log-probabilities")
     assert sum("logprobs" in body for body in server.bodies) == 1
 
 
@@ -291,7 +291,7 @@ def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_r
     assert len(server.bodies) == 7
     assert server.bodies[-1]["max_completion_tokens"] == 512
     assert "temperature" not in server.bodies[-1]
-    assert "max_tokens is sent as max_completion_tokens; the server takes no temperature" in model.plan
+    assert "max_tokens is sent as max_completion_tokens; the server does not accept temperature" in model.plan
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_too_many_requests_are_tried_again_when_the_server_says():
 @pytest.mark.parametrize("as_date", [False, True])
 def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(as_date):
     wait = formatdate(time.time() + 86400, usegmt=True) if as_date else "86400"
-    told = r"status 429: quota; it asks to come back in 86[34]\d\d s"
+    told = r"status 429: quota; it asks us to wait 86[34]\d\d s"
     with ChatServer(in_turn(complains(429, "quota", Retry_After=wait))) as server, pytest.raises(BadInput, match=told):
         list(chat(server).answer(asks(1)))
 
@@ -391,7 +391,7 @@ def test_a_server_that_is_asked_too_much_is_asked_less_at_once():
 
 def test_a_server_that_only_refuses_is_given_up_after_a_while(monkeypatch):
     monkeypatch.setattr("winokit.models.server.PATIENCE", 0.2)
-    with ChatServer(in_turn(complains(429, "slow down"))) as server, pytest.raises(BadInput, match="ask less at once"):
+    with ChatServer(in_turn(complains(429, "slow down"))) as server, pytest.raises(BadInput, match="send fewer"):
         list(chat(server).answer(asks(5)))
 
 
@@ -400,7 +400,7 @@ def test_a_server_that_changes_its_model_in_the_middle_is_named():
         response = says("A")
         return Response(payload={**response.payload, "model": "one" if number < 2 else "two"})
 
-    told = "changed its model in the middle, from 'one' to 'two'"
+    told = "changed its model during the run, from 'one' to 'two'"
     with ChatServer(behave) as server, pytest.raises(BadInput, match=told):
         list(chat(server, concurrency=1).answer(asks(9)))
     assert len(server.bodies) in (3, 4)  # the next is sent before a reply is read
@@ -466,7 +466,7 @@ def test_a_malformed_reply_counts_as_a_failed_try(garbled):
         assert dict(chat(server).answer(asks(1)))[0].choice == 0
     with (
         ChatServer(in_turn(Response(payload=garbled))) as server,
-        pytest.raises(BadInput, match="not an answer of such a server"),
+        pytest.raises(BadInput, match="not a valid answer"),
     ):
         list(chat(server, retries=1).answer(asks(1)))
 

@@ -243,11 +243,11 @@ def spoil_model(payload):
     ("spoil", "said"),
     [
         (spoil_text, "log-probabilities of another text"),
-        (spoil_number, "nan is no log-probability"),
-        (spoil_sign, "0.7 is no log-probability"),
-        (spoil_first, "0.7 is no log-probability"),
-        (spoil_hole, "None is no log-probability"),
-        (spoil_model, "changed its model in the middle"),
+        (spoil_number, "nan is not a log-probability"),
+        (spoil_sign, "0.7 is not a log-probability"),
+        (spoil_first, "0.7 is not a log-probability"),
+        (spoil_hole, "None is not a log-probability"),
+        (spoil_model, "changed its model during the run"),
     ],
 )
 def test_numbers_that_cannot_be_trusted_end_the_run_with_a_line(spoil, said):
@@ -401,7 +401,7 @@ def test_a_boundary_among_tokens_that_are_lost_is_an_abstention_and_no_guess():
 
     with CompletionsServer(tokens=lost) as server:
         ((unknown, whole), _) = answers(server, [Continuation("奖", "杯大"), Continuation("", "奖杯大")])
-    assert "it is not known which tokens to score" in unknown.why
+    assert "it is unknown which tokens to score" in unknown.why
     assert len(whole) == 6
 
 
@@ -413,7 +413,7 @@ class Html(FakeServer):
 
 
 def test_a_web_page_is_no_server():
-    with Html() as server, pytest.raises(BadInput, match="not an answer of such a server: <html>"):
+    with Html() as server, pytest.raises(BadInput, match="not a valid answer: <html>"):
         answers(server, [CUP])
 
 
@@ -431,7 +431,7 @@ class Shifted(CompletionsServer):
 
 def test_numbers_of_the_wrong_place_are_found_out_and_bos_puts_them_right():
     with Shifted(tokens=lambda text: words_at_random(text.removeprefix("<s>"))) as server:
-        with pytest.raises(BadInput, match=r"one place before.*\?bos=<s>"):
+        with pytest.raises(BadInput, match=r"shifted by one token.*\?bos=<s>"):
             answers(server, [CUP])
         ((pieces,), _) = answers(server, [CUP], f"{QUICK}&bos=<s>")
         assert server.bodies[-1]["prompt"].startswith("<s>The jug")

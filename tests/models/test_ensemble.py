@@ -64,7 +64,7 @@ def test_votes_are_counted_and_a_split_is_a_tie():
 
 
 def test_members_that_share_nothing_are_refused():
-    with pytest.raises(BadInput, match="nothing in common"):
+    with pytest.raises(BadInput, match="no kind of answer in common"):
         EnsembleModel("e", [FakeModel({REQUEST: WORDS}), FakeModel({Fill("a", "b", "c"): WORDS})])
 
 

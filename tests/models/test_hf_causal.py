@@ -276,7 +276,7 @@ def test_memory_that_runs_out_halves_the_batches(folder):
     assert model.notes[0].endswith("?bos=on puts it there")
     assert furthest(logprobs(model, REQUESTS), right) < 1e-4
     assert len(read) > 2
-    assert f"memory ran out: batches have {read[0] // 2} tokens now" in model.notes[0]
+    assert f"memory ran out: batches now have {read[0] // 2} tokens" in model.notes[0]
 
 
 def test_memory_too_small_for_one_text_is_said_in_a_line(folder):

@@ -66,7 +66,7 @@ def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, 
     plain, spread = load_model(f"hf:{place}"), load_model(f"hf:{place}?{options.format(file=file)}")
     if "device_map=auto" not in options:
         assert "meta" in {weights.device.type for weights in spread.reader.network.parameters()}, "some are on disk"
-        assert any("are fetched for every batch" in note for note in spread.notes)
+        assert any("are loaded for every batch" in note for note in spread.notes)
     assert spread.plan == "prefix tree"
     assert logprobs(spread) == pytest.approx(logprobs(plain), abs=1e-4)
     assert spread.fingerprint == plain.fingerprint
@@ -123,7 +123,7 @@ def test_an_adapter_needs_all_weights_in_memory(place, tmp_path):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_one_size_for_every_gpu_needs_a_gpu(place):
-    with pytest.raises(BadInput, match="that of every GPU, and there is none; max_memory=cpu:20GiB"):
+    with pytest.raises(BadInput, match="applies to every GPU, but there is none; use max_memory=cpu:20GiB"):
         load_model(f"hf:{place}?device_map=auto&max_memory=20GiB")
 
 
@@ -226,9 +226,7 @@ def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(place, tmp_p
     own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnForCausalLM"}
     config |= {"model_type": "own-llama", "architectures": ["OwnForCausalLM"], "auto_map": own}
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(
-        BadInput, match=r"brings code of its own; read it, and let it run with \?trust_remote_code=true"
-    ):
+    with pytest.raises(BadInput, match=r"brings its own code; read it, then allow it with \?trust_remote_code=true"):
         load_model(f"hf:{folder}")
     model = load_model(f"hf:{folder}?trust_remote_code=true")
     assert type(model.reader.network).__name__ == "OwnForCausalLM"

@@ -66,7 +66,7 @@ def url(gguf: Path):
 
 
 def test_numbers_of_the_wrong_place_are_refused(url: str):
-    with pytest.raises(BadInput, match=r"one place before.*\?bos="):
+    with pytest.raises(BadInput, match=r"shifted by one token.*\?bos="):
         winokit.score("open", f"completions:smol@{url}", limit=1, cache="off")
 
 

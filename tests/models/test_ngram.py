@@ -156,7 +156,7 @@ def test_a_file_that_kenlm_refuses_is_said_in_one_line(model, tmp_path, change, 
     with pytest.raises(BadInput) as failure:
         load_model(f"ngram:{path}")
     said = str(failure.value)
-    assert said.startswith(f"{path}: neither a sound ARPA file nor a KenLM binary: {fault}")
+    assert said.startswith(f"{path}: neither a valid ARPA file nor a KenLM binary: {fault}")
     assert len(said) < len(str(path)) + 300
     assert "\n" not in said
 

@@ -195,7 +195,7 @@ def test_a_function_or_module_that_ends_the_process_is_said_in_one_line(module):
         ("python:no_such_thing:f", "no module named 'no_such_thing'; Python looked in"),
         ("python:own_scorer.inner:f", "no module named 'own_scorer.inner'"),
         ("python:own_scorer:g", "module 'own_scorer' has no function named 'g'"),
-        ("python:own_scorer:NUMBER", "module 'own_scorer' has something that is no function (int) named 'NUMBER'"),
+        ("python:own_scorer:NUMBER", "module 'own_scorer' has something that is not a function (int) named 'NUMBER'"),
         ("python:needy:f", "no module named 'not_there', which 'needy' imports"),
         ("python:broken:f", "importing 'broken' failed with SyntaxError"),
         ("python:builtins:max", "has no source file"),

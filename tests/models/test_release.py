@@ -28,7 +28,7 @@ def test_nothing_keeps_a_causal_model_that_was_let_go(causal):
     release(model)
     assert not any(part() is not None for part in held)
     assert (model.fingerprint, model.plan, model.notes) == known
-    with pytest.raises(BadInput, match="was let go; load it again"):
+    with pytest.raises(BadInput, match="was released; load it again"):
         list(model.answer([Continuation("Nora", " left.")]))
 
 
@@ -47,7 +47,7 @@ def test_nothing_keeps_a_masked_model_that_was_let_go(tmp_path):
     held = weights(model.model)
     release(model)
     assert not any(part() is not None for part in held)
-    with pytest.raises(BadInput, match="was let go"):
+    with pytest.raises(BadInput, match="was released"):
         list(model.answer(asked))
 
 

@@ -128,7 +128,7 @@ def test_few_problems_find_nothing_and_say_so(twins):
         (run(0.8, prompt="Which?"), "NEW has prompt None, --against Which?"),
         (
             replace(run(0.8), predictions=run(0.8).predictions[10:]),
-            "answer other problems (300 and 290, 290 in common)",
+            "answer different problems (300 and 290, 290 in common)",
         ),
     ],
     ids=["data", "scoring", "shots", "prompt", "problems"],

@@ -45,7 +45,7 @@ def test_notes_are_told_to_who_listens(corpus, tmp_path):
     with telling(notes.append):
         built = index([tmp_path / "folder"], out=corpus)
     assert notes == built.notes
-    assert "1 others passed over" in notes[0]
+    assert "1 others skipped" in notes[0]
 
 
 def test_what_would_be_passed_over_is_refused(corpus):

@@ -69,17 +69,17 @@ def test_a_folder_is_written_over_only_where_it_holds_variants(tmp_path):
     winokit.variants("open", out=tmp_path, limit=10, to="csv", variant="no-cands")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["no-cands.csv", "original.csv", "variants.json"]
     (tmp_path / "part-sent.jsonl").write_text("mine\n")
-    with pytest.raises(BadInput, match=r"part-sent\.jsonl: is not of these variants, and would be lost"):
+    with pytest.raises(BadInput, match=r"part-sent\.jsonl: is not part of these variants, and would be overwritten"):
         winokit.variants("open", out=tmp_path, limit=10)
     assert (tmp_path / "part-sent.jsonl").read_text() == "mine\n"
-    with pytest.raises(BadInput, match=r"original\.csv: is read from, and would be lost"):
+    with pytest.raises(BadInput, match=r"original\.csv: is an input, and would be overwritten"):
         winokit.variants(tmp_path / "original.csv", out=tmp_path, to="csv", variant="no-cands")
 
 
 def test_names_and_formats_that_do_not_exist_are_refused_with_those_that_do(tmp_path, real_file):
     with pytest.raises(UnknownName, match=r"No variant of style code named .switched.\. Known: no-cands, part-sent"):
         winokit.variants("open", out=tmp_path, style="code", variant="switched")
-    with pytest.raises(CannotWrite, match="lmeval can be read, not written"):
+    with pytest.raises(CannotWrite, match="lmeval can be read but not written"):
         winokit.variants("open", out=tmp_path, to="lmeval")
     with pytest.raises(BadInput, match="can be made of no problem: a yes/no judgement; --as choice merges them"):
         winokit.variants(real_file("superglue-wsc/val.jsonl"), out=tmp_path)

@@ -89,7 +89,7 @@ def test_several_places_are_said_as_what_all_of_them_are():
 
 
 def test_a_training_page_never_contradicts_itself():
-    sign = "the training loss ended at 1.037, where guessing has 0.693"
+    sign = "the training loss ended at 1.037, not below that of guessing, 0.693"
     for (dev, first, second, whole), warnings in product(product(ENDS, repeat=4), ([], [sign])):
         rows = [row(dev, "dev"), row(first, "one"), row(second, "two"), row(whole, "one", "group_accuracy", "groups")]
         found = train_page.verdict_of_training(rows, warnings, CURVE, 0)

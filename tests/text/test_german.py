@@ -315,7 +315,7 @@ def test_candidates_are_found_in_no_text_that_has_not_their_words():
 
 def test_an_audit_says_what_the_builtin_model_reads(tmp_path, data):
     run = winokit.audit(data[:4], model="builtin", protocol="accuracy", out=None, cache="off")
-    assert any("builtin: reads English only, and was asked in German (de)" in note for note in run.notes)
+    assert any("builtin reads English only, and the data are in German (de)" in note for note in run.notes)
 
 
 def test_a_release_says_its_language(tmp_path, data):

@@ -156,7 +156,7 @@ def test_the_published_no_cands_is_for_english_alone():
 
 def test_vectors_of_a_language_that_the_model_does_not_read_are_noted():
     said = unread_languages(["builtin"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
-    assert said == ["builtin: reads English only, and was asked in 'sw'; --model hf:NAME takes another"]
+    assert said == ["builtin reads English only, and the data are in 'sw'; --model hf:NAME names another"]
     assert not unread_languages(["hf:x"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
 
 

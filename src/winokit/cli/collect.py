@@ -17,12 +17,12 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
     if given.get("yes", True):
         return {}
     if "worker" not in given:
-        return {"yes": ("Delete all that people did in the pilot? It cannot be put back.", bool)}
+        return {"yes": ("Delete everything people did in the pilot? This cannot be undone.", bool)}
     with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
         from winokit.collect.study import workers
 
         workers.get(study, given["worker"])
-    return {"yes": (f"Delete the sentences and judgements of {given['worker']}? They cannot be put back.", bool)}
+    return {"yes": (f"Delete the sentences and judgements of {given['worker']}? This cannot be undone.", bool)}
 
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))

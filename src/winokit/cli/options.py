@@ -6,6 +6,7 @@ the parameter (`winokit.settings.Help`). Every verb gets `--json`.
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -88,7 +89,7 @@ def command(
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__doc__ = inspect.cleandoc(inspect.unwrap(verb).__doc__ or "").partition("\n\nParameters\n")[0]
+    run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", inspect.cleandoc(inspect.unwrap(verb).__doc__ or ""))[0]
     run.__name__ = verb.__name__
     return run
 

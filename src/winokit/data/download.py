@@ -68,7 +68,7 @@ def _download(entry: CatalogueEntry, part: str, target: Path) -> None:
         elif known == part:
             found = f"SHA-256 {found[:12]}…" if known in files else "no such file in the archive"
             raise BadInput(
-                f"{url}: {Path(path).name} is not as published ({found}, {expected[:12]}… expected); {way_out}"
+                f"{url}: {Path(path).name} is not the published file ({found}, {expected[:12]}… expected); {way_out}"
             )
     card = entry.card
     tell([f"{card.title} ({card.citation}) downloaded from {url} to {target.parent}; licence: {card.licence}"])

@@ -47,9 +47,9 @@ def from_frame(
     Raises
     ------
     BadInput
-        Where it is no data frame, or has no column for what a problem needs.
+        It is not a data frame, or lacks a column that a problem needs.
     Malformed
-        Where a row is no problem; the message names the row and the column.
+        A row is not a problem; the message names the row and the column.
     """
     names, rows = frame_rows(frame)
     roles = parse_columns(columns, ROLES) if columns else {}

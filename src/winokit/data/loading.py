@@ -169,13 +169,13 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
         texts = [problem.texts[0] for problem in dataset]
         looks = detect(texts) if sum(len(text.split()) for text in texts[:ENOUGH]) >= ENOUGH else UNDETERMINED
         if looks not in (UNDETERMINED, code.partition("-")[0]):
-            notes.append(f"{card.name}: reads like {language_of(looks)}, and is taken for {language_of(code)} as said")
+            notes.append(f"{card.name}: looks like {language_of(looks)}; treated as {language_of(code)}, as stated")
     else:
         code = detect([problem.texts[0] for problem in dataset])
         if code == UNDETERMINED:
-            notes.append(f"{card.name}: language not recognised, so that no rules of any are applied; give --language")
+            notes.append(f"{card.name}: language not recognised, so no language's rules are applied; give --language")
         elif code != "en":
-            notes.append(f"{card.name}: language recognised as {language_of(code)}; say another with --language")
+            notes.append(f"{card.name}: language recognised as {language_of(code)}; name another with --language")
     if spoken == ("en",) and code != "en":
         return Dataset([p.replace(language=code) for p in dataset], replace(card, language=code), notes)
     dataset.card, dataset.notes = replace(card, language=code), tuple(notes)
@@ -208,7 +208,7 @@ def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> l
     given = [data] if isinstance(data, (str, Path, Dataset)) else data
     places = [Path(each) for each in given if not isinstance(each, Dataset) and _exists(str(each))]
     if reading.named_columns is None or not places:
-        raise BadInput("--remember: files and --columns expected, to be remembered beside them")
+        raise BadInput("--remember stores --columns next to files: give both")
     folders = dict.fromkeys(place if place.is_dir() else place.parent for place in places)
     return [remember(folder, reading.named_columns, reading.language) for folder in folders]
 
@@ -253,7 +253,7 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
                 skipped += not fits
         names += inside
         if skipped or not inside:
-            notes.append(f"{name}: {len(inside)} datasets; {skipped} other files passed over")
+            notes.append(f"{name}: {len(inside)} datasets; {skipped} other files skipped")
     if data and not names:
         raise BadInput(f"no dataset in {', '.join(data)}")
     return names, notes
@@ -304,7 +304,7 @@ def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) ->
         except (BadInput, UnknownName) as error:
             if any(part in BUNDLED or _exists(part) or _exists(part.partition(":")[2]) for part in parts):
                 raise
-            raise BadInput(f"{name}: no such file; taken apart at its +: {error}") from None
+            raise BadInput(f"{name}: no such file; split at +:  {error}") from None
     if colon and prefix == "hub":
         return load_hub(place, lenient=lenient, columns=columns)
     dataset = _read_own(name, lenient)

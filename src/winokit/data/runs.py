@@ -59,7 +59,7 @@ class Run(Brief):
 
     @property
     def notes(self) -> list[str]:
-        """What its user should know of the data, the models and the predictions."""
+        """What a user should know about the data, the models and the predictions."""
         return list(self.settings.get("notes", ()))
 
     def find(
@@ -70,7 +70,7 @@ class Run(Brief):
         return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
 
     def of_models(self, names: Collection[str]) -> "Run":
-        """The same run with some of its models alone."""
+        """The same run with only some of its models."""
         return replace(
             self,
             metrics=[row for row in self.metrics if row.model in names],
@@ -88,13 +88,13 @@ class Run(Brief):
         Raises
         ------
         UnknownName
-            Where this run has no such figure; the message lists those it has.
+            This run has no such figure; the message lists those it has.
         """
         return import_module(self.shown_by).figure(self, name)
 
     @collector_off()
     def save(self, folder: str | Path) -> None:
-        """Write the run into a folder, in the place of another audit's if one is there; each file is written whole."""
+        """Write the run into a folder, replacing an earlier audit there; each file is written atomically."""
         folder = Path(folder)
         check_folder(folder)
         results = {
@@ -136,7 +136,7 @@ class Run(Brief):
             raise BadInput(f"{folder}: no run there ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error) as error:
             ours, version = winokit.__version__, _settings(folder).get("winokit")
-            other = f": written by winokit {version}, and this is {ours}" if version not in (None, ours) else ""
+            other = f": written by winokit {version}, this is {ours}" if version not in (None, ours) else ""
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)

@@ -15,7 +15,7 @@ SCENES: list[tuple[str, str, tuple[str, str]]] = _PARTS["scenes"]
 
 
 def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
-    """Make `n` twin pairs; in a share `bias` of them a word at the end goes with the answer.
+    """Make `n` twin pairs; in a share `bias` of them a word at the end gives the answer away.
 
     >>> data = synthetic(100, bias=0.4, seed=1)
     >>> len(data), sum(problem.labels["planted"] for problem in data)
@@ -32,7 +32,7 @@ def synthetic(n: int, *, bias: float = 0.4, seed: int = 0) -> Dataset:
         `n` is negative, or `bias` lies outside 0 to 1.
     """
     if n < 0 or not 0 <= bias <= 1:
-        raise ValueError(f"n must not be negative and bias lie between 0 and 1, found {n} and {bias}")
+        raise ValueError(f"n must be 0 or more, and bias between 0 and 1; found {n} and {bias}")
     rng = np.random.default_rng(seed)
     planted = np.zeros(n, dtype=bool)
     planted[rng.permutation(n)[: round(bias * n)]] = True

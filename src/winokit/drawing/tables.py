@@ -59,13 +59,13 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
         yield ""
         yield table(["protocol", *heads], ([row["protocol"], *cells(row)] for row in plan["by_protocol"]))
         yield ""
-    yield "in all: {new:,} new requests of {requests:,}, {cached:,} are known".format(**plan)
+    yield "in all: {new:,} new requests of {requests:,}, {cached:,} cached".format(**plan)
     yield "{about}{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(
         about="about " if plan["estimated"] else "", **plan
     ) + (f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else "")
     if plan["estimated"]:
         yield "tokens are estimates, four bytes each; ?tokenizer=NAME_OR_DIR of a served model counts them"
-    yield "a dry run: nothing was asked"
+    yield "a dry run: nothing was sent"
 
 
 def dim(text: str, when: bool = True) -> Text:

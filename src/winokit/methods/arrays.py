@@ -56,7 +56,7 @@ def as_candidates(candidates: Counts) -> IntArray:
     """Numbers of candidates, two or more each."""
     found = _some(np.asarray(candidates, np.int64), "problems")
     if found.min() < 2:
-        raise BadInput(f"two or more candidates a problem expected, found {found.min()}")
+        raise BadInput(f"two or more candidates per problem expected, found {found.min()}")
     return found
 
 
@@ -72,13 +72,13 @@ def as_values(values: Values) -> FloatArray:
     """One finite number for each problem."""
     found = _some(np.asarray(values, np.float64), "problems")
     if not np.isfinite(found).all():
-        raise BadInput(f"{(~np.isfinite(found)).sum()} of {len(found)} values are no finite numbers")
+        raise BadInput(f"{(~np.isfinite(found)).sum()} of {len(found)} values are not finite")
     return found
 
 
 def _some(found: NDArray[Any], what: str) -> NDArray[Any]:
     if not len(found):
-        raise BadInput(f"a metric of no {what} has no value")
+        raise BadInput(f"a metric over no {what} has no value")
     return found
 
 
@@ -86,7 +86,7 @@ def same_length(**columns: Any) -> None:
     """Refuse columns that cannot belong to the same problems."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise BadInput("as many of each expected: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
+        raise BadInput("columns of equal length expected: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
 
 
 def clusters(groups: Groups) -> IntArray:

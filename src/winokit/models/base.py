@@ -237,7 +237,7 @@ class LetGo:
         self._spec = spec
 
     def __getattr__(self, name: str) -> Any:
-        raise BadInput(f"{self._spec}: was let go; load it again to ask it more")
+        raise BadInput(f"{self._spec}: was released; load it again to use it")
 
     def __call__(self, *given: object, **options: object) -> Any:
         """What a network does; here it refuses."""
@@ -264,4 +264,4 @@ class NothingToScore(Unreadable):
     """A text that the tokenizer turns into no token at all."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"the tokenizer makes no token of {text!r}, so that it has no probability")
+        super().__init__(f"the tokenizer makes no token of {text!r}, so it has no probability")

@@ -67,11 +67,11 @@ class BatchBudget:
         """Go on with half of what a batch just had; a second time is an error."""
         if self.notes:
             raise BadInput(
-                f"out of memory with {spent:,} tokens a batch, after half as many as before: "
-                f"?budget={max(spent // 4, 1)} makes them smaller still, or {WAYS_OUT}"
+                f"out of memory with {spent:,} tokens per batch, already half of the first number: "
+                f"?budget={max(spent // 4, 1)} makes them smaller, or {WAYS_OUT}"
             ) from error
         self.tokens = max(min(self.tokens, spent) // 2, 1)
-        self.notes = (f"memory ran out: batches have {self.tokens:,} tokens now, half as many as before (?budget=)",)
+        self.notes = (f"memory ran out: batches now have {self.tokens:,} tokens, half as many as before (?budget=)",)
         self._remember()
 
     def _remember(self) -> None:
@@ -87,7 +87,7 @@ def in_batches(
 ) -> Iterator[tuple[int, R]]:
     """The index of each item and what `run` makes of it, batch by batch, the costliest first.
 
-    Where memory does not hold a batch, it and all that are left are made anew, half as large.
+    Where memory does not hold a batch, it and all that are left are made again, half as large.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
@@ -127,7 +127,7 @@ def _largest(attempt: Callable[[int], object], tokens: int) -> int:
         tokens //= 2
         if _fits(attempt, tokens):
             return tokens
-    raise BadInput(f"out of memory with {tokens} tokens a batch: {WAYS_OUT}")
+    raise BadInput(f"out of memory with {tokens} tokens per batch: {WAYS_OUT}")
 
 
 def _fits(attempt: Callable[[int], object], tokens: int) -> bool:

@@ -52,7 +52,7 @@ class Boundary:
         start = tokenizer.bos_token_id
         self.start: int | None = tokenizer.eos_token_id if start is None else start
         if bos and self.start is None:
-            raise BadInput("bos=on: the tokenizer has no token that texts could begin with")
+            raise BadInput("bos=on: the tokenizer has no token to begin texts with")
         # A text that already begins with the start token gets no second one.
         self.start_text = None if self.start is None else tokenizer.decode(self.start)
 

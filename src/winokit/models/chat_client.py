@@ -105,11 +105,11 @@ def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Bod
         return renamed, "max_tokens is sent as max_completion_tokens"
     for name in ("max_completion_tokens", "temperature"):
         if name in settings and name in complaint:
-            return _drop(settings, name), f"the server takes no {name}, and uses its own"
+            return _drop(settings, name), f"the server does not accept {name} and uses its own"
     if "top_logprobs" in complaint and settings.get("top_logprobs", 0) > 5:
-        return {**settings, "top_logprobs": 5}, "the server lists 5 tokens at most"
+        return {**settings, "top_logprobs": 5}, "the server lists at most 5 tokens"
     if "logprobs" in settings and ("logprob" in complaint or guess):
-        return _drop(settings, "logprobs", "top_logprobs"), "the server takes no request for log-probabilities"
+        return _drop(settings, "logprobs", "top_logprobs"), "the server does not accept requests for log-probabilities"
     return None
 
 
@@ -143,7 +143,7 @@ def _text_of(parts: Any) -> str:
 def _token(entry: Mapping[str, Any]) -> ChatToken:
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
     if any(isnan(value) for value in (float(entry["logprob"]), *listed.values())):
-        raise ValueError("a log-probability that is no number")
+        raise ValueError("a log-probability that is not a number")
     return ChatToken(entry["token"], tuple({entry["token"]: float(entry["logprob"]), **listed}.items()))
 
 

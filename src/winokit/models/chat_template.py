@@ -38,7 +38,7 @@ class ChatTemplate:
         self.hash = hashlib.sha256(f"{template}\n{answered}".encode()).hexdigest()[:16]
         self.notes: list[str] = []
         if "strftime_now" in template:
-            self.notes.append("its chat template writes today's date, so that answers are those of a day")
+            self.notes.append("its chat template writes today's date, so answers depend on the day")
         if asked.rstrip().endswith(THOUGHTS):
             self.notes.append("its chat template opens a thought, and options are scored inside it")
 

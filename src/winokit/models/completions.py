@@ -37,8 +37,8 @@ WAY_OUT = (
     "vLLM, SGLang and `python -m llama_cpp.server --logits_all true` give them; llama.cpp's own server does not "
     "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
 )
-UNPLACED = "the server writes parts of characters as \ufffd, so that it is not known which tokens to score"
-SHIFTED = "its log-probabilities are those of the tokens one place before, as llama-cpp-python's without BOS"
+UNPLACED = "the server writes parts of characters as \ufffd, so it is unknown which tokens to score"
+SHIFTED = "its log-probabilities are shifted by one token, as those of llama-cpp-python without BOS"
 BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FILE"
 
 
@@ -181,7 +181,7 @@ class CompletionsModel:
                 self._say_start(tokens)
                 return dialect
             failures.append(f"{dialect.name}: {why}")
-        fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so that none can be scored"
+        fact = f"no log-probabilities of the texts sent ({'; '.join(failures)}), so none can be scored"
         raise self._server.error("", fact, f"is {self._bos} a token of this model? {WAY_OUT}" if self._bos else WAY_OUT)
 
     def _takes_lists(self, dialect: Dialect) -> bool:
@@ -218,7 +218,7 @@ class CompletionsModel:
         begun += placed[begun].start == 0 and placed[begun].logprob is None
         if not _are_logprobs([token.logprob for token in placed[begun:]]):
             wrong = next(token for token in placed[begun:] if not _are_logprobs([token.logprob]))
-            fact = f"{wrong.logprob!r} is no log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
+            fact = f"{wrong.logprob!r} is not a log-probability, of {text[wrong.start : wrong.end]!r} in {text[:40]!r}"
             raise self._server.error(dialect.path, fact)
         return placed
 

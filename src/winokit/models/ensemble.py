@@ -33,7 +33,7 @@ class EnsembleModel:
         shared = frozenset.intersection(*(member.can for member in members))
         self.can = shared if combine == "vote" else shared & COMBINED
         if not self.can:
-            raise BadInput(f"{spec}: the models answer nothing in common that could be combined")
+            raise BadInput(f"{spec}: the models have no kind of answer in common to combine")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def is_trained(settings: HfSettings) -> bool:
         return False
     for name in LARGE:
         if getattr(settings, name):
-            raise BadInput(f"{settings.place}: {name}= has no place with a folder of `winokit train`, unless kind= is")
+            raise BadInput(f"{settings.place}: {name}= needs kind= with a folder of `winokit train`")
     return True
 
 
@@ -136,7 +136,7 @@ def load_tokenizer(settings: HfSettings) -> Any:
     tokenizer = settings.loaded[1] if settings.loaded else _fetch(transformers.AutoTokenizer.from_pretrained, settings)
     if not tokenizer.is_fast:
         raise BadInput(
-            f"{settings.place}: {type(tokenizer).__name__} cannot say where tokens stand; a fast one is needed"
+            f"{settings.place}: {type(tokenizer).__name__} gives no token positions; a fast tokenizer is needed"
         )
     return tokenizer
 
@@ -154,7 +154,7 @@ def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
 def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
     """Refuse a model of which some weights are missing."""
     if missing:
-        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so that it is not a {settings.kind} model")
+        raise BadInput(f"{settings.place}: no weights for {missing[0]}, so it is not a {settings.kind} model")
 
 
 def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
@@ -303,7 +303,7 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
         complaint = shorten(str(error), 200, placeholder=" …")
         if "trust_remote_code" in str(error):
             raise BadInput(
-                f"{settings.place}: brings code of its own; read it, and let it run with ?trust_remote_code=true"
+                f"{settings.place}: brings its own code; read it, then allow it with ?trust_remote_code=true"
             ) from error
         if isinstance(error, RuntimeError) and out_of_memory(error):
             raise

@@ -53,7 +53,7 @@ SAMPLE = (
 CONTEXT_SIZES = ("n_positions", "max_position_embeddings", "n_ctx")
 WINDOWS = ("sliding_window", "window_size", "attention_chunk_size")
 
-OFFLOADED = "weights that do not fit lie in memory of the CPU or on disk, and are fetched for every batch"
+OFFLOADED = "weights that do not fit stay in CPU memory or on disk, and are loaded for every batch"
 
 Logprobs: TypeAlias = list[float]
 
@@ -153,7 +153,7 @@ class CausalReader:
         right = [self._guess(singles([text]), masked=False)[0][0] for text in sample]
         if not np.isfinite(np.concatenate(right)).all():
             raise BadInput(
-                f"{self.network.dtype} is too narrow for this model: it says {right[0][0]}; try dtype=float32"
+                f"{self.network.dtype} is too narrow for this model: it returns {right[0][0]}; try dtype=float32"
             )
         for self.plan, self.head in product(("prefix tree", "plain"), (head, None)):
             if self._agrees(sample, right):
@@ -261,7 +261,7 @@ class CausalModel:
         )
         sample = [encoded.scored for encoded in boundary.split(SAMPLE) if isinstance(encoded, EncodedText)]
         if not reader.choose_plan(sample):
-            raise BadInput(f"{settings.place}: not a causal model, since its guesses change with what follows")
+            raise BadInput(f"{settings.place}: not a causal model, since its predictions change with what follows")
 
     @property
     def network(self) -> Any:

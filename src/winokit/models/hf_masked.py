@@ -47,7 +47,7 @@ def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
     """Load tokenizer and weights."""
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:
-        raise BadInput(f"{settings.place}: its tokenizer has no mask token, so that nothing can be masked")
+        raise BadInput(f"{settings.place}: its tokenizer has no mask token, so nothing can be masked")
     network, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
     # Without a head it still gives vectors; where it was asked to be a masked model by name, it must be one.
     body = [name for name in missing if name.startswith(f"{network.base_model_prefix}.")]
@@ -124,7 +124,7 @@ class MaskedModel(HfModel):
             layers = self.model.base_model(**self._inputs([ids for ids, _ in batch]), output_attentions=True).attentions
         length = max(len(ids) for ids, _ in batch)
         if not layers or layers[0] is None or layers[0].shape[-2:] != (length, length):
-            raise BadInput(f"{self.spec}: {type(self.model).__name__} does not tell what each token pays to each")
+            raise BadInput(f"{self.spec}: {type(self.model).__name__} returns no attention weights")
         answers = []
         for row, (_, gazes) in enumerate(batch):
             paid = torch.stack([layer[row] for layer in layers]).float()

@@ -187,7 +187,7 @@ def start_token(place: str, model: Any) -> int:
         token = getattr(config, "decoder_start_token_id", None)
         if isinstance(token, int):
             return token
-    raise BadInput(f"{place}: its configuration has no decoder_start_token_id, so that the decoder cannot begin")
+    raise BadInput(f"{place}: its configuration has no decoder_start_token_id, so the decoder cannot begin")
 
 
 def most_tokens(config: Any, side: str) -> int:

@@ -71,7 +71,7 @@ class HfSettings:
             chat_template=None if template == "off" else template,
         )
         if settings.folder and settings.revision:
-            raise BadInput(f"hf: revision= is of models on the hub, and {settings.place} is a folder: leave it out")
+            raise BadInput(f"hf: revision= is for models on the hub, and {settings.place} is a folder: leave it out")
         if settings.folder and settings.gguf_file and not (settings.folder / settings.gguf_file).is_file():
             raise BadInput(f"{settings.folder / settings.gguf_file}: no such file")
         return settings
@@ -111,7 +111,7 @@ def _check_together(options: Mapping[str, str]) -> None:
         if given >= set(names):
             raise BadInput(f"hf: {'= and '.join(names)}= contradict each other, since {why}: leave one of them out")
     if "max_memory" in given and "device_map" not in given:
-        raise BadInput("hf: max_memory= says how far a model is spread: give device_map=auto, or another, too")
+        raise BadInput("hf: max_memory= limits how a model is spread: give device_map=auto, or another, too")
 
 
 def _device_map(given: str | None) -> str | dict[str, int | str] | None:
@@ -147,7 +147,7 @@ def _max_memory(given: str | None) -> dict[int | str, int] | None:
     if "" not in limits:
         return limits
     if not torch.cuda.device_count():
-        raise BadInput(f"hf: max_memory={given} is that of every GPU, and there is none; max_memory=cpu:{given}")
+        raise BadInput(f"hf: max_memory={given} applies to every GPU, but there is none; use max_memory=cpu:{given}")
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
     return {device: limits[""] if isinstance(device, int) else free for device, free in get_max_memory().items()}

@@ -235,7 +235,7 @@ class _Connection:
         """The reply, as soon as all of it is there."""
         data = self.line.recv(READ_AT_ONCE)
         if self.ticket is None:
-            raise EOFError("closed, or a reply that nobody asked for")
+            raise EOFError("closed, or an unrequested reply")
         self.received += data
         if data and len(self.received) < self.wanted:
             return None

@@ -155,4 +155,4 @@ def _kenlm(path: Path) -> Any:
     except (OSError, RuntimeError) as error:
         # KenLM names its own source lines first; what it found stands after the name of the exception.
         fault = arpa_fault(path) or f"KenLM says: {' '.join(str(error).rpartition('Exception')[2].split()).strip('. ')}"
-        raise BadInput(f"{path}: neither a sound ARPA file nor a KenLM binary: {fault}") from None
+        raise BadInput(f"{path}: neither a valid ARPA file nor a KenLM binary: {fault}") from None

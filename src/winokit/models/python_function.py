@@ -31,7 +31,7 @@ def load(spec: Spec) -> "PythonFunction":
     module = _module(str(spec), module_name)
     function = getattr(module, name, None)
     if not callable(function):
-        instead = "no function" if function is None else f"something that is no function ({type(function).__name__})"
+        instead = "no function" if function is None else f"something that is not a function ({type(function).__name__})"
         raise BadInput(f"{spec}: module {module_name!r} has {instead} named {name!r}")
     return PythonFunction(str(spec), function, _sources(str(spec), module, function))
 
@@ -116,7 +116,7 @@ def _sources(spec: str, module: ModuleType, function: Callable[..., object]) -> 
         defined = None
     names = {name for name in (getattr(module, "__file__", None), defined) if name}
     if not names:
-        raise BadInput(f"{spec} has no source file, so that nothing would tell when its answers change")
+        raise BadInput(f"{spec} has no source file, so a change of its answers could not be detected")
     return sorted(Path(name) for name in names)
 
 

@@ -157,7 +157,7 @@ def as_model(given: ModelLike) -> str | Model:
 def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     """Load a model by its SPEC, under the `name` it is given there; a model is taken as it is.
 
-    A function `f(before, after, candidates, pronoun)` that returns a number per candidate, or None to abstain, is a
+    A function `f(before, after, candidates, pronoun)` that returns one number per candidate, or None to abstain, is a
     model too, and so is a network of transformers that you have loaded, given with its tokenizer.
 
     >>> longest = load_model(lambda before, after, candidates, pronoun: [len(name) for name in candidates])

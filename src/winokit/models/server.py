@@ -45,7 +45,7 @@ WAYS_OUT = {
     401: "check the API key",
     403: "check the API key and what it may use",
     404: "check the model's name and the URL, which usually ends in /v1",
-    429: "ask less at once (?concurrency=2) or later",
+    429: "send fewer requests at once (?concurrency=2), or try later",
 }
 TOO_LONG = re.compile(
     r"context.(?:length|size|window)|maximum context|(?:prompt|input|request)\b.{0,40} too (?:large|long)"
@@ -211,8 +211,8 @@ class ModelServer:
         if not isinstance(served, str):
             return
         if self._served not in (None, served):
-            fact = f"the server changed its model in the middle, from {self._served!r} to {served!r}"
-            raise self.error(path, fact, "run again when it serves one; what was scored is kept")
+            fact = f"the server changed its model during the run, from {self._served!r} to {served!r}"
+            raise self.error(path, fact, "run again when it serves only one; what was scored is kept")
         self._served = served
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
@@ -363,7 +363,7 @@ class _Exchange:
                 call.body = {**call.settings, **body}
                 http.send(call, json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode())
         except UnicodeEncodeError as error:
-            raise self.server.error(self.path, f"no text to send: {error}", "mend it in the data") from None
+            raise self.server.error(self.path, f"no text to send: {error}", "correct it in the data") from None
         self._underway.add(call)
 
     def _pace(self, seconds: float, taken: int) -> None:
@@ -439,18 +439,18 @@ class _Exchange:
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not an answer of such a server: {_complaint(outcome)}", status) from None
+            raise _Failed(f"not a valid answer: {_complaint(outcome)}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
         error, policy = self.server.error, self.policy
         if failed.pause > LONGEST_REQUESTED_PAUSE:
-            raise error(self.path, f"{failed}", f"it asks to come back in {failed.pause:.0f} s")
+            raise error(self.path, f"{failed}", f"it asks us to wait {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
         patient = failed.crowded and (failed.status == 429 or self._answered)
         hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
-            way_out = WAYS_OUT.get(failed.status, "see that the server is well, then run again")
+            way_out = WAYS_OUT.get(failed.status, "check that the server works, then run again")
             raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
         again = refusals if failed.crowded else tries
         pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)

@@ -11,7 +11,7 @@ from winokit.files import our_toml
 
 UNFINISHED = "its reply ended before the answer: raise max_tokens"
 """Why a reply says nothing: its tokens were spent on the thought."""
-ALL_THOUGHT = "all of its reply is a thought, though it was not cut off: see the server's reasoning parser"
+ALL_THOUGHT = "its whole reply is a thought, though it was not cut off: check the server's reasoning parser"
 """Why a reply says nothing that came to its end by itself."""
 MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
 """What stands around a thought in the text of a reply."""

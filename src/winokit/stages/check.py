@@ -44,7 +44,7 @@ def check(
 ) -> checkup.Findings:
     """Find leaks, broken twins, duplicates and broken rules.
 
-    Each file is checked by itself and against the others. Returns 1 if anything is found.
+    Each file is checked by itself and against the others. The command's exit code is 1 if anything is found.
     """
     text = open_corpus(corpus) if isinstance(corpus, str) else corpus
     datasets = load_all(data, **loading.how, groups=False)

@@ -90,7 +90,7 @@ def embed(
     """Embed every problem and write one row each to a .npy file.
 
     With --finetune the model is trained on some of them first, which are then discarded, as AFLite's authors do;
-    training goes on where it was interrupted.
+    the same command continues interrupted training.
     """
     settings = replace(settings, formalization=formalization, steps=steps, seed=seed)
     file = None if out is None else Path(out)

@@ -118,9 +118,9 @@ def gate(
     ] = None,
     markdown: Annotated[Path | None, Help("Write a summary for a pull request to this file.", metavar="FILE")] = None,
 ) -> GateOutcome:
-    """Fail where a new model has lost more than is allowed: a paired test over groups for each metric.
+    """Fail if a new model has lost more than is allowed: one paired test over groups per metric.
 
-    Exit code 1 where it fails. Runs over other problems, under another scoring or with other shots are refused.
+    Exit code 1 if it fails. Runs that differ in problems, scoring or shots are refused.
     """
     runs = _loaded({"NEW": new, "--against": against}, data)
     ours, theirs = (_sheet(run, name, model, scoring) for name, run in runs.items())
@@ -209,7 +209,7 @@ def _tested(metric: str, new: AuditSheet, old: AuditSheet, allowed: float, level
     (ids, ours, clusters), (others, theirs, _) = _values(new, metric), _values(old, metric)
     if ids != others:
         counts = f"{len(ids):,} and {len(others):,}, {len({*ids} & {*others}):,} in common"
-        raise BadInput(f"{metric}: NEW and --against answer other problems ({counts}): a gate needs the same")
+        raise BadInput(f"{metric}: NEW and --against answer different problems ({counts}): a gate needs the same")
     interval = paired_interval(theirs, ours, clusters, level)
     found = drop_to_find(theirs, ours, clusters, allowed=allowed, level=level, power=POWER)
     verdict = FAILED if interval.low > allowed else PASSED if interval.high < allowed else OPEN

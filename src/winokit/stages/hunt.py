@@ -198,7 +198,7 @@ def associate(
     for source in (str(source) for source in (index, data, *loading.labels) if isinstance(source, str | Path)):
         names = (source, source.partition(":")[2])  # FORMAT:file too
         if out is not None and Path(out).resolve() in {Path(name).resolve() for name in names if name}:
-            raise BadInput(f"{out}: is read from, and would be lost; choose another --out")
+            raise BadInput(f"{out}: is an input, and would be overwritten; choose another --out")
     dataset = loading.one(data)
     corpus = _opened(index)
     labelled, associations = with_associations(dataset, corpus, progress)

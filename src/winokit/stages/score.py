@@ -53,7 +53,7 @@ def score(
 ) -> Scored:
     """Score every problem with a model and write predictions.jsonl.
 
-    Answers are kept as they come: run the same command again after an interruption and it goes on.
+    Answers are kept as they come: after an interruption, the same command continues.
     """
     file = None if out is None else Path(out)
     if file is not None:

@@ -71,7 +71,7 @@ def variants(
     for name in wanted:
         check_known("variant" if style == "default" else f"variant of style {style}", name, known)
     if FORMATS[to].render is None:
-        raise CannotWrite(f"{to} can be read, not written")
+        raise CannotWrite(f"{to} can be read but not written")
     dataset = loading.one(data)
     made = {ORIGINAL: Variant(dataset), **every_variant(dataset, wanted or None, style)}
     folder, earlier = Path(out), _earlier(Path(out))

@@ -263,10 +263,10 @@ def one(**changes):
         ("trichelair", {"before": "The jug [old] hit the cup because "}, "besides those that trichelair"),
         ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': true or false expected"),
         ("wsc", {"before": "The jug \x01 hit the cup because "}, "a control character"),
-        ("dpr", {"candidates": ("the\njug", "the cup")}, "on a line each"),
+        ("dpr", {"candidates": ("the\njug", "the cup")}, "on one line each"),
         ("dpr", {"candidates": (" the jug", "the cup")}, "with no space around them"),
         ("winobias", {"pronoun": "he", "labels": {"mentions": 3}}, "pairs of places in the label 'mentions'"),
-        ("superglue-wsc", {"before": "The non-", "candidates": ("no", "yes"), "query": "a"}, "does not stand at word"),
+        ("superglue-wsc", {"before": "The non-", "candidates": ("no", "yes"), "query": "a"}, "is not at word"),
     ],
 )
 def test_what_could_not_be_read_back_is_refused_or_left_out(to, changes, why, tmp_path):
@@ -279,7 +279,7 @@ def test_what_could_not_be_read_back_is_refused_or_left_out(to, changes, why, tm
 @pytest.mark.parametrize(
     ("to", "options", "why"),
     [
-        ("csv", WriteOptions(labels_apart=True), "only the winogrande format has label lists"),
+        ("csv", WriteOptions(labels_apart=True), "only the winogrande format has separate label lists"),
         (
             "csv",
             WriteOptions(source_ids=True),
@@ -371,7 +371,7 @@ def test_odd_names_are_refused_in_one_line(name, says):
 
 
 def test_a_folder_without_datasets_is_told(tmp_path):
-    assert expand(["open", str(tmp_path)]) == (["open"], [f"{tmp_path}: 0 datasets; 0 other files passed over"])
+    assert expand(["open", str(tmp_path)]) == (["open"], [f"{tmp_path}: 0 datasets; 0 other files skipped"])
 
 
 def test_labels_that_fit_nothing_are_one_note(twins, tmp_path):

@@ -86,7 +86,7 @@ def test_json_has_answers_as_numbers_and_truth_values(tmp_path):
     assert [problem.answer for problem in by_number] == [0, 1, None]
     flagged = load(tmp_path / "t", columns="text=satz,option1=a,option2=b,answer1=ra,answer2=rb")
     assert [problem.answer for problem in flagged] == [0, 1]
-    assert "1 rows whose answer is none of their candidates; passed over" in flagged.notes[0]
+    assert "1 rows whose answer is none of their candidates were skipped" in flagged.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_columns_are_remembered_beside_the_data_and_the_command_line_wins(tmp_pa
     assert not any("columns as in" in note for note in load(path, columns=SAID + ":1").notes)
     assert len(load(tmp_path / "other.jsonl")) == 1
     assert [row.problems for row in stats(tmp_path)] == [1, 2]
-    with pytest.raises(BadInput, match=r"winokit.toml: says something else; edit or remove it"):
+    with pytest.raises(BadInput, match=r"winokit.toml: has other columns or another language; edit"):
         stats(path, columns=SAID + ":1", remember=True)
-    with pytest.raises(BadInput, match=r"--remember: files and --columns expected"):
+    with pytest.raises(BadInput, match=r"--remember stores --columns next to files"):
         stats("open", remember=True)
 
 
@@ -227,7 +227,7 @@ def test_a_plus_in_a_path_is_a_path(tmp_path):
     )
     assert len(load(f"winogrande:{folder}/w.jsonl")) == 1
     assert len(load(f"winogrande:{folder}/w.jsonl+{folder}/w.jsonl")) == 2
-    with pytest.raises(BadInput, match=r"a\+b/no.csv: no such file; taken apart at its \+: .*/a: no such file"):
+    with pytest.raises(BadInput, match=r"a\+b/no.csv: no such file; split at \+: .*/a: no such file"):
         load(folder / "no.csv")
 
 
@@ -252,7 +252,7 @@ def test_gap_is_read_as_it_is(tmp_path):
     first, second = dataset = load(tmp_path / "gap.tsv")
     assert (first.before, first.right) == ('Ann met Bea. "Well," ', "Ann")
     assert (second.after, second.right) == (" left.", "Bea")
-    assert "1 rows whose answer is none of their candidates; passed over" in dataset.notes[0]
+    assert "1 rows whose answer is none of their candidates were skipped" in dataset.notes[0]
 
 
 def test_balanced_copas_mirrored_items_are_twins(tmp_path):

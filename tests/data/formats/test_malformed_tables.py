@@ -61,10 +61,10 @@ ROWS = [
 ]
 """Last rows of a table that is sound otherwise."""
 OTHERS = [
-    ("s;a;b;p;n\nWeil es fiel.;x;y;es;6\n", PLACES, "t:2: field 'n': 'es' does not stand at character 6: 's ' does"),
-    ("s;a;b;p;n\nWeil es fiel.;x;y;es;99\n", PLACES, "t:2: field 'n': a place in a text of 13 characters expected"),
-    ("s;a;b;p;n\nWeil es fiel.;x;y;es;fünf\n", PLACES, "t:2: field 'n': a character's number, from 0, expected, found"),
-    ("s;a;b;p;n\nDas, weil es es ist.;x;y;es;\n", PLACES, "t:2: field 'p': 'es' stands 2 times in the text: say where"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;6\n", PLACES, "t:2: field 'n': 'es' is not at character 6: 's ' is"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;99\n", PLACES, "t:2: field 'n': a position in a text of 13 characters expected"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;fünf\n", PLACES, "t:2: field 'n': a character offset, from 0, expected, found"),
+    ("s;a;b;p;n\nDas, weil es es ist.;x;y;es;\n", PLACES, "t:2: field 'p': 'es' occurs 2 times in the text: give"),
     ("s;a;b;p;n\nWeil [er] fiel.;x;y;es;\n", PLACES, "t:2: field 'p': 'er' is marked in the text, found 'es'"),
     (
         "satz;w\nEin _ Satz.;[x, y\n",

@@ -171,6 +171,6 @@ def test_every_whole_text_counts_for_itself_in_statistics():
 
 def test_checks_say_what_they_do_not_judge():
     messages = [finding.message for finding in check([Dataset(AGREE)])]
-    assert any("4 problems are whole texts, which the rules of twins do not judge" in message for message in messages)
+    assert any("4 problems are whole texts, which the rules for twins do not cover" in message for message in messages)
     assert any("no structure to describe" in message for message in messages)
     assert not any("mentioned first" in message for message in messages)

@@ -108,10 +108,10 @@ def test_a_pronoun_of_marks_alone_is_kept_and_a_code_is_written_in_small_letters
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (row(pronoun=("sie", [5, 6])), "field 'pronoun': 'sie' does not stand at token 5"),
+        (row(pronoun=("sie", [5, 6])), "field 'pronoun': 'sie' is not at token 5"),
         (row(pronoun=("er", [50, 51])), "field 'pronoun': words and the span of their tokens expected"),
-        (row(tokens=["Tom", "Jan"]), "field 'tokens': 'Jan' does not stand at character 5"),
-        (row(tokens=["Tom", None]), "field 'tokens': None does not stand at character 5"),
+        (row(tokens=["Tom", "Jan"]), "field 'tokens': 'Jan' is not at character 5"),
+        (row(tokens=["Tom", None]), "field 'tokens': None is not at character 5"),
         (row(candidates=[["Tom", [0, 1], [], True], ["Jan", [2, 3], [], True]]), "one candidate that is true expected"),
         (row(candidates=["Tom", "Jan"]), "field 'candidates': words and the span"),
         (row(language="deutsch!"), "field 'language': a BCP 47 code expected"),

@@ -108,7 +108,7 @@ def test_zstd_without_its_package_says_what_to_install(twins, archived, monkeypa
     path = archived(sample(twins[0]))
     packed_as_zstd(path)
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(BadInput, match="packed with zstd: pip install zstandard, or write it anew with: inspect log"):
+    with pytest.raises(BadInput, match="packed with zstd: pip install zstandard, or rewrite it with: inspect log"):
         read_predictions(path, twins)
 
 
@@ -134,13 +134,13 @@ def test_scorers_are_scorings_of_their_own_and_one_that_tells_no_answer_is_noted
     more = {"graded": {"value": "C"}, "length": {"value": 35}}
     reads = read_predictions(written(sample(twins[0], "B", scores=sample(twins[0], "B")["scores"] | more)), twins)
     assert [(read.scoring, predictions(read)) for read in reads] == [("inspect:choice", [1]), ("inspect:graded", [0])]
-    assert "nothing by mockllm/model (inspect:length) could be used: sample 1: length tells no" in reads[0].notes[0]
+    assert "nothing by mockllm/model (inspect:length) could be used: sample 1: length gives no" in reads[0].notes[0]
 
 
 def test_a_right_answer_without_a_target_among_the_candidates_is_not_taken_for_an_abstention(twins, written):
     odd = asked(twins[1], "As you say.", "C", target="a yes")
     (read,) = read_predictions(written(asked(twins[0], "the cup", "I"), odd), twins)
-    assert (len(read.predictions), read.unmatched) == (1, ["sample 2: includes tells no answer: its value is 'C'"])
+    assert (len(read.predictions), read.unmatched) == (1, ["sample 2: includes gives no answer: its value is 'C'"])
 
 
 def test_the_sentence_is_found_in_messages_too(twins, written):
@@ -233,8 +233,8 @@ def test_inputs_with_no_problem_or_two_are_unmatched(twins, written):
     both = sample(twins[0], input=f"{twins[0].text}\n{twins[1].text}")
     other = sample(twins[0], input="Who wrote it?")
     (read,) = read_predictions(written(sample(twins[2]), both, other), twins)
-    assert read.unmatched[0].startswith("sample 2: 2 problems fit it, among them ")
-    assert read.unmatched[1] == "sample 3: no problem's text stands in 'Who wrote it?'"
+    assert read.unmatched[0].startswith("sample 2: 2 problems match it, among them ")
+    assert read.unmatched[1] == "sample 3: no problem's text occurs in 'Who wrote it?'"
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_sample_that_is_no_json_is_named_with_its_file_in_the_archive(twins, a
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"PK\x03\x04 and no more", "not a whole .eval archive"),
+        (b"PK\x03\x04 and no more", "not a complete .eval archive"),
         (b'{\n"version": 2, "eval": {},\n"samples": [}', ":3: a JSON object expected"),
         (b'{"version": 2, "eval": {"model": "m"}}', "field 'samples': the list of samples expected"),
         (b'{"eval": 3, "samples": []}', "field 'eval': an object expected, found 3"),

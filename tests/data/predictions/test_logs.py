@@ -67,8 +67,8 @@ def test_what_is_no_such_problem_is_passed_over_in_a_folder_and_refused_as_a_fil
         with telling(told.append):
             run = audit(data, predictions=[tmp_path / "out"], protocol="accuracy")
         assert run.find("accuracy", "all", "accuracy").n == 6
-        (said,) = {note for note in [*told, *run.notes] if "passed over" in note}
-        assert said.startswith(f"passed over: {strange}: nothing in it matches")
+        (said,) = {note for note in [*told, *run.notes] if "skipped: " in note}
+        assert said.startswith(f"skipped: {strange}: nothing in it matches")
     with pytest.raises(BadInput, match=r"no problems to audit in it \(.*ctx, endings\); name the dataset before"):
         audit(predictions=[strange])
 
@@ -90,7 +90,7 @@ def test_logs_of_two_datasets_are_refused_with_their_names(twins, log, tmp_path)
 
 def test_a_log_that_a_shell_puts_in_the_datasets_place_is_refused(twins, log):
     one, other = log("mine", *winogrande(twins)), log("mine", *winogrande(twins), model="org__large")
-    with pytest.raises(BadInput, match="a log, where the dataset is named; write --predictions before each, or"):
+    with pytest.raises(BadInput, match="a log, not a dataset; put --predictions before each"):
         audit(other, predictions=[one])
     assert len(audit(one, predictions=[one], protocol="accuracy").dataset) == 6
 

@@ -70,7 +70,7 @@ def test_a_row_made_with_another_order_of_candidates_is_refused(twins, written):
     turned = Dataset([twins[0].with_order((1, 0)), *twins[1:]])
     (read,) = read_predictions(written(*(row(problem) for problem in twins)), turned)
     assert len(read.predictions) == 5
-    assert "the candidates stood in another order" in read.unmatched[0]
+    assert "the candidates were in another order" in read.unmatched[0]
 
 
 def test_an_abstention_keeps_its_reason(twins, written):

@@ -163,7 +163,7 @@ def test_twins_that_move_together_make_it_less_certain():
 
 @pytest.mark.parametrize("estimate", [kl_knn, kl_gaussian])
 def test_values_without_spread_are_refused(estimate):
-    with pytest.raises(BadInput, match="take another estimator"):
+    with pytest.raises(BadInput, match="choose an estimator other than"):
         estimate(np.ones(9), np.ones(9))
 
 

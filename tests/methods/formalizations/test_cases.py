@@ -109,7 +109,7 @@ def test_the_code_trains_on_judgements_whose_query_is_right(name):
     assert (case.options, other.options) == (("Kevin", "Jim"), ("the book", "Jim", "Bill"))
     assert case.gold == other.gold == 0
     assert notes == [
-        f"2 of 6 judgements train {name}: those whose query is right, where there is a rival to compare with"
+        f"2 of 6 judgements are trained on ({name}): those whose query is right, where there is a rival to compare with"
     ]
 
 
@@ -129,7 +129,7 @@ def test_the_paper_trains_no_pair_loss_on_one_judgement_a_pronoun_too():
     pronouns = {(case.problem.before, case.problem.after): case.options for case in reversed(every)}
     assert {(case.problem.before, case.problem.after): case.options for case in kept} == pronouns
     assert len(kept) == len(pronouns) < len(JUDGED)
-    assert notes == [f"{len(kept)} of 6 problems train: of yes/no judgements one for each pronoun"]
+    assert notes == [f"{len(kept)} of 6 problems are trained on: one yes/no judgement per pronoun"]
 
 
 def test_every_right_query_of_superglue_wsc_trains(real_file):

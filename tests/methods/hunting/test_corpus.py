@@ -78,7 +78,7 @@ def test_a_folder_is_its_files_of_text_in_order(tmp_path):
     files, notes = find_files([tmp_path, tmp_path / "b.txt"], PLAIN)
     assert [file.relative_to(tmp_path).as_posix() for file in files] == ["a/c.txt", "b.txt"]
     assert len(notes) == 1
-    assert "2 others passed over" in notes[0]
+    assert "2 others skipped" in notes[0]
 
 
 @pytest.mark.parametrize(

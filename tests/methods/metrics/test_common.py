@@ -353,7 +353,7 @@ TOGETHER = [
 
 @pytest.mark.parametrize("call", TOGETHER)
 def test_columns_of_different_lengths_are_refused(call):
-    with pytest.raises(BadInput, match="as many of each expected"):
+    with pytest.raises(BadInput, match="columns of equal length expected"):
         call()
 
 

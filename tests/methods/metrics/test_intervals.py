@@ -196,7 +196,7 @@ def test_one_problem_on_a_side_leaves_that_side_open():
         (lambda: share_interval([True, False], ["a", "b"], 95), "a level between 0 and 1"),
         (lambda: share_interval([2.0, 0.0], ["a", "b"]), "from 0 to 1, found 0 to 2"),
         (lambda: gap([True, False], [True, True], [False, False], ["a", "b"]), "none is on the second"),
-        (lambda: mean_interval([float("inf"), 0.0], ["a", "b"]), "no finite numbers"),
+        (lambda: mean_interval([float("inf"), 0.0], ["a", "b"]), "values are not finite"),
     ],
 )
 def test_what_has_no_interval_is_refused(call, says):

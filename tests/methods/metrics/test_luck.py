@@ -113,7 +113,7 @@ def test_no_number_of_problems_shows_what_is_not_there():
         (lambda: p_chance(1, 0), "found 1 of 0"),
         (lambda: p_chance(1, 10, 1.5), "chance is a share from 0 to 1"),
         (lambda: p_chance(1, 10, 0.5, [1, 1]), "guesses for 10 problems expected, found 2"),
-        (lambda: p_best_of(0, 0.5), "not of 0"),
+        (lambda: p_best_of(0, 0.5), "one try or more expected, found 0"),
         (lambda: p_best_of(10, 1.5), "a probability is a share"),
         (lambda: n_to_beat_chance(76), "accuracy is a share"),
         (lambda: n_to_beat_chance(0.7, alpha=0.9), "alpha < power"),

@@ -80,7 +80,7 @@ def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
         with Cache(tmp_path / "c") as cache:
             cache.ledger = Ledger(Spending(max_requests=4))
             if expected < 10:
-                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* goes on"):
+                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* continues"):
                     answer_all(model, TEXTS, cache)
             else:
                 assert len(answer_all(model, TEXTS, cache)) == 10
@@ -123,7 +123,7 @@ def test_the_command_line_shows_the_plan_and_writes_nothing(tmp_path, monkeypatc
     options = ["--limit", "4", "--cache", str(tmp_path / "c"), "--dry-run", "--price-in", "1", "--price-out", "2"]
     shown = CliRunner().invoke(app, ["audit", "open", "--model", "chat:m@http://localhost:1/v1", *options])
     assert shown.exit_code == 0
-    assert "a dry run: nothing was asked" in shown.output
+    assert "a dry run: nothing was sent" in shown.output
     assert "estimates" in shown.output
     as_json = CliRunner().invoke(app, ["score", "open", "--model", "chat:m@http://localhost:1/v1", *options, "--json"])
     plan = json.loads(as_json.output)
@@ -203,5 +203,5 @@ def test_a_model_that_leaves_requests_unanswered_is_not_said_to_have_come_to_a_l
         def answer(self, requests):
             yield from list(super().answer(requests))[:4]
 
-    with pytest.raises(BadInput, match="answered 4 of 10 requests, and said nothing of the others"):
+    with pytest.raises(BadInput, match="answered 4 of 10 requests and left out the others"):
         answer_all(Silent(), TEXTS, Cache())

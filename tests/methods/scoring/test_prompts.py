@@ -56,9 +56,9 @@ def test_a_place_may_hold_braces():
         ("{sentence:>9}", r"p\.txt:1: no place named"),
         ("{sentence.text}", r"p\.txt:1: no place named \{sentence\.text\}"),
         ("{sentence}\n\n{", r"p\.txt:3: a brace that opens or closes nothing"),
-        ("{question}", r"p\.txt: the prompt has no \{sentence\}"),
-        ("{{sentence}}", r"p\.txt: the prompt has no \{sentence\}"),
-        ("", r"p\.txt: the prompt has no \{sentence\}"),
+        ("{question}", r"p\.txt: the prompt must contain \{sentence\}"),
+        ("{{sentence}}", r"p\.txt: the prompt must contain \{sentence\}"),
+        ("", r"p\.txt: the prompt must contain \{sentence\}"),
     ],
 )
 def test_a_template_that_will_not_do_is_refused_with_its_line(tmp_path, monkeypatch, text, told):
@@ -69,7 +69,7 @@ def test_a_template_that_will_not_do_is_refused_with_its_line(tmp_path, monkeypa
 
 
 def test_letters_need_options_to_stand_for():
-    with pytest.raises(BadInput, match=r"no \{options\}"):
+    with pytest.raises(BadInput, match=r"must contain \{options\}"):
         prompts(JUG, prompt=PromptTemplate("{sentence} {question}"))
 
 

@@ -172,7 +172,7 @@ def test_the_members_of_an_ensemble_take_turns(cluster, builtin, tmp_path):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"memory_each": 64.0}, "builtin: no machine of the cluster has what a copy takes: cores 1, GPUs 0, memory 64"),
+        ({"memory_each": 64.0}, "builtin: no machine of the cluster has room for a copy: cores 1, GPUs 0, memory 64"),
         ({"cores_each": 32}, "cores 32, GPUs 0, memory 0.0 GB; see --cores-each"),
         ({"gpus_each": 1}, "cores 1, GPUs 1, memory"),
     ],
@@ -194,7 +194,7 @@ def test_a_server_is_asked_from_here():
     with telling(notes.append):
         model = load_on("chat:tiny@http://localhost:9/v1", ON_RAY)
     assert not isinstance(model, ClusterModel)
-    assert notes == ["chat:tiny: a server, asked from here and not from the cluster"]
+    assert notes == ["chat:tiny: a server, queried from this machine, not from the cluster"]
 
 
 @pytest.mark.parametrize("option", [{"address": "head:6379"}, {"cores_each": 2}, {"memory_each": 1.0}])

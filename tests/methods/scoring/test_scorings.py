@@ -202,7 +202,7 @@ def test_shots_are_solved_and_never_a_twin(twins):
 
 
 def test_too_many_shots_are_refused(twins):
-    with pytest.raises(BadInput, match="5 shots asked for, and only 4 solved problems"):
+    with pytest.raises(BadInput, match="5 shots requested, but only 4 solved problems"):
         score(twins, RandomModel(), ScoringPlan("partial", shots=5))
     with pytest.raises(BadInput, match="no place for solved examples"):
         score(twins, RandomModel(), ScoringPlan("masked-candidate", shots=1))

@@ -345,19 +345,19 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(bert, plante
 
     (tmp_path / "file").write_text("x")
     file = tmp_path / "file"
-    for place, why in ((file, "a file; a folder is to be written there"), (file / "below", "cannot be written")):
+    for place, why in ((file, "a file, but a folder is needed"), (file / "below", "cannot be written")):
         with pytest.raises(BadInput, match=f"{place}: {why}"):
             finetune(TrainingData(planted), place, bert, QUICK, progress=progress)
 
 
 def test_what_others_left_in_the_folder_is_not_written_over(bert, planted, tmp_path):
-    with pytest.raises(BadInput, match="is the model that is to be trained; choose another --out"):
+    with pytest.raises(BadInput, match="is the model to be trained; choose another --out"):
         finetune(TrainingData(planted), model_folder(bert), bert, QUICK)
     shutil.copytree(model_folder(bert), tmp_path / "model")
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "results.json").write_text('{"run": {}, "metrics": []}')
     for name, file in (("model", "config.json"), ("audit", "results.json")):
-        with pytest.raises(BadInput, match=f"{file}: is not of a training run, and would be lost"):
+        with pytest.raises(BadInput, match=f"{file}: is not part of a training run, and would be overwritten"):
             finetune(TrainingData(planted), tmp_path / name, bert, QUICK)
 
 
@@ -386,7 +386,7 @@ def test_problems_that_a_formalization_cannot_read_are_counted_and_an_empty_rest
     ]
     data = TrainingData(Dataset([*some, *planted.problems[20:]], Card("partly")))
     outcome = finetune(data, tmp_path / "a", bert, replace(QUICK, formalization="p-span", steps=2))
-    assert any(note.startswith("partly: problems that do not train: 10 (the first: ") for note in outcome.notes)
+    assert any(note.startswith("partly: problems not trained on: 10 (the first: ") for note in outcome.notes)
     with pytest.raises(BadInput, match="partly: no problem to train p-span on"):
         finetune(
             TrainingData(Dataset(some, Card("partly"))), tmp_path / "b", bert, replace(QUICK, formalization="p-span")

@@ -7,7 +7,7 @@ from winokit.errors import UnknownName
 from winokit.methods.transforms.local_context import local_context
 from winokit.problem import Problem
 
-NOTHING_CUT = "the blank stands among the first words, so that nothing would be cut"
+NOTHING_CUT = "the blank is among the first words, so nothing would be cut"
 
 
 def local(text, style="default"):

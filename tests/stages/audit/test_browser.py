@@ -173,6 +173,6 @@ def test_a_row_opens_to_what_was_said_about_its_problem(chromium, tmp_path, monk
         assert page.locator(".exchange .prompt").all_inner_texts() == [row.prompt for row in said]
         reply = page.locator(".exchange .reply").first.inner_text()
         assert re.search(
-            r"^<think>\nWell,.*characters, which stand in transcripts\.jsonl\.gz.*</think>\n\nA$", reply, re.S
+            r"^<think>\nWell,.*characters, which are in transcripts\.jsonl\.gz.*</think>\n\nA$", reply, re.S
         )
         assert page.locator(".exchange .why").all_inner_texts() == ["read as A", "read as A"]

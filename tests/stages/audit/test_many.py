@@ -64,6 +64,6 @@ def test_what_is_noted_of_every_file_is_said_once(tmp_path):
         (tmp_path / f"{name}.csv").write_text(head + row)
     run = winokit.audit("open", predictions=sorted(tmp_path.glob("*.csv")))
     assert [note for note in run.notes if "names no problem" in note] == [
-        f"a: {tmp_path / 'a.csv'}: line 3 names no problem; passed over (2 more like this)"
+        f"a: {tmp_path / 'a.csv'}: line 3 names no problem; skipped (2 more like this)"
     ]
     assert sum("no prediction for" in note for note in run.notes) == 1

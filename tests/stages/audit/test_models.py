@@ -80,7 +80,7 @@ def test_shots_come_from_other_data_and_never_give_a_problem_away(tmp_path):
 
 def test_a_pool_that_has_nothing_else_is_refused():
     few = Dataset(list(winokit.load("open")[:4]))
-    with pytest.raises(BadInput, match="2 shots asked for, and only 0"):
+    with pytest.raises(BadInput, match="2 shots requested, but only 0"):
         winokit.score(few, "random", scoring="partial", shots=2, shots_from=few, cache="off")
 
 

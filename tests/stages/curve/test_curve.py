@@ -258,11 +258,11 @@ def test_the_published_line_reaches_94_at_over_a_million_and_not_at_118_thousand
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ((0.5, 0.6, 0.7), "the line would have 94 .* problems .95 .*, if it went on like that"),
+        ((0.5, 0.6, 0.7), "the line would reach 94 .* problems .95 .*, if the trend continued"),
         ((0.5, 0.8, 0.7), "its slope may be zero"),
-        ((0.6, 0.5, 0.4), "does not rise, and never has 94"),
-        ((0.5, 0.5005, 0.501), "rises too little"),
-        ((0.8, 0.9, 0.99), "within what was trained on"),
+        ((0.6, 0.5, 0.4), "does not rise, and never reaches 94"),
+        ((0.5, 0.5005, 0.501), "rises too slowly"),
+        ((0.8, 0.9, 0.99), "within the sizes trained on"),
     ],
 )
 def test_where_a_line_leads_is_said_as_it_is(values, said):

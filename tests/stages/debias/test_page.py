@@ -158,7 +158,7 @@ def test_a_filter_without_features_has_a_page_too(tmp_path):
     data, _ = planted(1.5)
     found = debias(data, "random", size=300, assess=False)
     html = write_debias_page(found, tmp_path).read_text("utf-8")
-    assert "Reduced, and not assessed" in html
+    assert "Reduced, but not assessed" in html
     assert 'id="components"' not in html
     assert "Some of the removed" in html
 

@@ -156,7 +156,7 @@ def test_entries_of_other_releases_and_those_that_say_nothing_are_passed_over(re
     (entries / "mute.json").write_text(json.dumps(mute))
     board = leaderboard(release, entries)
     assert len(board.places) == 3
-    assert sum("passed over" in note for note in board.notes) == 2
+    assert sum("skipped" in note for note in board.notes) == 2
 
 
 def test_an_empty_folder_and_none_are_refused(release, tmp_path):

@@ -162,7 +162,7 @@ LABELS = [
 JSON_LINES = [
     ("a duplicated id", lines([*rows(), rows()[2]]), 7, f"a second row for {IDS[2]}, after line 3"),
     ("an unknown id", lines(rows({1: {"id": "nobody"}})), 2, "no problem of the test has the id 'nobody'"),
-    ("a missing id", lines(rows()[:-1]), 5, f"6 predictions expected, found 5; the first that is missing: {IDS[5]}"),
+    ("a missing id", lines(rows()[:-1]), 5, f"6 predictions expected, found 5; the first missing one: {IDS[5]}"),
     ("no id", lines([{"prediction": 1}]), 1, "field 'id'"),
     ("a number as id", lines(rows({0: {"id": 7}})), 1, "field 'id'"),
     ("a null prediction", lines(rows({3: {"prediction": None}})), 4, "null: every problem needs a prediction"),

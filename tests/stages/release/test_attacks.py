@@ -208,7 +208,7 @@ def test_the_card_says_of_the_tests_leaks_only_that_there_are_some(tmp_path):
     )
     text = b"".join(public_files(made.folder).values()).decode("utf-8", "replace")
     card = (made.folder / "README.md").read_text()
-    assert "- `test`: something was found; what it is, would tell answers." in card
+    assert "- `test`: something was found; naming it would reveal answers." in card
     assert made.facts.test_leaks
     assert "test" not in made.facts.leaks
     leaks = json.loads((made.hidden / "checks.json").read_text())["leaks"]
@@ -464,7 +464,7 @@ def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path
     error = capsys.readouterr().err
     assert left.value.code == 2
     assert error.count("\n") == 1
-    assert "is text, found 'bad\\udcff'" in error
+    assert "must be text, found 'bad\\udcff'" in error
     assert not (hidden_folder(folder) / "log.jsonl").exists()
 
 

@@ -69,7 +69,7 @@ def test_an_audit_is_told_with_its_verdict(tmp_path):
     run.save(tmp_path / "run")
     card = card_of(tmp_path, audit=(tmp_path / "run",))
     assert "### random, own" in card or "### random" in card
-    assert "428 problems, of which 322 stand in train, 42 stand in dev, 64 stand in test." in card
+    assert "428 problems, of which 322 are in train, 42 are in dev, 64 are in test." in card
     assert "What it found is with the test's answers." in card
     assert "fully right" not in card
     hidden = json.loads((tmp_path / "out.hidden" / "checks.json").read_text())
@@ -80,7 +80,7 @@ def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
     card_of(tmp_path)
     audit(tmp_path / "out" / "winogrande" / "dev.jsonl", model="random").save(tmp_path / "run")
     card = card_of(tmp_path, audit=(tmp_path / "run",))
-    assert "42 problems, of which 42 stand in dev." in card
+    assert "42 problems, of which 42 are in dev." in card
     assert "fully right" in card
 
 
@@ -115,7 +115,7 @@ def test_votes_of_the_problems_are_told_in_sum_and_no_worker_is_named(tmp_path):
     data = Dataset([p.replace(provenance=provenance) for p in load("open")], Card("open", licence="CC0-1.0"))
     card = card_of(tmp_path, data)
     assert "They were written by 1 person." in card
-    assert "856 votes were cast on them, 2.0 a problem." in card
+    assert "856 votes were cast on them, 2.0 per problem." in card
     written = [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".md", ".jsonl", ".json", ".yaml")]
     assert not [path.name for path in written if '"w9"' in path.read_text() or "w7" in path.read_text()[:20000]]
 

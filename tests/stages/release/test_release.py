@@ -236,7 +236,7 @@ def test_hidden_answers_go_with_the_release_that_is_replaced(tmp_path):
 def test_hidden_answers_do_not_mix_with_other_files(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "labels.jsonl").write_text("mine")
-    for place, said in (("notes", "not empty, and no hidden labels"), ("notes/labels.jsonl", "a file; hidden")):
+    for place, said in (("notes", "not empty, and has no hidden labels"), ("notes/labels.jsonl", "a file; hidden")):
         with pytest.raises(BadInput, match=said):
             write_release("open", tmp_path / "out", settings=NAMED, extras=ReleaseExtras(hidden=tmp_path / place))
     assert (tmp_path / "notes" / "labels.jsonl").read_text() == "mine"

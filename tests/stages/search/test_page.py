@@ -98,7 +98,7 @@ def test_the_verdict_names_the_best_trial_its_correction_and_the_test(found):
 def test_a_best_that_guessers_reach_is_said_to_be_no_better(found):
     luck = replace(found.overall, p_guessing=0.3)
     assert search_page(replace(found, overall=luck, tests={}))["verdict"].word == (
-        "The best of 24 trials is what the best of as many guessers reaches"
+        "The best of 24 trials is no better than the best of as many guessers"
     )
     # A test set that was answered well is not passed over in silence.
     assert "though guessers reach as much on the dev set" in search_page(replace(found, overall=luck))["verdict"].word

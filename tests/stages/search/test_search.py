@@ -299,7 +299,7 @@ def test_a_folder_of_another_search_is_not_written_over(data, bert, tmp_path, mo
 
 def test_two_searches_do_not_share_a_folder(data, bert, tmp_path, monkeypatch):
     def ends(task):
-        with pytest.raises(BadInput, match="another search is at work there"):
+        with pytest.raises(BadInput, match="another search is running there"):
             search(data, tmp_path, bert, SPACE, NAMES, 1)
         return done()
 
@@ -321,7 +321,7 @@ def test_an_interrupted_search_lets_go_of_its_folder(data, bert, tmp_path, monke
 
 def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
     stub(monkeypatch, lambda task: EndedTrial(FAILED, why="memory ran out"))
-    with pytest.raises(BadInput, match=r"not one trial came to its end \(the first: memory ran out\)"):
+    with pytest.raises(BadInput, match=r"no trial finished \(the first: memory ran out\)"):
         search(data, tmp_path, bert, SPACE, NAMES, 1)
 
 
@@ -334,7 +334,7 @@ def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
         ({"engine": "slurm"}, "No engine named 'slurm'. Known: local, ray."),
         ({"model": "hf:no/such/folder/at/all"}, "no such model folder"),
         ({"human": 0.94}, "human: 100 or less and a number above 1 expected, found 0.94"),
-        ({"address": "head:6379"}, "address head:6379: of a Ray cluster, which only the engine 'ray' runs on"),
+        ({"address": "head:6379"}, "address head:6379: a Ray cluster needs the engine 'ray'"),
     ],
 )
 def test_bad_input_is_one_clear_line(data, bert, tmp_path, change, said):

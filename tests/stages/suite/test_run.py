@@ -187,7 +187,7 @@ def test_two_models_in_one_file_of_predictions_are_refused(tmp_path, open_data):
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
     (tmp_path / "index.html").write_text("a page")
-    with pytest.raises(BadInput, match="is not of a suite"):
+    with pytest.raises(BadInput, match="is not part of a suite"):
         suite(models=["random"], data=["open"], out=tmp_path, cache="off")
 
 

@@ -99,7 +99,7 @@ def test_a_variant_that_was_made_of_other_data_is_not_used(data, logs):
     run = audit(other, predictions=[logs], protocol=["accuracy", "switching"])
     assert {row.protocol for row in run.metrics} == {"accuracy"}
     assert [note for note in run.notes if "switched_2026" in note and "it is not the switched problem of" in note]
-    assert [note for note in run.notes if "'perturbed.later': its file is to be named: --perturbed" in note]
+    assert [note for note in run.notes if "'perturbed.later': name its file with --perturbed" in note]
 
 
 def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole(tmp_path, data):
@@ -126,7 +126,7 @@ def test_two_datasets_share_a_folder_and_nothing_of_others_is_lost(data, tmp_pat
     tasks(load("open")[:4], to="lmeval", out=tmp_path)
     tasks(data, to="lmeval", out=tmp_path)
     (tmp_path / "utils.py").write_text("mine = 1\n")
-    with pytest.raises(BadInput, match=r"utils\.py: is not of these tasks, and would be lost"):
+    with pytest.raises(BadInput, match=r"utils\.py: is not part of these tasks, and would be overwritten"):
         tasks(load("open")[:6], to="inspect", out=tmp_path) and tasks(load("synthetic-3"), to="lmeval", out=tmp_path)
     assert (tmp_path / "utils.py").read_text() == "mine = 1\n"
 

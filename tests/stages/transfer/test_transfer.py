@@ -183,7 +183,7 @@ def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unse
 def test_choosing_on_what_is_tested_is_refused(unseen, planted):
     target = named("target", unseen)
     cases = (
-        (named("same", unseen), "overlaps .*: 40 same, 0 near, 0 twin of its 40 problems .*; all of it does"),
+        (named("same", unseen), "overlaps .*: 40 same, 0 near, 0 twin of its 40 problems .*; all of it overlaps"),
         (
             named("some", [*unseen[:3], *planted]),
             "overlaps .*: 3 same, 0 near, 1 twin of its 40 problems .*--drop-overlap leaves 3 out",

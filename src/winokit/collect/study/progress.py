@@ -133,7 +133,7 @@ def snapshot(study: Study) -> StudySnapshot:
 class KeptSnapshot:
     """Snapshots for everybody who looks at a server's dashboard.
 
-    A small study is counted anew for each look. A large one, where that takes a while, is counted every few seconds:
+    A small study is counted again for each view. A large one, where that takes a while, is counted every few seconds:
     who looks after that is shown the last snapshot once more, unless it is old, while the next one is made.
     """
 

@@ -51,7 +51,7 @@ ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
 PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
-"""For PostgreSQL, which else plans what pages ask all the time anew each time, and takes longer over that than over the
+"""For PostgreSQL, which otherwise plans frequent statements again each time, and takes longer over that than over the
 answer."""
 NEVER = 10**9
 DEADLOCK, TRIES = "40P01", 3

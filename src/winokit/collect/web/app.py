@@ -73,7 +73,7 @@ class TooLarge(Refused):
 class RateLimit:
     """So many of something in a minute, for each who asks.
 
-    Kept in memory: a server that is started anew begins to count anew, and each of its processes counts by itself.
+    Kept in memory: a restarted server begins to count again, and each of its processes counts by itself.
     """
 
     def __init__(self, most: int) -> None:

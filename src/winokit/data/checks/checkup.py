@@ -125,7 +125,7 @@ def _groups(dataset: Dataset, grouping: Grouping) -> Iterator[Finding]:
     yield Finding(name, "groups", False, message, len(grouping.groups), details={"evidence": grouping.evidence})
     if ambiguous:
         pairs = [((dataset, row), (dataset, others[0])) for row, others in ambiguous.items() if row < others[0]]
-        message = f"{len(ambiguous):,} problems may be twins of others, and could not be decided"
+        message = f"{len(ambiguous):,} problems may be twins of others; their texts do not decide it"
         rows = [(row, *others) for row, others in ambiguous.items()]
         yield Finding(name, "groups", True, message, len(ambiguous), _side_by_side(pairs), {"rows": rows})
 
@@ -178,7 +178,7 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     whole = sum(problem.is_whole for problem in dataset)
     if whole:
         subject = "1 problem is" if whole == 1 else f"{whole:,} problems are"
-        message = f"{subject} whole texts, which the rules of twins do not judge"
+        message = f"{subject} whole texts, which the rules for twins do not cover"
         yield Finding(dataset.card.name, "rules", False, message, whole)
 
 
@@ -226,7 +226,7 @@ def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
 def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     """All repetitions within and across datasets, in order of place; `kind` is same, contradiction, near or twin.
 
-    They are what `overlap` finds, less what is so by design. Within one file the twins of a group, judgements about one
+    They are what `overlap` finds, without those by design. Within one file the twins of a group, judgements about one
     text and the sentences of one template are nearly the same by design, and one sentence may be asked about twice;
     none of it counts. Nor do possible twins there whose texts are not near: `find_groups` has looked at those.
 
@@ -293,8 +293,8 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
     pairs = sum(fact.shares_pair for fact in facts)
     mean = sum(fact.similarity for fact in facts) / max(len(facts), 1)
     message = (
-        f"training nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity ≥ {ALIKE}; mean "
-        f"{mean:.2f}), and has a (special word, candidate) pair of {pairs:,}"
+        f"training data nearly states the fact behind {alike:,} of {len(facts):,} problems (similarity ≥ {ALIKE}; mean "
+        f"{mean:.2f}), and contains a (special word, candidate) pair of {pairs:,}"
     )
     nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
     examples = tuple(

@@ -158,7 +158,7 @@ def json_list(rows: Sequence[dict[str, Any]]) -> str:
 def element(tag: str, text: str, **attributes: str | None) -> str:
     """One XML element on one line."""
     if NOT_XML.search("".join([text, *filter(None, attributes.values())])):
-        raise CannotWrite("a control character stands in it, for which XML has no words")
+        raise CannotWrite("it contains a control character, which XML cannot represent")
     inside = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items() if value is not None)
     return f"<{tag}{inside}>{escape(text)}</{tag}>"
 

@@ -96,7 +96,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
         group = {"group": name.rpartition("-")[0] or None, "provenance": {"qID": name}} if name and cut else {}
         yield draft.replace(answer=answer, **group) if answer is not None or group else draft
     if neither:
-        source.note(f"{neither:,} rows whose answer is none of their candidates; passed over")
+        source.note(f"{neither:,} rows whose answer is none of their candidates were skipped")
 
 
 def _draft(cells: Mapping[str, Any]) -> Problem:
@@ -157,10 +157,10 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
         to = at + len(pronoun) if to is None and pronoun else to
         if to is None or not 0 <= at < to <= len(text):
             raise Malformed(
-                f"a place in a text of {len(text)} characters expected, found {start} to {end}", field="start"
+                f"a position in a text of {len(text)} characters expected, found {start} to {end}", field="start"
             )
         if pronoun and text[at:to] != pronoun:
-            raise Malformed(f"{pronoun!r} does not stand at character {at}: {text[at:to]!r} does", field="start")
+            raise Malformed(f"{pronoun!r} is not at character {at}: {text[at:to]!r} is", field="start")
         return text[:at], text[at:to], text[to:]
     for blank in BLANKS:
         hits = list(blank.finditer(text))
@@ -181,7 +181,7 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
         )
         if len(hits) == 1:
             return text[: hits[0].start()], pronoun, text[hits[0].end() :]
-        raise Malformed(f"{pronoun!r} stands {len(hits)} times in the text: say where by start=COLUMN", field="pronoun")
+        raise Malformed(f"{pronoun!r} occurs {len(hits)} times in the text: give start=COLUMN too", field="pronoun")
     marks = f"{len(hits)} marks like {hits[0][0]}" if hits else "none"
     raise Malformed(f"a blank (_, [MASK], <blank>) or one marked [pronoun] expected, found {marks}", field="text")
 
@@ -189,7 +189,7 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
 def _offset(role: str, value: Any) -> int:
     text = _text({role: value}, role).strip()
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
-        raise Malformed(f"a character's number, from 0, expected, found {fields.shown(value)}", field=role)
+        raise Malformed(f"a character offset, from 0, expected, found {fields.shown(value)}", field=role)
     return int(text)
 
 
@@ -348,7 +348,7 @@ GAP = our_toml("assets/columns.toml")["gap"]
 FORMATS.register("gap")(
     Format(
         "gap",
-        "TSV: Text, Pronoun and its offset, A, A-coref, B, B-coref (read only); rows with neither are passed over",
+        "TSV: Text, Pronoun and its offset, A, A-coref, B, B-coref (read only); rows with neither are skipped",
         ".tsv",
         lambda head: head.columns >= {*GAP.values()},
         partial(read_columns, columns=GAP),

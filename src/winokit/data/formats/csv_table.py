@@ -74,7 +74,7 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         if any(cells):
             row = dict(zip(columns, cells, strict=False))
             if not row.get("sentence", row.get("text", "")).strip() and not any(v.strip() for _, v in _options(row)):
-                source.note(f"line {start} has no sentence and no options; passed over")
+                source.note(f"line {start} has no sentence and no options; skipped")
             elif len(cells) != len(columns):
                 source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}"), start)
             else:

@@ -27,7 +27,7 @@ def _wsc273_row(row: Mapping[str, Any]) -> Problem:
     text, pronoun, start = fields.string(row, "text"), fields.string(row, "pronoun"), fields.integer(row, "pronoun_loc")
     options = fields.strings(row, "options")
     if text[start : start + len(pronoun)] != pronoun:
-        raise Malformed(f"{pronoun!r} does not stand at character {start}", field="pronoun_loc")
+        raise Malformed(f"{pronoun!r} is not at character {start}", field="pronoun_loc")
     label = fields.integer(row, "label")
     return Problem(text[:start], text[start + len(pronoun) :], options, None if label == -1 else label, pronoun=pronoun)
 

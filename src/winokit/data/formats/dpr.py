@@ -56,9 +56,9 @@ def render(problem: Problem, options: WriteOptions) -> list[str]:
     candidates = need_two(problem, "dpr")
     pronoun, answer = need_pronoun(problem, "dpr"), need_answer(problem, "dpr")
     if any("," in candidate for candidate in candidates):
-        raise CannotWrite("a candidate has a comma, which dpr uses to tell candidates apart")
+        raise CannotWrite("a candidate has a comma, which dpr uses to separate candidates")
     if any("\n" in text or text != text.strip() for text in (problem.sentence, *candidates)):
-        raise CannotWrite("dpr keeps a problem's text and its candidates on a line each, with no space around them")
+        raise CannotWrite("dpr keeps a problem's text and its candidates on one line each, with no space around them")
     if target(problem.sentence, pronoun, candidates) != len(problem.before):
         raise CannotWrite(f"{pronoun!r} occurs more than once, and dpr cannot say which one is meant")
     return [problem.sentence, pronoun, ",".join(candidates), candidates[answer]]

@@ -39,7 +39,7 @@ TABLE = "table"
 
 @dataclass
 class WrittenFile:
-    """What a conversion did: the files, how many problems, and those the format had no words for."""
+    """What a conversion did: the files, how many problems, and those the format cannot express."""
 
     files: list[Path]
     problems: int
@@ -99,7 +99,7 @@ def read(
         source.note(f"columns as in {path.parent / FILE}: {chosen.about}")
     problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
     if numbered:
-        source.note(f"qIDs like '{min(numbered)}-…' number the rows; they were not taken for names of twins")
+        source.note(f"qIDs like '{min(numbered)}-…' number the rows, so they are not used to group twins")
     if not problems:
         why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"
         raise BadInput(f"{path}: no problems in it: {why}")
@@ -175,9 +175,9 @@ def write(
     """
     path, chosen, options = Path(path), base.FORMATS[to], options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:
-        raise CannotWrite(f"{to} can be read, not written")
+        raise CannotWrite(f"{to} can be read but not written")
     if options.labels_apart and to != "winogrande":
-        raise BadInput("only the winogrande format has label lists apart")
+        raise BadInput("only the winogrande format has separate label lists")
     if options.source_ids and not chosen.source_ids:
         having = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.source_ids))
         raise BadInput(f"{to} has no place for the ids of the source; {having} have")
@@ -234,7 +234,7 @@ def remember(folder: Path, columns: Mapping[str, str], language: str | None = No
     """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
     path, (known_columns, known_language) = folder / FILE, remembered(folder)
     if (known_columns or columns) != columns or (known_language or language) != language:
-        raise BadInput(f"{path}: says something else; edit or remove it to remember this")
+        raise BadInput(f"{path}: has other columns or another language; edit or remove it first")
     text = read_text(path) if path.exists() else ""
     if language and not known_language:
         text = f"language = {json.dumps(language)}\n" + text

@@ -71,7 +71,7 @@ def _read(source: Source) -> Iterable[Problem]:
         erratum = ERRATA.get(identity) if isinstance(identity, int) else None
         twice = row.get("candidate0") == row.get("candidate1")
         if erratum and (twice or str(row.get("sentence_with_pronoun")).count("[") > 1):
-            source.note(f"row {identity} mended: {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
+            source.note(f"row {identity} corrected:  {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
             row = row | dict(erratum)
         problem = parse(row)
         index = row.get("correct_candidate_idx")
@@ -80,7 +80,7 @@ def _read(source: Source) -> Iterable[Problem]:
 
     yield from source.each(source.json_array(), parse_counted)
     if disagree:
-        source.note(f"correct_candidate_idx disagrees with correct_candidate in {disagree} rows; the latter was read")
+        source.note(f"correct_candidate_idx disagrees with correct_candidate in {disagree} rows; the latter was used")
 
 
 json_format(

@@ -56,7 +56,7 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
             match = wanted.match(text, words[place]) if 0 <= place < len(words) else None
             if match:
                 return match.span(1)
-    raise Malformed(f"{span!r} does not stand at word {index} of the text", field="span2_text")
+    raise Malformed(f"{span!r} is not at word {index} of the text", field="span2_text")
 
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     pronoun, text = need_pronoun(problem, "superglue-wsc"), problem.sentence
     index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
     if locate(text, pronoun, index)[0] != len(problem.before):
-        raise CannotWrite(f"the pronoun {pronoun!r} cannot be told from its neighbours by a word index")
+        raise CannotWrite(f"the pronoun {pronoun!r} cannot be located by a word index")
     named = max(text.casefold().find(problem.query.casefold()), 0)
     target = {
         "span1_text": problem.query,
@@ -84,7 +84,7 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
 
 json_format(
     "superglue-wsc",
-    "JSON lines: text and two spans; a yes/no judgement a row (--as choice merges them)",
+    "JSON lines: text and two spans; one yes/no judgement per row (--as choice merges them)",
     (),
     render,
     recognise=lambda head: any(head.json_keys >= keys for keys in KEYS),

@@ -114,7 +114,7 @@ def _recognise(head: FileHead) -> bool:
 
 native_format(
     "winobias",
-    "text: a numbered sentence a line, the right candidate and the pronoun in [brackets]",
+    "text: one numbered sentence per line, the right candidate and the pronoun in [brackets]",
     ".txt",
     _recognise,
     Source.lines,

@@ -60,7 +60,7 @@ def _laid(text: str, tokens: Sequence[Any]) -> list[int]:
         at += len(text[at:]) - len(text[at:].lstrip())
         written = token if isinstance(token, str) and text.startswith(token.lstrip(), at) else QUOTES.get(str(token))
         if not written or not text.startswith(written.lstrip(), at):
-            raise Malformed(f"{token!r} does not stand at character {at + 1} of the text", field="tokens")
+            raise Malformed(f"{token!r} is not at character {at + 1} of the text", field="tokens")
         starts.append(at)
         at += len(written.lstrip())
     return starts
@@ -73,7 +73,7 @@ def _place(text: str, starts: Sequence[int], named: Any, field: str) -> tuple[in
             start = starts[first]
             if text.startswith(words, start):
                 return start, start + len(words)
-            raise Malformed(f"{words!r} does not stand at token {first} of the text", field=field)
+            raise Malformed(f"{words!r} is not at token {first} of the text", field=field)
     raise Malformed(f"words and the span of their tokens expected, found {str(named)[:40]!r}", field=field)
 
 

@@ -115,7 +115,7 @@ class InspectArchive:
 
     def __init__(self, source: Source) -> None:
         self.source, self.data = source, source.raw()
-        with refusing(f"{source.path}: not a whole .eval archive", *BROKEN):
+        with refusing(f"{source.path}: not a complete .eval archive", *BROKEN):
             self.zip = zipfile.ZipFile(io.BytesIO(self.data))
         # A log that was scored again has some files twice: the last one counts.
         self.files = {info.filename: info for info in self.zip.infolist()}
@@ -126,7 +126,7 @@ class InspectArchive:
             except ImportError:
                 raise BadInput(
                     f"{source.path}: packed with zstd: pip install zstandard, "
-                    f"or write it anew with: inspect log convert --to json --output-dir DIR {source.path.name}"
+                    f"or rewrite it with: inspect log convert --to json --output-dir DIR {source.path.name}"
                 ) from None
 
     def samples(self) -> Iterator[tuple[str, Any]]:
@@ -213,7 +213,7 @@ def _answered(
     completion = output.get("completion") if isinstance(output, dict) else None
     prediction = reading.chosen(score, completion if isinstance(completion, str) else "", gold, verdict)
     if prediction is None and score and verdict is not False and value not in NO_ANSWER:
-        raise Unmatched(f"{scorer} tells no answer: its value is {fields.shown(value)}")
+        raise Unmatched(f"{scorer} gives no answer: its value is {fields.shown(value)}")
     return replace(
         about,
         candidates=candidates,

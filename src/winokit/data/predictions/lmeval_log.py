@@ -89,7 +89,7 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
     clash = [name for name in tasks if str(name).endswith((f"_{SOLVED}", "_special_word"))]
     if clash and len(tasks) > 1 and not UNCACHED.search(str(config.get("model_args"))):
         raise BadInput(
-            f"{path}: lm_eval's cache of logits spoils scores where two tasks read one text, as {clash[0]} and the "
+            f"{path}: lm_eval's cache of logits corrupts scores if two tasks share a text, as {clash[0]} and the "
             "others do; run them again with --model_args …,logits_cache=False"
         )
 
@@ -259,7 +259,7 @@ def _stated(doc: Mapping[str, Any], matcher: Matcher) -> Stated:
                 with suppress(Unmatched):
                     places.add(matcher.find_inside(text))
         if len(places) != 1:
-            raise Unmatched(f"{len(places)} problems stand in its document" if places else str(error)) from None
+            raise Unmatched(f"{len(places)} problems occur in its document" if places else str(error)) from None
         hits = places.pop()
         return ORIGINAL, hits, matcher.dataset[hits[0]].candidates, None
     variant, hits = matcher.anywhere(lambda at: at.find(problem.text, problem.candidates, like=problem))

@@ -47,7 +47,7 @@ def check_no_log(data: str | Path | Dataset, files: Sequence[PredictionFile]) ->
     """Refuse a log in the dataset's place, where a shell puts the second of `--predictions samples_*.jsonl`."""
     named = [file.path.resolve() for file in files]
     if named and not isinstance(data, Dataset) and Path(data).resolve() not in named and _is_log(Path(data)):
-        raise BadInput(f"{data}: a log, where the dataset is named; write --predictions before each, or their folder")
+        raise BadInput(f"{data}: a log, not a dataset; put --predictions before each log, or name their folder")
 
 
 def _inside(folder: Path) -> list[PredictionFile]:
@@ -61,7 +61,7 @@ def _inside(folder: Path) -> list[PredictionFile]:
             logs[path.parent, dated["task"] if dated else path.name] = path
     if not logs:
         raise BadInput(f"{folder}: no log of predictions in it; lm_eval writes them with --log_samples")
-    tell([f"{folder}: {older:,} logs passed over for later ones of the same task"] if older else [])
+    tell([f"{folder}: {older:,} logs skipped: there are later ones of the same task"] if older else [])
     return [PredictionFile(path, folder) for path in logs.values()]
 
 

@@ -183,7 +183,7 @@ class Matcher:
         """The problems of a variant; none where it cannot be made of any."""
         if variant not in self._variants:
             if variant not in self.versions and variant not in TRANSFORMS:
-                known = "its file is to be named: --perturbed" if variant.startswith(PERTURBED) else "no such transform"
+                known = "name its file with --perturbed" if variant.startswith(PERTURBED) else "no such transform"
                 raise Unmatched(f"variant {variant!r}: {known}")
             made = self.versions if variant in self.versions else make_variants(self.dataset, {variant})
             self._variants[variant] = Matcher(made[variant].problems if variant in made else Dataset([]))
@@ -297,7 +297,7 @@ class Matcher:
                     if words[at : at + len(known)] == known:
                         spans[place] = (at, at + len(known))
         if not spans:
-            raise Unmatched(f"no problem's text stands in {shown(text)}")
+            raise Unmatched(f"no problem's text occurs in {shown(text)}")
         whole = [
             place
             for place, (start, end) in sorted(spans.items())
@@ -315,7 +315,7 @@ class Matcher:
             raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
         if len(fitting) > 1 and len({_text_id(self.dataset[hit]) for hit in fitting}) > 1:
             some = ", ".join(self.ids[hit] for hit in fitting[:3])
-            raise Unmatched(f"{len(fitting)} problems fit it, among them {some}")
+            raise Unmatched(f"{len(fitting)} problems match it, among them {some}")
         return tuple(fitting)
 
 

@@ -93,7 +93,7 @@ def read_files(
             strange.append(error)
     if strange and not reads:
         raise strange[0]
-    return reads, [f"passed over: {error}" for error in strange]
+    return reads, [f"skipped: {error}" for error in strange]
 
 
 class NothingMatches(BadInput):
@@ -197,8 +197,8 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
         if known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
                 read.unmatched.append(
-                    f"{row.place}: its answer is not that of problem {ids[place]}: "
-                    "the candidates stood in another order, or the labels were others"
+                    f"{row.place}: its answer differs from that of problem {ids[place]}: "
+                    "the candidates were in another order, or the labels were different"
                 )
                 continue
             other_gold.append(row.place)
@@ -213,7 +213,7 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
     read.predictions = [made[place] for place in sorted(made)]
     read.missing = len(matcher.dataset) - len(made)
     for places, what in (
-        (other_gold, "the file's answer is not the dataset's, which counts"),
+        (other_gold, "the file's answer differs from the dataset's, which counts"),
         (other_verdict, "the file's own verdict does not follow from its prediction and answer"),
     ):
         if places:

@@ -36,7 +36,7 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
     for number, (line, cells) in enumerate(table.rows):
         place = f"line {line}" if isinstance(line, int) else line
         if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
-            source.note(f"{place} names no problem; passed over")
+            source.note(f"{place} names no problem; skipped")
             continue
         try:
             yield reading.row(cells, place, number)

@@ -165,7 +165,7 @@ class AFLite(DebiasMethod):
         return Tags(None, TargetTags(required=True), classifier_tags=binary, input_tags=InputTags())
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Fit the features of the rows; with a size, those that left last are taken back until so many are kept."""
+        """Fit the features of the rows; with a size, the rows removed last are restored until that many are kept."""
 
         def after(phase: Phase) -> None:
             if progress:
@@ -183,7 +183,7 @@ class AFLite(DebiasMethod):
         return replace(arm, keep=keep, settings={**arm.settings, "cut_back_to": size})
 
     def again(self, seed: int) -> "AFLite":
-        """The same filter with another seed and no file of its own, its choices those made for this fitted run."""
+        """The same filter with another seed, no checkpoint, and the settings that this run derived from its data."""
         other = copy(self)
         other.seed, other.checkpoint = seed, None
         other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
@@ -276,7 +276,7 @@ class AFLite(DebiasMethod):
 class RepeatedAFLite(AFLite):
     """Remove the problems that linear classifiers of their features predict too well (Sakaguchi et al., 2020).
 
-    The state is kept after every phase: run the same command again after an interruption and it goes on.
+    The state is kept after every phase: after an interruption, the same command continues.
     """
 
     null_runs: Annotated[

@@ -67,10 +67,10 @@ def resume(path: Path, whose: str) -> AfliteRun | None:
             arrays = {name: held[name] for name in held.files}
             about = json.loads(str(arrays.pop("about")))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{path} is not a checkpoint of a filtering run: remove it to start anew") from error
+        raise BadInput(f"{path} is not a checkpoint of a filtering run: remove it to start again") from error
     if about.get("version") != VERSION:
         raise BadInput(
-            f"{path}: a checkpoint of version {about.get('version')}, where {VERSION} is read: remove it to start anew"
+            f"{path}: a checkpoint of version {about.get('version')}, where {VERSION} is read: remove it to start again"
         )
     if about.get("identity") != whose:
         raise BadInput(
@@ -81,4 +81,4 @@ def resume(path: Path, whose: str) -> AfliteRun | None:
     try:
         return AfliteRun(**arrays, history=about["history"], over=about["over"], ensemble=ensemble)
     except (KeyError, TypeError) as error:
-        raise BadInput(f"{path}: a checkpoint with other parts ({error}): remove it to start anew") from None
+        raise BadInput(f"{path}: a checkpoint with other parts ({error}): remove it to start again") from None

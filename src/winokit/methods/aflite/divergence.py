@@ -69,7 +69,7 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
         scatter += apart.T @ apart
     total, known = float(np.trace(scatter)), min(count, x.shape[1])
     if not total > 0:
-        raise BadInput("all rows of features are the same: there is nothing to look at")
+        raise BadInput("all rows of features are the same: they have no components")
     values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - known, x.shape[1] - 1])
     axes, shares = np.zeros((count, x.shape[1])), np.zeros(count)
     axes[:known], shares[:known] = vectors.T[::-1], values[::-1] / total
@@ -120,7 +120,7 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
     within, across = _kth_distance(p, p, k + 1), _kth_distance(p, q, k)  # a point is its own nearest neighbour
     apart = (within > 0) & (across > 0)
     if not apart.any():
-        raise BadInput("the values of one answer are all the same: take another estimator than knn")
+        raise BadInput("the values of one answer are all the same: choose an estimator other than knn")
     return float(np.log(across[apart] / within[apart]).mean() + np.log(len(q) / (len(p) - 1)))
 
 
@@ -137,7 +137,7 @@ def kl_gaussian(p: Values, q: Values) -> float:
     """KL(p || q) of two normal distributions with the means and variances of the values."""
     var_p, var_q = float(np.var(p)), float(np.var(q))
     if not (var_p > 0 and var_q > 0):
-        raise BadInput("the values of one answer are all the same: take another estimator than gaussian")
+        raise BadInput("the values of one answer are all the same: choose an estimator other than gaussian")
     return 0.5 * float(np.log(var_q / var_p) + (var_p + (np.mean(p) - np.mean(q)) ** 2) / var_q - 1)
 
 

@@ -101,7 +101,7 @@ def checked_features(X: ArrayLike | Shards) -> Any:
         except ValueError as error:
             raise BadInput(f"features must be numbers: {error}") from None
     if len(matrix.shape) != 2:
-        raise BadInput(f"features must be a matrix with a row for each problem; found shape {matrix.shape}")
+        raise BadInput(f"features must be a matrix with one row per problem; found shape {matrix.shape}")
     if np.issubdtype(matrix.dtype, np.complexfloating):
         raise BadInput("Complex data not supported: features must be real numbers")
     if not (np.issubdtype(matrix.dtype, np.floating) or np.issubdtype(matrix.dtype, np.integer)):
@@ -111,7 +111,7 @@ def checked_features(X: ArrayLike | Shards) -> Any:
     if len(matrix) < 2:
         raise BadInput(f"two rows of features or more are needed; found n_samples={len(matrix)}")
     if len(matrix) > MOST_ROWS:
-        raise BadInput(f"found {len(matrix):,} rows; partitions have keys for {MOST_ROWS:,}")
+        raise BadInput(f"at most {MOST_ROWS:,} rows of features expected; found {len(matrix):,}")
     varies = False
     for start in range(0, len(matrix), BLOCK):
         block = matrix[start : start + BLOCK]
@@ -121,7 +121,7 @@ def checked_features(X: ArrayLike | Shards) -> Any:
             raise BadInput(f"row {row} of the features holds NaN or inf: remove it, or embed it again")
         varies = varies or bool((block != matrix[0]).any())
     if not varies:
-        raise BadInput("every row of the features is the same: there is nothing to tell problems apart by")
+        raise BadInput("every row of the features is the same, so they cannot distinguish problems")
     return matrix
 
 

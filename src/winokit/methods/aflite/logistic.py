@@ -12,7 +12,7 @@ Arrays are NumPy's or torch's; the code uses only what the two have in common.
 
 Across the phases of AFLite, P is the Hessian that all current rows would have at the mean classifier, scaled to the
 size of a training subset. Computing it costs as much as several gradients, so it is kept: rows that leave are taken out
-of it, and it is made anew only when fits take more steps than they did when it was fresh. What ages first is its
+of it, and it is recomputed only when fits take more steps than they did when it was fresh. What ages first is its
 curvature along the mean classifier, by up to four times: that one is measured in every phase, and is the first pair the
 steps remember. Every fit starts from the mean of the classifiers before it, which is closer to a new one than any
 single one is.
@@ -33,7 +33,7 @@ TOO_FAR = 0.5  # of the slope at the start, with the other sign
 MOST_TRIES = 30
 ROUGH = 0.2  # log-odds, as the tolerances
 CLOSE = 1e-2  # how far a matrix times its inverse may be from the identity, over all entries: P only guides the steps
-PATIENCE = 1  # steps more than with a fresh metric before it is made anew
+PATIENCE = 1  # steps more than with a fresh metric before it is recomputed
 # Log-odds a fit may still change by, root mean square: what float32 reaches with ease, and what float64 is for.
 TOLERANCES = {"float32": 2e-3, "float64": 1e-7}
 

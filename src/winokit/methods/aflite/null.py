@@ -1,7 +1,7 @@
 """What AFLite removes where there is nothing to remove: runs on relabelled rows.
 
 Training subsets overlap, so the votes on a row are correlated, and on pure noise a good share of the rows reaches the
-threshold. A run therefore means something only beside runs on the same features whose answers are drawn anew. Whole
+threshold. A run therefore means something only beside runs on the same features whose answers are redrawn. Whole
 groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
 a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
 

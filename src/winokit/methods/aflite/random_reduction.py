@@ -15,7 +15,7 @@ from winokit.progress import Progress
 
 @dataclass(frozen=True)
 class RandomReduction(DebiasMethod):
-    """Keep problems drawn at random: the baseline that removes as much and knows nothing."""
+    """Keep problems drawn at random: the baseline that removes as many without looking at them."""
 
     name, title, shared = "random", "Random reduction", ("seed", "twins")
     size: Size

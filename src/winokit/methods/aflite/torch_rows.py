@@ -18,7 +18,7 @@ from winokit.methods.aflite.rows import MIXERS, FeatureRows, FitPlan, moves, tra
 T = TypeVar("T")
 
 LEAST_FILLED = 0.8
-"""Share of the rows held that are still in use, below which a GPU lets the others go and records anew."""
+"""Share of the rows held that are still in use, below which a GPU lets the others go and records again."""
 REFINEMENTS = 2  # of an inverse, from one phase to the next
 
 

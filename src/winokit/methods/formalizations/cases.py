@@ -62,7 +62,7 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     if formalization.definition.pointwise:
         one_each = formalization.switches.get("trains") == "groups"
         trained = [members[0] for members in siblings(dataset)] if one_each else list(dataset)
-        note = f"{len(trained):,} of {len(dataset):,} problems train: of yes/no judgements one for each pronoun"
+        note = f"{len(trained):,} of {len(dataset):,} problems are trained on: one yes/no judgement per pronoun"
         notes = [note] if len(trained) < len(dataset) else []
         return [_case(problem, lambda one: ()) for problem in trained], notes
     rivals = rivals_of(formalization)
@@ -72,9 +72,9 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     compared = [case for members in judged for case in _judged(members, rivals, trains)]
     kept = [case for case in compared if case.gold is not None and len(case.options) > 1]
     count = sum(map(len, judged))
-    which = "whose query is right" if trains == "right" else "one for each pronoun"
+    which = "whose query is right" if trains == "right" else "one per pronoun"
     rule = f"those {which}, where there is a rival to compare with"
-    notes = [f"{len(kept):,} of {count:,} judgements train {formalization.name}: {rule}"] if count else []
+    notes = [f"{len(kept):,} of {count:,} judgements are trained on ({formalization.name}): {rule}"] if count else []
     return [*choices, *kept], notes
 
 

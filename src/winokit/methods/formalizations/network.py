@@ -121,7 +121,7 @@ def open_network(settings: HfSettings) -> Network:
     """A trained network from its folder, under the formalization it remembers."""
     about = remembered(settings.folder)
     if about is None:
-        raise BadInput(f"{settings.place}: no {ABOUT}, so that it was not trained by winokit")
+        raise BadInput(f"{settings.place}: no {ABOUT}, so it was not trained by winokit")
     formalization = Formalization.parse(str(about["formalization"]))
     # Its weights are the ones it was saved with, whatever they began as.
     pretrained = {"head": "pretrained"} if formalization.definition.guesses else {}

@@ -71,7 +71,7 @@ def find_files(paths: Sequence[Path], layout: CorpusLayout) -> tuple[list[Path],
         passed = [why for why in whys.values() if why is not None]
         files += text
         if passed:
-            notes.append(f"{path}: {len(text)} files of text; {len(passed)} others passed over, the first: {passed[0]}")
+            notes.append(f"{path}: {len(text)} files of text; {len(passed)} others skipped, the first: {passed[0]}")
     return list(dict.fromkeys(files)), notes
 
 

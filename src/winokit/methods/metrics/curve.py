@@ -112,12 +112,12 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     (80.0, 1000000)
     """
     if len(x) != len(y):
-        raise BadInput(f"{len(x)} sizes and {len(y)} values: one value a size expected")
+        raise BadInput(f"{len(x)} sizes and {len(y)} values: one value per size expected")
     logs, values = np.log([_positive(one) for one in x]), np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")
     if len(set(logs.tolist())) < 2:
-        raise BadInput("two training sizes or more expected: one says nothing of growth")
+        raise BadInput("two training sizes or more expected: one shows no growth")
     centre = float(logs.mean())
     spread = float(((logs - centre) ** 2).sum())
     slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
@@ -136,7 +136,7 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
     0.5
     """
     if len(accuracies) != len(sizes):
-        raise BadInput(f"{len(sizes)} accuracies expected, one a training size, found {len(accuracies)}")
+        raise BadInput(f"{len(sizes)} accuracies expected, one per training size, found {len(accuracies)}")
     if len(sizes) < 2 or sorted(set(sizes)) != list(sizes):
         raise BadInput("two training sizes or more expected, from small to large")
     logs = np.log2([_positive(size) for size in sizes])
@@ -146,7 +146,7 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
 
 def _positive(x: float) -> float:
     if not x > 0:
-        raise BadInput(f"a training size above 0 expected, since it has no logarithm else; found {x}")
+        raise BadInput(f"a training size above 0 expected, since others have no logarithm; found {x}")
     return x
 
 

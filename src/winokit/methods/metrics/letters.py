@@ -1,4 +1,4 @@
-"""Compact letters: which of many are told apart, in a letter or two beside each.
+"""Compact letters: which of many are distinguishable, in a letter or two beside each.
 
 Piepho, "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons" (Journal of Computational and
 Graphical Statistics, 2004): two that share a letter cannot be distinguished, two that share none can. This

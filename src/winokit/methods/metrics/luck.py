@@ -74,7 +74,7 @@ def p_best_of(tries: int, p_once: float) -> float:
     0.369
     """
     if tries < 1:
-        raise BadInput(f"the best of one try or more, not of {tries}")
+        raise BadInput(f"one try or more expected, found {tries}")
     _check_share(p_once, "a probability")
     return 1.0 if p_once >= 1 else -math.expm1(tries * math.log1p(-p_once))
 

@@ -23,7 +23,7 @@ from winokit.text.language import language_of
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One look at the text as it was, with its pronoun."""
     if problem.pronoun is None:
-        raise Abstain("no pronoun is known for the blank, so that there is nothing that attends")
+        raise Abstain("no pronoun is known for the blank, so there is nothing to attend from")
     text, blank = problem.sentence, len(problem.before)
     spans = []
     for candidate in problem.candidates:

@@ -182,4 +182,4 @@ def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
     others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
     if "builtin" not in models or not others:
         return []
-    return [f"builtin: reads English only, and was asked in {', '.join(others)}; --model hf:NAME takes another"]
+    return [f"builtin reads English only, and the data are in {', '.join(others)}; --model hf:NAME names another"]

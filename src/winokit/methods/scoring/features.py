@@ -86,7 +86,7 @@ def check_features_file(path: Path) -> None:
         raise BadInput(f"{path}: a folder; name a .npy file with --out")
     for file, ours in ((path, _is_features), (beside, _is_settings)):
         if file.is_file() and file.stat().st_size and not ours(file):
-            raise BadInput(f"{file}: not of `winokit embed`, and would be lost; choose another --out")
+            raise BadInput(f"{file}: not written by `winokit embed`, and would be overwritten; choose another --out")
 
 
 def _is_features(path: Path) -> bool:

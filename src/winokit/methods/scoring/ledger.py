@@ -142,11 +142,11 @@ class Ledger:
         """The error of a run that came to its limit, or of a model that left requests unanswered."""
         limit = self.spending.exhausted(self.usages)
         if limit is None:
-            return BadInput(f"the model answered {answered:,} of {asked:,} requests, and said nothing of the others")
+            return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
         way_on = (
-            f"what was answered is kept in {kept}, and the same command goes on from there"
+            f"what was answered is kept in {kept}, and the same command continues from there"
             if kept
-            else "nothing was kept; without --cache off it would be"
+            else "nothing was kept, because of --cache off"
         )
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 

@@ -19,7 +19,7 @@ from winokit.problem import Problem
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One continuation per candidate."""
     if not problem.after.strip():
-        raise Abstain("nothing follows the blank, so that there is nothing to score: use --scoring full")
+        raise Abstain("nothing follows the blank, so there is nothing to score: use --scoring full")
     shots = _shots(setting)
     filled = [substitute(problem, candidate, setting.substitution) for candidate in problem.candidates]
     return tuple(Continuation(shots + part.before + part.candidate, part.after) for part in filled)

@@ -43,7 +43,7 @@ class PromptTemplate:
         """Refuse a template with none of these places, without which there is no question."""
         text = self.text.replace("{{", "").replace("}}", "")
         if not any(f"{{{place}}}" in text for place in places):
-            raise BadInput(f"{self.file}: the prompt has no {{{places[0]}}} in it, which must stand there")
+            raise BadInput(f"{self.file}: the prompt must contain {{{places[0]}}}")
 
     def fill(self, **places: str) -> str:
         """The template with its places filled."""

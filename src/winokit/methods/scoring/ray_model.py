@@ -47,7 +47,7 @@ def load_on(model: str | Spec | Model, cluster: ClusterSettings, *, in_turns: bo
         return EnsembleModel(model.spec, [place(member) for member in model.members], model.combine)
     spec = Spec.parse(model) if isinstance(model, str) else model
     if isinstance(spec, Spec) and spec.prefix in SERVED:
-        tell([f"{spec}: a server, asked from here and not from the cluster"])
+        tell([f"{spec}: a server, queried from this machine, not from the cluster"])
         return load_model(spec)
     if isinstance(spec, Spec) and spec.prefix == "ensemble":
         members = [place(member) for member in members_of(spec)]
@@ -143,7 +143,7 @@ class ClusterModel:
                 self.close()
 
     def close(self) -> None:
-        """Let every copy go; whoever asks for more starts them anew."""
+        """Let every copy go; whoever asks for more starts them again."""
         for copy in (*self._free, *(copy for copy, _ in self._busy.values())):
             self._ray.kill(copy)
         self._free, self._busy = [], {}
@@ -165,7 +165,7 @@ class ClusterModel:
         room = sum(int(min(machine.get(name, 0) // need for name, need in needs.items())) for machine in machines)
         if not room:
             raise BadInput(
-                f"{self._name}: no machine of the cluster has what a copy takes: cores {cores}, GPUs {gpus}, memory "
+                f"{self._name}: no machine of the cluster has room for a copy: cores {cores}, GPUs {gpus}, memory "
                 f"{share['memory'] / GB:.1f} GB; see --cores-each, --gpus-each and --memory-each"
             )
         return share, room

@@ -119,7 +119,7 @@ def score_variants(
     if plan.substitution != "auto" and all_whole(problems):
         raise BadInput(f"{NO_BLANK}, have nothing to be put into: leave out --substitution")
     if plan.prompt is not None and not scoring.takes_prompt:
-        raise BadInput(f"scoring {scoring.name!r} asks no questions to be worded: leave out --prompt")
+        raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))
     name = scoring_name(scoring, plan, options)
     questions = [
@@ -163,7 +163,7 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
         others = (s for s in shuffled if s.text != problem.text and (own is None or s.group != own))
         shots = tuple(islice(others, k))
         if len(shots) < k:
-            raise BadInput(f"{k} shots asked for, and only {len(shots)} solved problems are not twins of {problem.id}")
+            raise BadInput(f"{k} shots requested, but only {len(shots)} solved problems are not twins of {problem.id}")
         chosen.append(shots)
     return chosen
 
@@ -238,7 +238,7 @@ def check_replaceable(path: Path) -> None:
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it with --out")
     if path.is_file() and path.stat().st_size and not _holds_predictions(path):
-        raise BadInput(f"{path}: holds no predictions, and would be lost; choose another --out")
+        raise BadInput(f"{path}: holds no predictions, and would be overwritten; choose another --out")
 
 
 def _holds_predictions(path: Path) -> bool:

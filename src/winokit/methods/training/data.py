@@ -204,7 +204,7 @@ def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[
         return given, {}
     if not drop_overlap:
         first, count = held[min(found.held)].text, len(found.given)
-        way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it does"
+        way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it overlaps"
         raise BadInput(
             f"{given.card.name}, to {use}, overlaps {held.card.name}: {found.said} of its {len(held):,} problems (the "
             f"first: {first[:60]!r}); {way_out}"

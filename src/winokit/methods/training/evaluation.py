@@ -125,7 +125,7 @@ class Diverged(WinokitError):
 def finite(numbers: Sequence[float]) -> Sequence[float]:
     """The numbers of a problem's options, all of them numbers indeed."""
     if not all(map(math.isfinite, numbers)):
-        raise Diverged("the model has no number for an option any more")
+        raise Diverged("the score of an option is not a number")
     return numbers
 
 
@@ -154,8 +154,8 @@ def symptoms(
     if not stuck or on_dev == []:
         return on_dev or []
     told = (
-        f"the training loss ended at {sum(last) / len(last):.3f}, where guessing has {guessing:.3f}: "
-        "it did not fall below; try another learning rate, seed or more steps"
+        f"the training loss ended at {sum(last) / len(last):.3f}, not below that of guessing, {guessing:.3f}: "
+        "try another learning rate or seed, or more steps"
     )
     return [told, *(on_dev or [])]
 
@@ -164,7 +164,7 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
     answers = [problem.answer or 0 for problem in dev]
     made = {prediction.prediction for prediction in predictions} - {None}
     if not made:
-        return ["not one problem of the dev set was decided"]
+        return ["no problem of the dev set was decided"]
     if len(made) == 1 and len(set(answers)) > 1:
         (only,) = made
         judgements = all(problem.query is not None for problem in dev)
@@ -175,5 +175,5 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
         if row.metric == "accuracy" and stands(row) != ABOVE:
             called, base = "always giving the commonest answer" if FLOOR in row.details else "guessing", row.level
             share, least = f"{100 * row.value:.1f} %", f"{100 * (base or 0):.1f} %"
-            return [f"{share} of {row.n:,} problems of the dev set are not more than {called} gives ({least}) for sure"]
+            return [f"{share} of {row.n:,} dev problems right is not significantly above {called} ({least})"]
     return []

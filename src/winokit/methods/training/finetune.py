@@ -181,7 +181,7 @@ def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded]
     examples = [case for case in encoded if not isinstance(case, str)]
     unread = [why for why in encoded if isinstance(why, str)]
     if unread:
-        notes.append(f"{dataset.card.name}: problems that do not train: {len(unread):,} (the first: {unread[0]})")
+        notes.append(f"{dataset.card.name}: problems not trained on: {len(unread):,} (the first: {unread[0]})")
     if not examples:
         raise BadInput(f"{dataset.card.name}: no problem to train {network.formalization.name} on ({notes[-1]})")
     if network.formalization.definition.pointwise:
@@ -290,7 +290,7 @@ def _check_folder(out: Path, model: str) -> None:
     """Refuse a folder whose files are not a training run's."""
     spec = Spec.parse(model)
     if spec.prefix == "hf" and Path(spec.place).resolve() == out.resolve():
-        raise BadInput(f"{out}: is the model that is to be trained; choose another --out")
+        raise BadInput(f"{out}: is the model to be trained; choose another --out")
     ours = any((out / name).exists() for name in (ABOUT, CURVE))
     check_own_folder(out, (CONFIG, RESULTS), ours=ours, of="a training run")
 

@@ -34,5 +34,5 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
     if len(words) > 1:
         kept = kept[len(words[0]) if len(words) > 2 else 0 :].lstrip()
     if style == "default" and kept == problem.before.lstrip():
-        return "the blank stands among the first words, so that nothing would be cut"
+        return "the blank is among the first words, so nothing would be cut"
     return problem.replace(before=kept, provenance={"of": problem.id})

@@ -36,7 +36,7 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
         return "the twins do not differ in one place, away from the blank"
     start, end, own, other = found
     if not own or not other:
-        return "one twin has a word more than the other, so that there is no word to mask"
+        return "one twin has a word more than the other, so there is no word to mask"
     filled = substitute(problem, problem.candidates[problem.answer])
     # The special word stands before the blank or after it; its place is counted from that side.
     blank = len(problem.before)

@@ -158,7 +158,7 @@ def _ends(reply: str) -> str:
     """A reply, or the ends of a long one."""
     if len(reply) <= HEAD + TAIL:
         return reply
-    left_out = f"{len(reply) - HEAD - TAIL:,} characters, which stand in transcripts.jsonl.gz"
+    left_out = f"{len(reply) - HEAD - TAIL:,} characters, which are in transcripts.jsonl.gz"
     return f"{reply[:HEAD]}\n[… {left_out} …]\n{reply[-TAIL:]}"
 
 

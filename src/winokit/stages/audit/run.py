@@ -104,7 +104,7 @@ def audit(
     cache: CacheFile = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Audit a score with every protocol the data allows, and leave a report to open.
+    """Audit a score with every protocol the data allows, and write a report.
 
     With no arguments: the built-in model on the bundled twins.
 

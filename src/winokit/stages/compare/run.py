@@ -160,8 +160,8 @@ def compare(
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
 
-    Runs are compared on the problems they share; one run with several models is compared within itself. Of runs over
-    several datasets those are paired that can be, and the others are named.
+    Runs are compared on the problems they share; one run with several models is compared within itself. Runs
+    over several datasets are paired where they share problems, and the others are named.
 
     Parameters
     ----------

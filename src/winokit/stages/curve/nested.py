@@ -43,7 +43,7 @@ def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
 
 @dataclass(frozen=True)
 class NestedGrowth:
-    """Training sets that grow: drawn anew from one dataset for each restart, or the same files for all."""
+    """Training sets that grow: drawn from one dataset for each restart, or the same files for all."""
 
     sizes: tuple[int, ...]
     source: Dataset

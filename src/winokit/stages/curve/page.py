@@ -209,7 +209,7 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
         doubt = CURVE.words["doubts"].get(rise, "")
-        slope = f" Twice as much is worth {doubling(one)} points{doubt}." if one.fit else ""
+        slope = f" Doubling the training data adds {doubling(one)} points{doubt}." if one.fit else ""
         yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
     if one.reach is not None:
         text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
@@ -231,14 +231,14 @@ def of_reach(one: CurveSeries, largest: float) -> str:
     assert fit is not None
     goal = f"{reach.target:g}{PER_CENT}"
     if fit.slope <= 0:
-        return f"the line does not rise, and never has {goal}."
+        return f"the line does not rise, and never reaches {goal}."
     if reach.size <= largest:
-        return f"the line has {goal} at {amount(reach.size)} problems, which is within what was trained on."
+        return f"the line reaches {goal} at {amount(reach.size)} problems, within the sizes trained on."
     if not reach.size < BEYOND:
-        return f"the line rises too little to have {goal} at any number of problems there could be."
-    reached = f"the line would have {goal} at {amount(reach.size)} problems"
+        return f"the line rises too slowly to reach {goal} with any realistic number of problems."
+    reached = f"the line would reach {goal} at {amount(reach.size)} problems"
     if not one.sure:
-        return f"{reached}, give or take nobody knows how much."
+        return f"{reached}; how certain this is cannot be estimated."
     if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
-        return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if it went on like that."
-    return f"{reached}, but its slope may be zero: at {end_of(reach.low)} problems or at none."
+        return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if the trend continued."
+    return f"{reached}, but its slope may be zero: at {end_of(reach.low)} problems, or never."

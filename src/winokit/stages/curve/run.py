@@ -65,7 +65,7 @@ class CurveDesign(Settings):
 
 @dataclass(frozen=True, repr=False)
 class LearningCurve(Brief):
-    """What came of it."""
+    """The results."""
 
     run: dict[str, Any]
     points: tuple[CurvePoint, ...] = ()
@@ -134,7 +134,7 @@ def curve(
 ) -> LearningCurve:
     """Train on more and more, several times over, and fit the line: single and group accuracy with intervals.
 
-    Each size holds the one before, and twins stay together. The same command goes on where it was interrupted.
+    Each size holds the one before, and twins stay together. An interrupted run continues.
     """
     names = (data,) if isinstance(data, Named) else tuple(data)
     if bool(names) == (fit_only is not None):

@@ -252,7 +252,7 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
         # Each arm with its divergences, by every estimator both ways; `.refit` is how the subsets of such rows end.
         "divergences": {
             title: [(title_of(arm.name), [filtering.rows[arm.name + end, way] for way in ways]) for arm in arms]
-            for title, end in (("Component of all problems", ""), ("Component found anew in what is kept", ".refit"))
+            for title, end in (("Component of all problems", ""), ("Component of the kept problems", ".refit"))
         },
         "probe": probe_forest(filtering),
         "charts": phase_charts(chosen.history, chosen.settings),
@@ -297,7 +297,7 @@ def _traits(filtering: "Debiased") -> Iterator[tuple[str, str, Sequence[Overuse]
     less = [word for word in words[::-1] if word.q <= SMALL and word.log_odds < 0][: MOST_WORDS // 2][::-1]
     shown = [*(more if len(more) >= FEWEST_WORDS else words[:FEWEST_WORDS]), *less]
     tables = (
-        ("Words", f"The surest of {len(words):,} words that stand in ten problems or more.", shown),
+        ("Words", f"The most significant of {len(words):,} words that occur in ten problems or more.", shown),
         ("Lengths in words", "In about equally frequent bins.", over.lengths),
         ("Polarity", "Texts with a negation: not, never, no, without and the like.", over.polarity),
     )

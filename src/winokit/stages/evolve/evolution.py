@@ -128,7 +128,7 @@ class Evolution:
                 row = {**row, "split": where.get(row["id"])}
                 if row["split"] is None:
                     before = {} if row["since"] == self.version else {"status": RETIRED, "until": self.version}
-                    why = "in no file of this version: there was no place for it that keeps splits apart"
+                    why = "in no file of this version: no place for it keeps the splits apart"
                     row |= {"why": why, **before}
             rows.append(row)
         return rows
@@ -178,8 +178,8 @@ def evolve(
     gone = {name for name in why if pool.where.get(name) == TEST}
     trained = (pool.removed | why.keys()) - gone
     closing = (
-        f"{len(gone):,} test problems of {pool.version} are retired; who has the models can tell their answers now, "
-        f"so close the leaderboard of {pool.version} when this version opens"
+        f"{len(gone):,} test problems of {pool.version} are retired; anyone with the models can now infer their "
+        f"answers, so close the leaderboard of {pool.version} when this version opens"
     )
     # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
     settled = pool.before | set(pool.returning)

@@ -158,7 +158,7 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
 PAGE = "evolution.html"
 TITLES = {"accuracy": "Accuracy", "group_accuracy": "Whole groups right"}
 COARSE = (
-    "hidden answers are in these scores, so that they are rounded as a leaderboard's are; how many groups were solved "
+    "these scores depend on hidden answers, so they are rounded as on a leaderboard; how many groups were solved "
     "is with the answers"
 )
 

@@ -1,14 +1,14 @@
-"""The leaderboard of a release: graded entries in order, and whether neighbours can be told apart at all.
+"""The leaderboard of a release: graded entries in order, and whether neighbours can be distinguished.
 
 Entries are ordered by the scores that the Ladder shows. Paired tests need to know who got which problem right. That
-stays beside the hidden labels; the page says of neighbours whether they are told apart, with p-values corrected for
+stays beside the hidden labels; the page says whether neighbours are distinguishable, with p-values corrected for
 their number by Holm's method. Differences, intervals and p-values themselves are on the owner's board alone.
 
 A p-value asks how often two entries that differ only by luck would be as far apart: in each group they may as well have
 changed places. That holds on tests of a dozen groups too, where a bootstrap may tell equal entries apart more often
 than it says; the price is caution.
 
-Its page is one file that opens from disk, sorts by any column and asks nothing of the network.
+Its page is one file that opens from disk, sorts by any column and makes no network requests.
 """
 
 import math
@@ -59,7 +59,7 @@ class BoardPlace:
     entry: Graded
     main: GradeScore | None
     ahead: LeadTest | None = None
-    """In the main score; None for the last, and where outcomes are not at hand."""
+    """In the main score; None for the last, and where outcomes are not available."""
     group_ahead: LeadTest | None = None
     """In group score, at the largest training size; the owner's."""
 
@@ -115,7 +115,7 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     if owner and labels is None:
         raise BadInput(f"{place}: no hidden labels there, and the owner's record is with them")
     if labels is None:
-        notes.append("no paired tests: the hidden labels are not at hand")
+        notes.append("no paired tests: the hidden labels are not available")
     elif owner:
         entries = [record.owner_record(entry, labels.folder) for entry in entries]
     having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
@@ -155,9 +155,9 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
     for path in sorted(folder.glob("*.json")):
         entry = record.read_graded(path)
         if entry.release.get(MANIFEST_HASH) != own:
-            notes.append(f"passed over {path.name}, which was graded on another release")
+            notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
-            notes.append(f"passed over {path.name}, which says nothing of formalization, training data and trials")
+            notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
         else:
             entries.append(entry)
     if not entries:

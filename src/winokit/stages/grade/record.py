@@ -48,13 +48,13 @@ class Statement:
         for what in ("name", "formalization", "training_data"):
             text = getattr(self, what)
             if not isinstance(text, str) or not text.strip():
-                raise BadInput(f"an entry's {what.replace('_', ' ')} must say something")
+                raise BadInput(f"an entry's {what.replace('_', ' ')} must not be empty")
         for text in (self.name, self.formalization, self.training_data, self.model or ""):
             if any("\ud800" <= character <= "\udfff" for character in text):
-                raise BadInput(f"what an entry says of itself is text, found {text[:40]!a}: is --name missing?")
+                raise BadInput(f"an entry's statements must be text, found {text[:40]!a}: is --name missing?")
             if len(text) > LONGEST or "\n" in text:
                 raise BadInput(
-                    f"what an entry says of itself is one line of up to {LONGEST} characters, found {text[:40]!r}…"
+                    f"an entry's statements are one line of up to {LONGEST} characters each, found {text[:40]!r}…"
                 )
         if isinstance(self.trials, bool) or not isinstance(self.trials, int) or not 1 <= self.trials <= MOST_TRIALS:
             raise BadInput(f"the number of trials is a whole number from 1 to {MOST_TRIALS:,}, found {self.trials!r}")

@@ -98,9 +98,9 @@ def grade(
 ) -> "Grading | Leaderboard":
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
-    A score is shown to a step, and only where it beats the best shown under its name; labels and the outcome of single
-    problems never are. Every grading is logged in full beside the hidden labels. A leaderboard entry (--out) must say
-    its formalization, training data and number of trials.
+    Scores are rounded to a step, and shown only if they beat the best shown under their name; labels and outcomes of
+    single problems never are. Every grading is logged in full beside the hidden labels. A leaderboard entry (--out)
+    must state its formalization, training data and number of trials.
 
     Returns
     -------

@@ -51,7 +51,7 @@ class SubmittedFile:
     def sha256(self) -> str:
         """Of what is predicted for which size: the same submission is known again, whatever its files are called.
 
-        A hash of the files alone would take columns that changed places for the same question, and answer it anew.
+        A hash of the files alone would take columns that changed places for the same question, and answer it again.
         """
         return hashlib.sha256(json.dumps([self.columns, self.predictions.tolist()]).encode()).hexdigest()
 
@@ -192,7 +192,7 @@ def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
         predictions[places[name], 0] = chosen
     if len(seen) < len(ids):
         missing = next(name for name in ids if name not in seen)
-        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first that is missing: {missing}"
+        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first missing one: {missing}"
         raise Malformed(message, file=str(path), line=len(lines))
     return predictions
 

@@ -152,7 +152,7 @@ def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
     if authors:
         yield f"They were written by {plural(len(authors), 'person', 'people')}."
     if sum(votes):
-        yield f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} a problem."
+        yield f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} per problem."
     if agreement:
         yield "Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + "."
 
@@ -162,7 +162,7 @@ def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
     ids = {problem.id for problem in run.dataset}
     shared = {name: len(ids & own) for name, own in splits.items()}
     if not any(shared.values()):
-        raise BadInput(f"--audit {run.dataset.card.name}: the run is about none of the release's problems")
+        raise BadInput(f"--audit {run.dataset.card.name}: the run has none of the release's problems")
     by_scorer = grouped(((row.model, row.scoring), row) for row in run.metrics)
     return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
 

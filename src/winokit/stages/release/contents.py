@@ -11,7 +11,7 @@ candidates and have opposite answers, so a whole pair is balanced whatever that 
 the order its author wrote; what remains (problems alone, pairs of which one member was removed, triplets) is shuffled,
 and the answer goes to the first and the second place in turn. In a hidden test a coin per group says whether its
 candidates stand in the order of the alphabet or against it, and answers are not looked at: an exact balance would be a
-sum of hidden answers, and with every version that balances anew another one. All members of a group are turned
+sum of hidden answers, and with every version that balances again another one. All members of a group are turned
 together, and a new twin of a problem that an earlier release had is turned to that one's side: the order in which an
 author wrote it may tell its answer.
 """

@@ -180,7 +180,7 @@ def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
 def labels_of(folder: Path) -> dict[str, Any]:
     """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
     if not (folder / RELEASE).is_file():
-        raise BadInput(f"{folder}: not empty, and no hidden labels; choose another --hidden")
+        raise BadInput(f"{folder}: not empty, and has no hidden labels; choose another --hidden")
     return {key: value for key, value in read_object(folder / RELEASE).items() if key != "schema"}
 
 

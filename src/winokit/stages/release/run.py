@@ -141,7 +141,7 @@ def _hidden_place(folder: Path, asked: Path | None) -> Path:
 def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
     """Refuse to write hidden answers over those of another release, which nobody could grade any more.
 
-    Those of the release that is replaced go with it, and those of the very same one are written anew.
+    Those of the release that is replaced go with it, and those of the very same one are rewritten.
     """
     if not place.exists() or not any(place.iterdir()):
         return

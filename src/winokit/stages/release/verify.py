@@ -49,7 +49,7 @@ def verify(
     """Verify a release: its files by their hashes, and what must hold of any release.
 
     No twin crosses splits, sizes are nested, test answers are nowhere, ids are those of their texts, counts agree.
-    Returns 1 if anything is wrong.
+    The command's exit code is 1 if anything is wrong.
     """
     about = manifest.read_manifest(release)
     splits, unread = _read_splits(release)

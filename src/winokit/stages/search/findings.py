@@ -182,7 +182,7 @@ def search_findings(
     trials = [trial for each in ended.values() for trial in each]
     if not any(one.ensemble for one in found):
         why = next((trial.ended.why for trial in trials if trial.ended.why), "")
-        raise BadInput(f"not one trial came to its end (the first: {why})")
+        raise BadInput(f"no trial finished (the first: {why})")
     notes = list(dict.fromkeys(note for trial in trials for note in trial.ended.notes))
     failed = [trial for trial in trials if trial.ended.state == FAILED]
     if failed:

@@ -317,7 +317,7 @@ def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:
         yield VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
         return
     are = "is" if some == 1 else "are"
-    luck = "; whether a run comes to anything depends on settings and seed" if kind == SOME else ""
+    luck = "; whether a run succeeds depends on settings and seed" if kind == SOME else ""
     text = f"{some:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
     yield VerdictPoint(text, BAD, {DEGENERATE: kind})
 

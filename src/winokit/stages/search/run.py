@@ -57,9 +57,7 @@ def search(
         Sequence[str | Path | Dataset], Help("Test the chosen trial and the ensemble on this; repeatable.", "DATA")
     ] = (),
     out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.")] = None,
-    trials: Annotated[
-        int | None, Help("Trials of each formalization. Default: 60; of a grid, all.", "N", least=1)
-    ] = None,
+    trials: Annotated[int | None, Help("Trials per formalization. Default: 60; of a grid, all.", "N", least=1)] = None,
     space: SearchSpace = SearchSpace(),
     settings: Annotated[
         training.TrainSettings,
@@ -82,16 +80,16 @@ def search(
     variant: training.VariantName = None,
     arm: training.ArmName = None,
     human: Annotated[
-        float | None, Help("Per cent that people get right, where the dataset does not say.", above=1, most=100)
+        float | None, Help("Human accuracy in per cent, if the dataset does not state it.", above=1, most=100)
     ] = None,
     drop_overlap: training.DropOverlap = False,
     limit: TrainLimit = None,
     loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> "SearchFindings":
-    """Fine-tune a model many times under each formalization; say how the scores lie and what the best is worth.
+    """Fine-tune a model many times under each formalization; show the spread of scores and what the best is worth.
 
-    The same command goes on where it was interrupted; with a higher --trials it adds to what is done.
+    The same command continues an interrupted search; a higher --trials adds trials.
 
     Parameters
     ----------
@@ -105,7 +103,7 @@ def search(
     Returns
     -------
     SearchFindings
-        Every trial, how the scores lie, and what the best owes to luck.
+        Every trial, the spread of scores, and what the best owes to luck.
     """
     training.need_training("search", "optuna")
     from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization

@@ -58,9 +58,9 @@ class SearchSpace(Settings):
     """
 
     learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", typed=str)] = "1e-5,2e-5,3e-5"
-    batch_size: Annotated[Values, Help("Problems in a batch.", "VALUES", typed=str)] = "8,16,32,64"
+    batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", typed=str)] = "8,16,32,64"
     epochs: Annotated[Values, Help("Passes over the data.", "VALUES", typed=str)] = "10,20,40"
-    warmup: Annotated[Values, Help("Shares of the steps over which the rate rises.", "VALUES", typed=str)] = "0.06"
+    warmup: Annotated[Values, Help("Shares of the steps used for warm-up.", "VALUES", typed=str)] = "0.06"
     weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str)] = "0.001"
     sampler: Annotated[Sampler, Help("random, or grid: each combination once, in random order.")] = "random"
 
@@ -70,7 +70,7 @@ class SearchSpace(Settings):
             for value in some.values:
                 TrainSettings(**{name: value})  # type: ignore[arg-type]  # it complains of what makes no sense
             if self.sampler == "grid" and some.is_range:
-                raise BadInput(f"{name} {some}: a grid has no end of these; give a list (1e-5,2e-5), or draw at random")
+                raise BadInput(f"{name} {some}: a grid needs single values; give a list (1e-5,2e-5), or draw at random")
 
     @cached_property
     def parts(self) -> dict[str, SearchValues]:
@@ -123,12 +123,12 @@ def parse(name: str, values: Values) -> SearchValues:
     if BETWEEN in text:
         low, high = (_number(name, part, option) for part in text.split(BETWEEN, 1))
         if not 0 < low < high:
-            raise BadInput(f"{option}: a range goes up from a number above 0, since it is drawn by logarithms")
+            raise BadInput(f"{option}: a range must rise from above 0, since it is drawn on a logarithmic scale")
         return SearchValues((low, high), is_range=True)
     numbers = tuple(_number(name, part, option) for part in text.split(","))
     for number in numbers:
         if numbers.count(number) > 1:
-            raise BadInput(f"{option}: {number:g} stands there twice")
+            raise BadInput(f"{option}: {number:g} is given twice")
     return SearchValues(numbers)
 
 

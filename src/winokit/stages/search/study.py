@@ -163,5 +163,5 @@ def _lock(path: Path) -> sqlite3.Connection:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
         lock.close()
-        raise BadInput(f"{path.parent}: another search is at work there; wait, or choose another --out") from None
+        raise BadInput(f"{path.parent}: another search is running there; wait, or choose another --out") from None
     return lock

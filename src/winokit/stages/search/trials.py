@@ -108,7 +108,7 @@ def attempt(
     except Exception as error:  # of a night of trials one may meet what no test has met; the others go on
         write_whole(folder / ERROR, traceback.format_exc().encode())
         first = next(iter(str(error).splitlines()), "")
-        return EndedTrial(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has all of it)")
+        return EndedTrial(FAILED, why=f"{type(error).__name__}: {first} ({folder / ERROR} has the whole text)")
     finally:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             # Leave a GPU as the next trial, or another worker's, wants to find it.

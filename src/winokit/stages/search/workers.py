@@ -68,7 +68,7 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> Engine:
     if name == "ray":
         return partial(on_ray, address=address)
     if address is not None:
-        raise BadInput(f"address {address}: of a Ray cluster, which only the engine 'ray' runs on")
+        raise BadInput(f"address {address}: a Ray cluster needs the engine 'ray'")
     return one_by_one if crew.workers == 1 else side_by_side
 
 
@@ -154,7 +154,7 @@ class _TrialWorker:
                 self._said.put((self, kind, what))
         except (EOFError, pickle.UnpicklingError):
             code = self._process.wait()
-            why = f"its worker ended with code {code} ({self.log} has what it said)"
+            why = f"its worker ended with code {code} ({self.log} has its output)"
             self._said.put((self, GONE, EndedTrial(FAILED, why=why)))
 
     def __enter__(self) -> "_TrialWorker":

@@ -1,4 +1,4 @@
-"""What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be told apart.
+"""What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be distinguished.
 
 Tests are those of `winokit compare`: paired by problem, over groups, abstentions settled by guesses. They are corrected
 together, over every pair of entrants on every dataset, on problems and on groups (Holm). Whether a value is above
@@ -97,7 +97,7 @@ class SuiteCell:
 
 
 Watch = Callable[[Sequence[SuiteCell]], None]
-"""Told of all cells whenever one of them has moved on."""
+"""Called with all cells whenever one of them changes."""
 
 
 @dataclass(repr=False)
@@ -133,7 +133,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The entrants on one dataset, the best first, and the bands of those that cannot be told apart."""
+    """The entrants on one dataset, the best first, and the bands of those that cannot be distinguished."""
 
     dataset: str
     standings: list[Standing]

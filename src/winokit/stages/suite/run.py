@@ -58,17 +58,17 @@ def suite(
     cache: CacheFile = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
-    """Run models x datasets x scorings x shots, and leave one page: which can be told apart, and by what.
+    """Run models x datasets x scorings x shots, and write one page: which can be distinguished, and by what.
 
-    Options that take several values take them at once (--models a b c) or one by one. Run the same command again after
-    an interruption, and it goes on. A cell that fails says why, the others go on, and the exit code is 1.
+    Options that take several values take them at once (--models a b c) or one by one. After an interruption,
+    the same command continues. A cell that fails says why, the others are run, and the exit code is 1.
 
     Parameters
     ----------
     out
         Where the page, suite.json, the tables and the cells' runs are written; None writes nothing.
     progress
-        Told of all cells whenever one has moved on.
+        Called with all cells whenever one changes.
     """
     settings = settings if file is None else read_suite(Path(file), settings)
     pool = None if plan.shots_from is None else load_one(plan.shots_from)

@@ -58,7 +58,7 @@ def tasks(
     perturbed: Perturbed = (),
     loading: Annotated[Loading, Without("lenient")] = Loading(),
 ) -> WrittenTasks:
-    """Write every variant of an audit as tasks of a harness; its log comes back by `winokit audit --predictions`.
+    """Write every variant of an audit as tasks of a harness, whose logs `winokit audit --predictions` reads.
 
     The tasks of lm-evaluation-harness score as its own winogrande does: log p(text after the blank | text before it
     with a candidate); where nothing follows any blank, or there is none, as its own blimp does: log p(whole text).

@@ -52,9 +52,9 @@ def train(
     loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> "TrainOutcome":
-    """Fine-tune a model, choose weights on a dev set, test it, and leave a folder that loads as hf:DIR.
+    """Fine-tune a model, choose weights on a dev set, test it, and write a folder that loads as hf:DIR.
 
-    The same command goes on where it was interrupted.
+    After an interruption, the same command continues.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def verdict_of_training(
     early = ", stopped early" if curve["stopped_early"] else ""
     kept = f"; the weights of step {curve['kept_step']:,} were kept" if curve["dev"] else ""
     steps = f"{curve['steps']:,} steps over {curve['examples']:,} examples in {curve['seconds']:,.0f} seconds"
-    once = f"This is one run, with seed {seed}; another seed may do otherwise."
+    once = f"This is one run, with seed {seed}; another seed may give another result."
     headline = " ".join(part for part in (case.sentence, f"{steps}{early}{kept}.", once) if part)
     return Verdict(case.word, case.tone, headline, tuple(_points(rows, warnings)))
 

@@ -226,9 +226,9 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
     above = sum(decision.standing(row, _among(transfer)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
-        f"Of {plural(len(rows), 'cell')}, an arm on a test set each, {above:,} {are} above guessing. {case.sentence}"
+        f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above guessing. {case.sentence}"
     )
-    once = "Each is one run; another seed may do otherwise." if rows else ""
+    once = "Each is one run; another seed may give another result." if rows else ""
     return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(transfer)))
 
 

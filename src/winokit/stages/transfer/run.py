@@ -62,7 +62,7 @@ class TransferCell:
 
 @dataclass(frozen=True, repr=False)
 class Transfer(Brief):
-    """What came of it: a cell for each arm and test set."""
+    """The results: one cell per arm and test set."""
 
     shown_by = "winokit.stages.transfer.page"
     run: dict[str, Any]
@@ -101,7 +101,7 @@ def transfer(
     train: Annotated[
         Sequence[str | Dataset | TrainingArm],
         Help(
-            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one after the other; repeatable.",
+            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one, then the other; repeatable.",
             "DATA",
         ),
     ],
@@ -134,8 +134,7 @@ def transfer(
 ) -> Transfer:
     """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
 
-    Choosing on what is tested, or on what overlaps it, is refused. The same command goes on where it was
-    interrupted.
+    Choosing on what is tested, or on what overlaps it, is refused. An interrupted run continues.
     """
     need_training("transfer")
     grid = selection.grid_of(
