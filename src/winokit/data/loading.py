@@ -304,7 +304,7 @@ def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) ->
         except (BadInput, UnknownName) as error:
             if any(part in BUNDLED or _exists(part) or _exists(part.partition(":")[2]) for part in parts):
                 raise
-            raise BadInput(f"{name}: no such file; split at +:  {error}") from None
+            raise BadInput(f"{name}: no such file; split at +: {error}") from None
     if colon and prefix == "hub":
         return load_hub(place, lenient=lenient, columns=columns)
     dataset = _read_own(name, lenient)

@@ -71,7 +71,7 @@ def _read(source: Source) -> Iterable[Problem]:
         erratum = ERRATA.get(identity) if isinstance(identity, int) else None
         twice = row.get("candidate0") == row.get("candidate1")
         if erratum and (twice or str(row.get("sentence_with_pronoun")).count("[") > 1):
-            source.note(f"row {identity} corrected:  {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
+            source.note(f"row {identity} corrected: {', '.join(f'{key} = {value}' for key, value in erratum.items())}")
             row = row | dict(erratum)
         problem = parse(row)
         index = row.get("correct_candidate_idx")
