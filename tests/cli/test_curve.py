@@ -42,7 +42,6 @@ def test_a_curve_prints_sizes_and_lines_and_leaves_a_page(bert, parts, tmp_path)
     assert [line.split()[0] for line in lines[1:4]] == ["0", "8", "60"]
     assert "·ln x" in shown.stdout
     assert f"page: {out}/report/index.html" in shown.stdout
-    assert (out / "report" / "figures" / "curve.png").exists()
     assert len((out / "points.csv").read_text().splitlines()) == 7
     told = json.loads(run(*asked, "--json").stdout)
     assert told["run"]["sizes"] == [0, 8, 60]

@@ -1,22 +1,17 @@
-"""Every plot of the report as a file: PNG for slides, SVG for papers.
+"""The plots of a report as figures of matplotlib, for slides and papers.
 
 The numbers come from `plots`; a function here only draws them on an axis. Colours are told apart by colour-blind
 readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import as_file, files
-from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from winokit import __version__
 from winokit.drawing.plots import Forest, ForestMark
-from winokit.files import write_whole
 from winokit.results import ABOVE, BELOW
 
 if TYPE_CHECKING:
@@ -37,7 +32,7 @@ WIDEST = 10.0
 
 @dataclass(frozen=True)
 class Figure:
-    """One file's worth of drawing: what goes into each panel, and how large each is in inches."""
+    """What goes into each panel, and how large each is in inches."""
 
     panels: Sequence[Callable[[Axes], None]]
     width: float
@@ -48,25 +43,6 @@ class Figure:
         """Rows and columns of panels."""
         columns = min(len(self.panels), max(1, int(WIDEST // self.width)))
         return -(-len(self.panels) // columns), columns
-
-
-def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
-    """Write figures as PNG and SVG and return their names."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    for name, figure in made.items():
-        drawn, png, svg = canvas(figure), BytesIO(), BytesIO()
-        with warnings.catch_warnings(), _styled():
-            # A model's name may be in a script the font does not have; boxes will do.
-            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-            # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-            FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-            drawn.set_layout_engine("none")
-            FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
-        write_whole(folder / f"{name}.png", png.getvalue())
-        write_whole(folder / f"{name}.svg", svg.getvalue())
-    return tuple(made)
 
 
 def canvas(figure: Figure) -> "Canvas":

@@ -332,8 +332,6 @@ def test_the_page_shows_every_size_and_opens_alone(made, tmp_path):
     assert "<script>alert" not in page
     assert page.count('class="growth"') == 2
     assert "http" not in page.split("How to cite")[0].replace("http-equiv", "")
-    for name in ("curve.png", "curve.svg"):
-        assert (tmp_path / "report" / "figures" / name).stat().st_size > 1000
 
 
 def test_seeds_of_restarts_do_not_meet():

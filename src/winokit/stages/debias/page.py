@@ -5,15 +5,12 @@ Plots are laid out once for the page and for files: the paper's Figure 1, the pr
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winokit.drawing.decision import SMALL
-from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, draw_forest, forest_height, whole_ticks, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Chart, Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.protocols import CITATIONS
@@ -149,69 +146,6 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     )
 
 
-def figures_of(filtering: "Debiased", probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
-    """The figures to write, by name."""
-    figures: dict[str, Figure] = {}
-    if filtering.pictures is not None:
-        width = 2.6 * len(filtering.pictures.arms)
-        figures["components"] = Figure([lambda ax: draw_pictures(ax, filtering)], width, 4.8)
-    if probe.blocks:
-        figures["probe"] = Figure([lambda ax: draw_forest(ax, probe, [])], 7.5, forest_height(probe))
-    if charts:
-        figures["phases"] = Figure([partial(draw_chart, chart=chart) for chart in charts], 3.4, 2.6)
-    return figures
-
-
-def draw_pictures(ax: Axes, filtering: "Debiased") -> None:
-    """Figure 1: above, cells of the plane coloured by answer; below, the two answers along the first component."""
-    from matplotlib.colors import to_rgb
-
-    place, pictures = ax.get_subplotspec(), filtering.pictures
-    assert place is not None
-    assert pictures is not None
-    ax.set_axis_off()
-    grid = place.subgridspec(2, len(pictures.arms), height_ratios=(3, 2), hspace=0.02)
-    colours: NDArray[Any] = np.array([to_rgb(colour) for colour in COLOURS[:2]])
-    across, up = pictures.axes
-    for column, picture in enumerate(pictures.arms):
-        above, below = (ax.figure.add_subplot(grid[row, column]) for row in (0, 1))
-        first, depth = pictures.mixed(picture)
-        ink = first[..., None] * colours[0] + (1 - first[..., None]) * colours[1]
-        extent = (*pictures.first, *pictures.second)
-        image = 1 - depth[..., None] * (1 - ink)
-        above.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
-        above.set_title(f"{picture.title}\n{picture.n:,} problems", fontsize=9)
-        above.set_xticks([])
-        edges = np.linspace(*pictures.first, picture.line.shape[1] + 1)
-        for heights, colour, name in zip(pictures.heights(picture), COLOURS, ANSWERS, strict=False):
-            below.stairs(heights, edges, fill=True, color=colour, alpha=0.35)
-            below.stairs(heights, edges, color=colour, label=name)
-        below.set_ylim(0, 1.05)
-        below.set_xlim(*pictures.first)
-        divergence = filtering.find(picture.arm, "kl_histogram")
-        if divergence is not None:
-            below.set_title(f"KL {say(divergence)} (by chance {say_chance(divergence)})", fontsize=8)
-        for half, label in ((above, up.replace(", ", "\n")), (below, "share of\nproblems")):
-            half.set_yticks([])
-            if column == 0:
-                half.set_ylabel(label)
-    ax.figure.supxlabel(across, fontsize="medium")
-
-
-def draw_chart(ax: Axes, chart: Chart) -> None:
-    """One value over phases; a dotted line at the level that means something."""
-    scale = 100 if chart.percent else 1
-    ax.plot(chart.at, [scale * value for value in chart.values], ".-", color=COLOURS[0], markersize=4)
-    if chart.mark is not None:
-        ax.axhline(scale * chart.mark, color=GREY, linestyle="dotted", linewidth=1.3, zorder=3)
-    ax.set_ylim(scale * chart.low, scale * chart.high * 1.05 if chart.low == 0 else scale * chart.high)
-    ax.set_xlabel(chart.unit + (f" (dotted: {chart.mark_name})" if chart.mark_name else ""))
-    ax.set_ylabel("per cent" if chart.percent else "problems")
-    ax.set_title(chart.title, loc="left", fontsize=9)
-    whole_ticks(ax.xaxis)
-    whole_ticks(ax.yaxis)
-
-
 MOST_WORDS, FEWEST_WORDS = 20, 5
 
 
@@ -225,10 +159,9 @@ class RemovedExample(NamedTuple):
 
 
 def write_debias_page(filtering: "Debiased", folder: Path) -> Path:
-    """Write the page of a debiasing, with its figures as PNG and SVG, and return it."""
+    """Write the page of a debiasing and return it."""
     page = debias_page(filtering)
-    figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
-    shown = {"page": page, "figures": figures, "word_of": word_of, "before_of": before_of}
+    shown = {"page": page, "word_of": word_of, "before_of": before_of}
     return write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
 
 
