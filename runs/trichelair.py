@@ -57,9 +57,9 @@ def run_labels(bench: Bench) -> None:
 def _in_a_corpus(wsc: Dataset, corpus: str) -> Counted:
     """How well association counted in a corpus tells the labelled problems from the rest."""
     from winokit.methods.hunting.association import auc, auc_interval, with_associations
-    from winokit.methods.hunting.search import open_corpus
+    from winokit.methods.hunting.search import SentenceIndex
 
-    _, found = with_associations(wsc, open_corpus(corpus))
+    _, found = with_associations(wsc, SentenceIndex(corpus))
     ahead, labels = [one.difference for one in found], [bool(problem.labels["associative"]) for problem in wsc]
     groups = [problem.group or problem.id for problem in wsc]
     parts = {"all": range(len(wsc)), "both_have_words": [at for at, one in enumerate(found) if one.why is None]}

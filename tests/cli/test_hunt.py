@@ -111,7 +111,6 @@ def test_check_takes_a_corpus(tmp_path):
         (["ask", "none.db", "open", "--row", "999"], "row 999 asked for, where there are 428"),
         (["ask", "none.db", "open", "--pronoun", "it"], "--pronoun: an option of --text"),
         (["ask", "none.db", *ASKED, "--row", "2"], "--row: a row of DATA"),
-        (["ask", "http://[::1/x", "open"], "http://[::1/x: not an address"),
         (["associate", "none.db", "open"], "none.db: no such index"),
     ],
 )

@@ -16,14 +16,14 @@ from winokit.methods.hunting.building import BuiltIndex, build_index
 from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.queries import DEFAULT_SETS, load_synonyms
 from winokit.methods.hunting.roles import AGENT, PATIENT
-from winokit.methods.hunting.search import Corpus, open_corpus
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress, tell
 from winokit.settings import Help, refuse_unused, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
-Index = Annotated[str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", "INDEX")]
+Index = Annotated[str | Path | SentenceIndex, Help("An index that `winokit hunt index` made.", "INDEX")]
 
 
 @verb
@@ -171,7 +171,7 @@ class AssociatedDataset:
 
     dataset: Dataset
     associations: list[Association]
-    corpus: Corpus
+    corpus: SentenceIndex
     known: dict[str, Any]
     """How the estimates compare with people's labels; empty where there are none."""
     out: str | Path | None
@@ -241,5 +241,5 @@ def associate_lines(result: AssociatedDataset) -> Iterator[str]:
         yield f"written to {result.out}"
 
 
-def _opened(index: str | Path | Corpus) -> Corpus:
-    return open_corpus(str(index)) if isinstance(index, str | Path) else index
+def _opened(index: str | Path | SentenceIndex) -> SentenceIndex:
+    return SentenceIndex(str(index)) if isinstance(index, str | Path) else index

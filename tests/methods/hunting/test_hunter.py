@@ -148,7 +148,7 @@ def test_what_determines_the_answers_is_in_the_fingerprint(index, index_path):
 @pytest.mark.parametrize(
     ("spec", "kind", "says"),
     [
-        ("hunter", BadInput, "hunter: an index, or the address of an OpenSearch index, expected"),
+        ("hunter", BadInput, "hunter: an index expected"),
         ("hunter:nowhere.db", BadInput, "no such index"),
         ("hunter:INDEX?sets=hole", UnknownName, "Did you mean 'whole'"),
         ("hunter:INDEX?by=luck", UnknownName, "No way of hunting named 'luck'"),

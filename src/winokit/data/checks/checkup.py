@@ -13,7 +13,7 @@ from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.errors import BadInput, UnknownName, check_known
-from winokit.methods.hunting.search import Corpus
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
@@ -71,7 +71,7 @@ def check(
     only: Collection[str] = CHECKS,
     rules: str | None = None,
     *,
-    corpus: Corpus | None = None,
+    corpus: SentenceIndex | None = None,
     train: Sequence[Dataset] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
@@ -269,7 +269,7 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
 
 
-def _copies(dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list[Finding]:
+def _copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
     name, findings = dataset.card.name, []
     by_kind: dict[str, list[CorpusCopy]] = {kind: [] for kind in COPIES}

@@ -15,7 +15,7 @@ from math import ceil
 
 from rapidfuzz.distance import LCSseq
 
-from winokit.methods.hunting.search import AllOf, Corpus
+from winokit.methods.hunting.search import AllOf, SentenceIndex
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress
 from winokit.text.words import WORD, sentences
@@ -42,7 +42,7 @@ class CorpusCopy:
     source: str | None
 
 
-def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
+def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     copies = []
     for row, problem in enumerate(dataset):
@@ -54,7 +54,7 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
     return copies
 
 
-def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:
+def _copy(problem: Problem, corpus: SentenceIndex) -> tuple[str, str, str | None] | None:
     """How a problem stands in a corpus, and where; None if it does not."""
     best: tuple[str, str, str | None] | None = None
     texts = problem.candidates if problem.is_whole else (problem.text,)
@@ -82,7 +82,7 @@ def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
     return [[*own[:at], *_words(filling), *own[at + 1 :]] for filling in fillings]
 
 
-def _alike(own: Sequence[str], corpus: Corpus) -> Iterator[tuple[str, str | None]]:
+def _alike(own: Sequence[str], corpus: SentenceIndex) -> Iterator[tuple[str, str | None]]:
     """Sentences of the corpus that have the rarest words of some window of a sentence."""
     seen: set[str] = set()
     words = [word for word in own if word != BLANK]

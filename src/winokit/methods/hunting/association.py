@@ -18,7 +18,7 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import clusters
-from winokit.methods.hunting.search import AllOf, Corpus, any_of
+from winokit.methods.hunting.search import AllOf, SentenceIndex, any_of
 from winokit.methods.metrics.intervals import Interval
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
@@ -100,7 +100,7 @@ class Association:
         return self.why if self.why is not None else tuple(strength.value for strength in self.strengths)
 
 
-def associate(problem: Problem, corpus: Corpus) -> Association:
+def associate(problem: Problem, corpus: SentenceIndex) -> Association:
     """The association of each candidate with the clause of the blank."""
     if refusal := language_of(problem.language).refusal("hunting"):
         return Association(why=refusal)
@@ -143,14 +143,14 @@ def _is_a_name(words: str) -> bool:
     return ENGLISH.gender_of(words) is not None or (several and ENGLISH.is_proper(words))
 
 
-def _pair(unit: str, word: str, corpus: Corpus) -> WordPair:
+def _pair(unit: str, word: str, corpus: SentenceIndex) -> WordPair:
     unit_forms, word_forms = any_of(forms(unit)), any_of(forms(word))
     both = 0 if unit == word else corpus.count(AllOf((unit_forms, word_forms)))
     return WordPair(unit, word, corpus.count(unit_forms), corpus.count(word_forms), both, corpus.sentences)
 
 
 def with_associations(
-    dataset: Dataset, corpus: Corpus, progress: Progress | None = None
+    dataset: Dataset, corpus: SentenceIndex, progress: Progress | None = None
 ) -> tuple[Dataset, list[Association]]:
     """The dataset with an estimate on every problem, and the associations themselves.
 

@@ -13,7 +13,7 @@ document. A pair that never meets counts as 0: it says nothing.
 from math import log
 
 from winokit.errors import CannotWrite
-from winokit.methods.hunting.search import AnyOf, Corpus, any_of
+from winokit.methods.hunting.search import AnyOf, SentenceIndex, any_of
 from winokit.problem import Problem
 from winokit.text.grammar import FUNCTION, MARKS, WordToken, forms, is_adverb, tokenise
 
@@ -42,7 +42,7 @@ def premise_of(copa: Problem) -> tuple[str, str]:
     raise CannotWrite("not of COPA's form: a premise, 'because' or 'so', and the blank at the end")
 
 
-def causal_scores(problem: Problem, corpus: Corpus) -> tuple[float, ...] | str:
+def causal_scores(problem: Problem, corpus: SentenceIndex) -> tuple[float, ...] | str:
     """The causal PMI of each alternative with the premise, or why there is none."""
     try:
         premise, asks_for = premise_of(problem)
@@ -60,13 +60,13 @@ def causal_scores(problem: Problem, corpus: Corpus) -> tuple[float, ...] | str:
     return tuple(scores) if met else "no word of an alternative was ever seen near one of the premise"
 
 
-def causal_pmi(cause: AnyOf, effect: AnyOf, corpus: Corpus) -> float:
+def causal_pmi(cause: AnyOf, effect: AnyOf, corpus: SentenceIndex) -> float:
     """PMI of an expression followed by another; 0 where they never meet."""
     both = corpus.count_before(cause, effect, WINDOW)
     return log(both * corpus.sentences / (corpus.count(cause) * corpus.count(effect))) if both else 0.0
 
 
-def units(text: str, corpus: Corpus) -> list[AnyOf]:
+def units(text: str, corpus: SentenceIndex) -> list[AnyOf]:
     """The words of a text that mean something, in any form, expressions of several words as one."""
     tokens = [token for token in tokenise(text) if token.word not in MARKS]
     expressions: list[AnyOf] = []
@@ -91,7 +91,7 @@ def _any_form(tokens: list[WordToken]) -> AnyOf:
     return any_of([" ".join([form, *rest]) for form in forms(tokens[0].word)])
 
 
-def _expression(tokens: list[WordToken], at: int, corpus: Corpus) -> int:
+def _expression(tokens: list[WordToken], at: int, corpus: SentenceIndex) -> int:
     """How many words from a place on make one expression; 1 where none do."""
     if not _means_something(tokens[at]):
         return 1
@@ -109,7 +109,7 @@ def _expression(tokens: list[WordToken], at: int, corpus: Corpus) -> int:
     return 1
 
 
-def _bond(words: list[WordToken], count: int, corpus: Corpus) -> float:
+def _bond(words: list[WordToken], count: int, corpus: SentenceIndex) -> float:
     """How much more often words follow each other than chance would have it, as a logarithm."""
     alone = [corpus.count(any_of(forms(words[0].word))), *(corpus.count(any_of([w.word])) for w in words[1:])]
     expected = log(corpus.sentences) + sum(log(max(1, n) / corpus.sentences) for n in alone)

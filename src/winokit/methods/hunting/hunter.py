@@ -22,7 +22,7 @@ from winokit.methods.hunting.parse import read_parsed
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
-from winokit.methods.hunting.search import Corpus, Hit, open_corpus
+from winokit.methods.hunting.search import Hit, SentenceIndex
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
@@ -92,7 +92,7 @@ class Hunter:
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: SentenceIndex,
         *,
         spec: str = "hunter",
         by: str = "evidence",
@@ -168,7 +168,7 @@ class Hunter:
 def load(spec: Spec) -> Hunter:
     """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
     options = spec.only("sets", "synonyms", "by", "limit", "parser")
-    corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
+    corpus = SentenceIndex(spec.place_or_fail("an index"))
     return Hunter(
         corpus,
         spec=str(spec),
