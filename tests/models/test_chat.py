@@ -10,6 +10,7 @@ import pytest
 from support.servers import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
 
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring.cache import Cache, answer_all, key_of
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
@@ -543,6 +544,24 @@ def test_a_thought_that_does_not_finish_is_an_abstention_of_its_own(style):
 )
 def test_what_is_said_after_a_thought_is_the_answer(text, choice):
     assert choice_in(text, LETTERS, VESSELS) == choice
+
+
+def test_replies_kept_before_thoughts_were_told_from_answers_are_read_anew():
+    model = load_model("chat:tiny@http://127.0.0.1:1/v1?retries=0")
+    kept = {
+        Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
+        Ask("two", LETTERS): Reply((-1.0, -2.0), 0, "The answer is A? No.</think>B"),
+        Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?"),
+    }
+    with Cache() as cache:
+        for request, answer in kept.items():
+            cache.keep(key_of(model.earlier, request), answer)
+        answers = answer_all(model, kept, cache)
+    assert [(answer.logprobs, answer.choice, answer.why) for answer in map(answers.get, kept)] == [
+        ((-1.0, -2.0), 0, None),
+        (None, 1, None),
+        (None, None, UNFINISHED),
+    ]
 
 
 def test_other_marks_of_thoughts_can_be_named():

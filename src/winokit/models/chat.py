@@ -81,6 +81,8 @@ class ChatModel:
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
+        self.earlier = f"chat:{json.dumps({**determining, 'reading': 1}, sort_keys=True)}"
+        """What replies were kept under when thoughts were not separated from answers."""
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
@@ -96,6 +98,13 @@ class ChatModel:
             return "; ".join(self._client.notes)
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
         return "; ".join([how, *self._client.notes])
+
+    def reread(self, request: Request, kept: Answer) -> Answer:
+        """A reply that was kept under `earlier`, as it is read now, where it has a thought that may have counted."""
+        has_thought = isinstance(kept, Reply) and answer_in(kept.text, self._marks) != kept.text
+        if not (isinstance(request, Ask) and isinstance(kept, Reply) and has_thought):
+            return kept
+        return reply(request, Completion(kept.text), self._marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Ask all, several at once, yielding replies as they come."""

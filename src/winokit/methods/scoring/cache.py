@@ -175,6 +175,7 @@ def answer_all(
     keys = {request: key_of(model.fingerprint, request) for request in distinct}
     known = cache.find(keys.values())
     answers = {request: known[key] for request, key in keys.items() if key in known}
+    answers |= _kept_earlier(model, [request for request in distinct if request not in answers], cache)
     missing: Sequence[Request] = [request for request in distinct if request not in answers]
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
@@ -202,6 +203,15 @@ def answer_all(
     if len(answers) < len(distinct):
         raise cache.ledger.stopped(len(answers), len(distinct), cache.path)
     return answers
+
+
+def _kept_earlier(model: Model, requests: Sequence[Request], cache: Cache) -> dict[Request, Answer]:
+    """What an earlier version kept of a model that says how to read it now (`earlier` fingerprint, `reread`)."""
+    earlier, reread = getattr(model, "earlier", None), getattr(model, "reread", None)
+    if earlier is None or reread is None:
+        return {}
+    keys = {key_of(earlier, request): request for request in requests}
+    return {keys[key]: reread(keys[key], answer) for key, answer in cache.find(keys).items()}
 
 
 def size(request: Request) -> int:
