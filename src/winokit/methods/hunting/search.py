@@ -17,9 +17,6 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 from weakref import finalize
 
-import numpy as np
-import numpy.typing as npt
-
 from winokit.errors import BadInput
 
 APPLICATION = 0x77696E6F
@@ -27,12 +24,6 @@ APPLICATION = 0x77696E6F
 VERSION = 1
 """Of the tables in the schema. An index of another version is refused, never guessed at."""
 SCHEMA = (files("winokit") / "assets" / "index.sql").read_text("utf-8")
-POSTINGS = 2048
-"""How many words' lists of sentences are kept in memory."""
-WIDTH = 1 << 32
-"""Room for the words of a sentence where a place is one number."""
-
-Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +82,6 @@ class SentenceIndex:
             hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
         content = "\n".join([str(VERSION), str(self.sentences), *hashes])
         self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
-        matching = "SELECT rowid FROM sentences WHERE sentences MATCH ?"
-        self._rows = lru_cache(POSTINGS)(lambda query: self._numbers(matching, fts5(query)))
-        self._places = lru_cache(POSTINGS)(
-            lambda phrases: np.unique(np.concatenate([self._phrase_places(phrase) for phrase in phrases.phrases]))
-        )
-        """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
         self.count = lru_cache(100_000)(self._count)
 
     def __enter__(self) -> "SentenceIndex":
@@ -117,44 +102,8 @@ class SentenceIndex:
 
     def _count(self, query: Query) -> int:
         """In how many sentences a query is found."""
-        if isinstance(query, AllOf) and len(query.parts) == 2:
-            # Words are asked for in many pairs: lists in memory are met faster than FTS5 walks them again.
-            fewer, more = sorted((self._rows(part) for part in query.parts), key=len)
-            return int(np.isin(fewer, more, assume_unique=True).sum()) if len(fewer) else 0
-        return len(self._rows(query))
-
-    def count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
-        """How many sentences have one phrase, followed within some words by another there or in the next sentence.
-
-        Sentences of one document have consecutive numbers, and documents have a gap between them.
-        """
-        before, after = self._places(first), self._places(then)
-        same = np.searchsorted(after, before, "right") < np.searchsorted(after, before + within, "right")
-        upcoming = (before // WIDTH + 1) * WIDTH
-        following = np.searchsorted(after, upcoming, "left") < np.searchsorted(after, upcoming + within, "left")
-        return len(np.unique(before[same | following] // WIDTH))
-
-    def _phrase_places(self, phrase: str) -> Rows:
-        """Of several words, the places of the first in the sentences that have them all in a row."""
-        words = tokens(phrase)
-        if not words:
-            return np.empty(0, np.int64)
-        places = self._numbers(f"SELECT doc * {WIDTH} + offset FROM places WHERE term = ?", words[0])
-        return places if len(words) == 1 else places[np.isin(places // WIDTH, self._rows(phrase))]
-
-    def _numbers(self, statement: str, sought: str) -> Rows:
-        """The one column of a result."""
         with reading(self.path):
-            return np.fromiter((row[0] for row in self._db.execute(statement, (sought,))), np.int64)
-
-
-def tokens(text: str) -> list[str]:
-    """The words of a text as the index has them.
-
-    >>> tokens("She couldn’t lift Zoë's box.")
-    ['she', 'couldn', 't', 'lift', 'zoë', 's', 'box']
-    """
-    return "".join(letter if letter.isalnum() else " " for letter in text).lower().split()
+            return int(_row(self._db, "SELECT count(*) FROM sentences WHERE sentences MATCH ?", fts5(query))[0])
 
 
 def fts5(query: Query) -> str:
@@ -211,5 +160,5 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
         raise BadInput(f"{path}: a damaged index (its end is missing); make it again with `winokit hunt index`")
 
 
-def _row(db: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
-    return tuple(db.execute(statement).fetchone())
+def _row(db: sqlite3.Connection, statement: str, *values: str) -> tuple[Any, ...]:
+    return tuple(db.execute(statement, values).fetchone())
