@@ -4,11 +4,9 @@ The numbers come from `plots`; a function here only draws them on an axis. Colou
 readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from winokit.drawing.plots import Forest, ForestMark
@@ -22,7 +20,8 @@ if TYPE_CHECKING:
 Axes: TypeAlias = "matplotlib.axes.Axes"
 COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
-STYLE = files("winokit") / "assets" / "figures.mplstyle"
+STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False}
+"""How matplotlib draws; a name is a name, dollar signs and all."""
 DPI = 160
 CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
@@ -47,9 +46,10 @@ class Figure:
 
 def canvas(figure: Figure) -> "Canvas":
     """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
-    with _styled():
+    with rc_context(STYLE):
         rows, columns = figure.shape
         drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
         for place, draw in enumerate(figure.panels, 1):
@@ -62,15 +62,6 @@ def canvas(figure: Figure) -> "Canvas":
             where: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
             drawn.legend(named.values(), named.keys(), ncols=fit, **where)
     return drawn
-
-
-@contextmanager
-def _styled() -> Iterator[None]:
-    """Draw in our style meanwhile."""
-    from matplotlib import rc_context, rc_params_from_file
-
-    with as_file(STYLE) as style, rc_context(rc_params_from_file(style, use_default_template=False)):
-        yield
 
 
 def shortened(name: str, longest: int = 32) -> str:

@@ -1,7 +1,7 @@
 """The page of a learning curve: does more training data help, how sure is that, and where would it lead?
 
-The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out once, in per cent of the
-width from the left and of the height from the top; the page and the files draw the same places.
+The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out in per cent of the width from
+the left and of the height from the top.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""The page of a debiasing: what was removed, whether it was more than chance, and what that changed.
-
-Plots are laid out once for the page and for files: the paper's Figure 1, the probe, the phases.
-"""
+"""The page of a debiasing: what was removed, whether it was more than chance, and what that changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +28,6 @@ OUTSIDE = 0.001
 """Share of rows left out of the picture at each end: a few outliers would squeeze all others into a corner."""
 MIXES, DEPTHS = 10, 6
 """Shades of a cell on the page: how much of it is the first answer, and how full it is."""
-ANSWERS = ("first candidate is right", "second candidate is right")
 
 
 @dataclass(frozen=True)
@@ -50,9 +46,6 @@ class Pictures:
     """The paper's Figure 1: where the two answers lie along the first two components of all problems, arm by arm."""
 
     arms: tuple[Picture, ...]
-    first: tuple[float, float]
-    """Where the first axis begins and ends."""
-    second: tuple[float, float]
     shares: tuple[float, float]
     """How much of the variance each component has."""
 
@@ -62,25 +55,13 @@ class Pictures:
         names = zip(("first", "second"), self.shares, strict=True)
         return tuple(f"{name} component, {percent(share, 0)} of the variance" for name, share in names)
 
-    def heights(self, picture: Picture) -> Doubles:
-        """Of both answers the bars along the first component, (2, bins), from 0 to 1, the highest of any arm."""
-        highest = max(float(each.line.max()) / each.n for each in self.arms)
-        return picture.line / picture.n / highest
-
-    def mixed(self, picture: Picture) -> tuple[Doubles, Doubles]:
-        """For each cell the share of the first answer, and how full it is from 0 to 1: a square root, to see the thin.
-
-        Both are (second component, first component).
-        """
+    def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
+        """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
         total = picture.plane.sum(axis=0)
         first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
         # The largest share of an arm's rows in one cell: every arm is as dense as its share of rows says.
         fullest = max(float(each.plane.sum(axis=0).max()) / each.n for each in self.arms)
-        return first, np.sqrt(total / picture.n / fullest)
-
-    def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
-        """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
-        first, depth = self.mixed(picture)
+        depth = np.sqrt(total / picture.n / fullest)  # the root lets the thin be seen
         paths = grouped(
             ((round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS))), f"M{x} {len(first) - 1 - y}h1v1h-1z")
             for y, x in np.argwhere(depth > 0).tolist()
@@ -91,7 +72,8 @@ class Pictures:
 
     def outlines(self, picture: Picture) -> Iterator[str]:
         """The steps of both histograms as paths, 100 wide and 100 high, closed along the bottom."""
-        for heights in self.heights(picture):
+        highest = max(float(each.line.max()) / each.n for each in self.arms)
+        for heights in picture.line / picture.n / highest:
             edges = np.linspace(0, 100, len(heights) + 1)[1:]
             steps = (f"V{100 - 100 * height:.2f}H{edge:.2f}" for height, edge in zip(heights, edges, strict=True))
             yield f"M0 100{''.join(steps)}V100z"
@@ -110,7 +92,7 @@ def pictures_of(arms: Sequence[DebiasArm], rows: DebiasRows, components: Compone
         counts = np.array(plane, np.int64), np.array(line, np.int64)
         pictures.append(Picture(arm.name, title_of(arm.name), int(arm.keep.sum()), *counts))
     shares = (float(components.shares[0]), float(components.shares[1]))
-    return Pictures(tuple(pictures), first, second, shares)
+    return Pictures(tuple(pictures), shares)
 
 
 def _ends(values: Doubles) -> tuple[float, float]:
