@@ -209,7 +209,7 @@ def test_groups_of_the_same_name_in_both_stay_apart(release):
 def second(release, new, tmp_path):
     """A second version in a folder of its own, and which problems it retired."""
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT, previous=release)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], replace(NEXT, previous=release))
     folder = small.small_release(tmp_path / "v2", tests=0, about={"version": "2.0"})
     gone = {row["id"] for row in evolution.lineage if row["status"] == "retired"}
     rows = read_lineage(folder / "lineage.jsonl") + [row for row in evolution.lineage if row["id"] in gone]
@@ -243,7 +243,7 @@ def test_who_brings_it_back_gets_it_for_training_with_its_past(second):
 def test_the_record_carries_on_how_models_fared(second):
     folder, _ = second
     pool = pool_of(folder, Dataset([p for number in range(300, 340) for p in small.twins(number)]))
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0"), previous=folder)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
     fares = {(fare.version, fare.metric): fare for fare in evolution.fares if fare.model == "strong"}
     assert {version for version, _ in fares} == {"1.0", "2.0", "3.0"}
     assert not fares["1.0", "accuracy"].against

@@ -115,7 +115,6 @@ def evolve(
     settings: EvolveSettings,
     *,
     watched: Sequence[EvolveAnswers] = (),
-    previous: Path | None = None,
 ) -> Evolution:
     """Make a new version of what is in the pool.
 
@@ -126,8 +125,6 @@ def evolve(
     watched
         Answers of models that are *not* filtered against: how they fare tells whether the new version is harder, or
         only harder for the models it was made against.
-    previous
-        The previous release, whose own record of how models fared is carried on.
     """
     if not against:
         raise BadInput("filter against what? Name a model that answers: --against")
@@ -160,7 +157,7 @@ def evolve(
         lineage=tuple(_lineage(pool, why, settings.version)),
         fixed=fixed | {problem.id: TRAIN for problem in pool.problems if problem.id in why and problem.id not in gone},
         solved=solved,
-        fares=_known_fares(previous, _fares(pool, stays, against, watched, settings.version)),
+        fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved)),
     )
@@ -227,9 +224,8 @@ def coarse_fare(fare: Fare) -> Fare:
 
 def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
     """What is known of all versions: what was measured last counts, what was filtered against stays so."""
-    path = previous / RECORD if previous is not None else None
     known: dict[tuple[str, str, str], Fare] = {}
-    if path is not None and path.is_file():
+    if previous is not None and (path := previous / RECORD).is_file():
         content = read_object(path)
         with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]

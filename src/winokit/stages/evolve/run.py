@@ -140,7 +140,7 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
-    return evolve(pool, answers(settings.against), settings, watched=answers(settings.watch), previous=previous)
+    return evolve(pool, answers(settings.against), settings, watched=answers(settings.watch))
 
 
 PAGE = "evolution.html"
