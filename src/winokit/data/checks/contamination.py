@@ -46,27 +46,21 @@ def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | No
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     copies = []
     for row, problem in enumerate(dataset):
-        copy = _copy(problem, corpus)
-        if copy is not None:
-            copies.append(CorpusCopy(row, *copy))
+        places = (CorpusCopy(row, *place) for place in _places(problem, corpus))
+        copies += sorted(places, key=lambda copy: KINDS.index(copy.kind))[:1]
         if progress:
             progress(row + 1, len(dataset))
     return copies
 
 
-def _copy(problem: Problem, corpus: SentenceIndex) -> tuple[str, str, str | None] | None:
-    """How a problem stands in a corpus, and where; None if it does not."""
-    best: tuple[str, str, str | None] | None = None
+def _places(problem: Problem, corpus: SentenceIndex) -> Iterator[tuple[str, str, str | None]]:
+    """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
     for own in (_words(one) for text in texts for one in sentences(text)):
-        if len(own) < SHORTEST:
-            continue
         fillings = _filled(own, problem)
-        for text, source in _alike(own, corpus):
-            kind = _kind(fillings, problem.is_whole or BLANK in own, text)
-            if kind is not None and (best is None or KINDS.index(kind) < KINDS.index(best[0])):
-                best = kind, text, source
-    return best
+        for text, source in _alike(own, corpus) if len(own) >= SHORTEST else ():
+            if kind := _kind(fillings, problem.is_whole or BLANK in own, text):
+                yield kind, text, source
 
 
 def _words(text: str) -> list[str]:
