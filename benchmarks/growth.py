@@ -151,12 +151,12 @@ def exponent(times: dict[int, float]) -> float:
 
 def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     """All paths in one figure, beside a line of slope 1."""
-    from matplotlib import rc_context, rc_params_from_file
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     from winokit.drawing.figures import COLOURS, DPI, GREY, STYLE
 
-    with rc_context(rc_params_from_file(STYLE, use_default_template=False)):
+    with rc_context(STYLE):
         figure = Figure(figsize=(7.5, 4.6), layout="constrained")
         ax = figure.add_subplot()
         for place, (name, times) in enumerate(found.items()):

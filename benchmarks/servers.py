@@ -37,7 +37,9 @@ from statistics import median
 from scoring import gguf_files, harness_task, interleaved, say_differing, smollm2
 
 from winokit.models.completions import BATCH
-from winokit.testing import FakeServer, Response, complains
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.servers import FakeServer, Response, complains
 
 LLAMA = "--model_alias smollm2 --logits_all true --n_ctx 160 --n_threads 1 --n_threads_batch 1"
 LLAMA += " --kv_overrides tokenizer.ggml.add_bos_token=bool:true"

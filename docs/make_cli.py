@@ -8,7 +8,7 @@ from winokit.cli.main import app
 
 VERBS = (
     *("audit", "compare", "gate", "suite", "report", "stats", "check", "convert", "datasets", "score", "embed"),
-    *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask", "hunt associate"),
+    *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask"),
     *("train", "search", "curve", "transfer", "release", "verify", "grade"),
     *("collect init", "collect serve", "collect invite", "collect status", "collect export", "collect withdraw"),
 )

@@ -70,7 +70,6 @@ def run_paper(arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs", "out"), metavar="DIR", help="default: runs/out")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N problems of each dataset")
     parser.add_argument("--cache", metavar="FILE", help="where models' answers are kept; off: nowhere")
-    parser.add_argument("--corpus", metavar="INDEX", help="trichelair 1: count associations in this corpus too")
     parser.add_argument("--features", type=Path, metavar="X.npy", help="winogrande figure-1: of `winokit embed`")
     given = parser.parse_args(arguments)
     if given.limit is not None and given.out.resolve() == RESULTS:

@@ -103,7 +103,7 @@ class Bench:
     limit: int | None = None
     cache: str | None = None
     more: argparse.Namespace = field(default_factory=argparse.Namespace)
-    """What only some tables take: --corpus, --features."""
+    """What only some tables take: --features."""
 
     def file(self, name: str) -> Path:
         """A file of the datasets, by its path in their folder."""

@@ -26,14 +26,13 @@ from runs.tables import (
 from winokit.drawing.protocols import CITATIONS
 from winokit.methods.metrics.consistency import consistency
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
-from winokit.problem import Dataset
 from winokit.stages.audit.published import published
 
 CONNECTIVES = 5
 
 
 def run_labels(bench: Bench) -> None:
-    """Count the released labels and how WSC273 is built; with --corpus, association counted in a corpus too."""
+    """Count the released labels and how WSC273 is built."""
     from winokit.data.checks.statistics import Structure
 
     wsc = bench.wsc273()
@@ -50,26 +49,6 @@ def run_labels(bench: Bench) -> None:
         return Counted(rows)
 
     bench.counted("labels", {"data": fingerprint(wsc)}, count)
-    if bench.more.corpus:
-        bench.counted("corpus", {"data": fingerprint(wsc)}, lambda: _in_a_corpus(wsc, bench.more.corpus))
-
-
-def _in_a_corpus(wsc: Dataset, corpus: str) -> Counted:
-    """How well association counted in a corpus tells the labelled problems from the rest."""
-    from winokit.methods.hunting.association import auc, auc_interval, with_associations
-    from winokit.methods.hunting.search import open_corpus
-
-    _, found = with_associations(wsc, open_corpus(corpus))
-    ahead, labels = [one.difference for one in found], [bool(problem.labels["associative"]) for problem in wsc]
-    groups = [problem.group or problem.id for problem in wsc]
-    parts = {"all": range(len(wsc)), "both_have_words": [at for at, one in enumerate(found) if one.why is None]}
-    rows = []
-    for subset, where in parts.items():
-        some = [[values[at] for at in where] for values in (ahead, labels, groups)]
-        bounds = auc_interval(*some)
-        value = auc(*some[:2])
-        rows.append(row("WSC273", "association", subset, "auc", value, len(where), low=bounds.low, high=bounds.high))
-    return Counted(rows)
 
 
 def show_labels(store: Store) -> str:
@@ -99,7 +78,7 @@ def show_labels(store: Store) -> str:
 
 
 def show_corpus(store: Store) -> str:
-    """How well association counted in a corpus agrees with the labels."""
+    """How well association, counted in a corpus by an earlier version, agrees with the labels."""
     names = {"all": "all", "both_have_words": "both candidates have words of their own"}
     lines = []
     for found in store["corpus"].rows if "corpus" in store else ():
@@ -231,7 +210,7 @@ register(
         "trichelair",
         "1",
         "associative problems",
-        f"{LABELLED}; --corpus for the AUC; no model",
+        f"{LABELLED}; no model",
         {"": show_labels, "corpus": show_corpus},
         run_labels,
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -330,12 +329,8 @@ def run_elsewhere(bench: Bench) -> None:
     for name, file, written, view in ELSEWHERE:
         data = bench.load(file, written, as_=view)
         for model, spec in bench.models.items():
-            if name == "COPA test" and spec.startswith("hunter:"):
-                causal = {model: f"{spec}{'&' if '?' in spec else '?'}by=causal"}
-                replace(bench, models=causal).judged(name, data, model)
-            else:
-                whole = name == "COPA test" and loaded(spec).kind == "causal"
-                bench.judged(name, data, model, scoring="full" if whole else None)
+            whole = name == "COPA test" and loaded(spec).kind == "causal"
+            bench.judged(name, data, model, scoring="full" if whole else None)
 
 
 def show_elsewhere(store: Store) -> str:
@@ -344,7 +339,8 @@ def show_elsewhere(store: Store) -> str:
     lines: list[tuple[object, ...]] = [(f"{who}, paper", *cells) for who, cells in WINOGRANDE_TABLE_5.items()]
     for model in models_in(store, among=("SmolLM2", "builtin", "trigrams", "hunter")):
         cells = [store[key(name, model)].find("expected_accuracy", "all") for name, *_ in ELSEWHERE]
-        who = "hunter; on COPA, causal PMI" if model == "hunter" else shown(model)
+        by_pmi = "by=causal" in store[key("COPA test", model)].settings["model"]  # of an earlier version
+        who = "hunter; on COPA, causal PMI" if by_pmi else shown(model)
         lines.append((who, *(percent(cell, interval=True) for cell in cells)))
     return grid(["", *(f"{name} ({sizes[name].settings['problems']})" for name in sizes)], lines)
 

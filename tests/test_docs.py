@@ -105,11 +105,3 @@ def test_the_page_for_a_colleague_has_the_numbers_of_the_data(real_file):
     for metric in ("accuracy", "group_accuracy"):
         row = next(row for row in run.metrics if row.metric == metric and row.model == "winogrande_smollm2")
         assert f"{row.value:.1%}".replace("%", " %") in page, row
-
-
-def test_python_in_the_page_on_models_runs(capsys, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    text = (ROOT / "docs" / "models.md").read_text("utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(block, {})
-    assert capsys.readouterr().out == "20 predictions, True\n"

@@ -11,7 +11,7 @@ import winokit
 
 ROOT = Path(winokit.__file__).parent
 ROOMS = [
-    {"errors", "testing"},
+    {"errors"},
     {"notebook"},
     {"registry", "problem", "files", "results", "progress", "settings"},
     {"text", "models"},

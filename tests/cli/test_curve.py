@@ -42,7 +42,6 @@ def test_a_curve_prints_sizes_and_lines_and_leaves_a_page(bert, parts, tmp_path)
     assert [line.split()[0] for line in lines[1:4]] == ["0", "8", "60"]
     assert "·ln x" in shown.stdout
     assert f"page: {out}/report/index.html" in shown.stdout
-    assert (out / "report" / "figures" / "curve.png").exists()
     assert len((out / "points.csv").read_text().splitlines()) == 7
     told = json.loads(run(*asked, "--json").stdout)
     assert told["run"]["sizes"] == [0, 8, 60]
@@ -73,22 +72,6 @@ def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts
     assert (tmp_path / "runs" / "large-curve" / "results.json").exists()
 
 
-def test_points_are_fitted_without_any_training(tmp_path):
-    (tmp_path / "points.csv").write_text("size,single\n100,58\n1000,63\n10000,70\n")
-    shown = run("--fit-only", tmp_path / "points.csv")
-    assert "2.606·ln x + 45.67" in shown.stdout
-    assert not (tmp_path / "runs").exists()
-    run("--fit-only", tmp_path / "points.csv", "--out", tmp_path / "out")
-    assert (tmp_path / "out" / "report" / "index.html").exists()
-
-
-def test_the_published_line_is_told_with_what_is_said_of_it():
-    shown = run("--fit-only", "PUBLISHED").stdout.replace("\u00a0", " ")
-    assert "4.8463·ln x + 26.215 reaches 94 % at 1.19 million" in shown
-    assert "At 118,000, the number given beside it, the line has 82.8 %" in shown
-    assert json.loads(run("--fit-only", "PUBLISHED", "--json", "--human", "90").stdout)["n_to_reach"] < 600_000
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -107,9 +90,6 @@ def test_the_published_line_is_told_with_what_is_said_of_it():
         ),
         (("large", "small", "--test", "test"), "from small to large"),
         (("small", "large", "--test", "test", "--sizes", "8"), "the files are the sizes"),
-        (("small", "--fit-only", "x.csv"), "either DATA to train on, or --fit-only"),
-        ((), "either DATA to train on, or --fit-only"),
-        (("--fit-only", "no-such.csv"), "cannot be read as a csv file"),
     ],
 )
 def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):

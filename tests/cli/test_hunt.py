@@ -62,27 +62,6 @@ def test_ask_takes_a_problem_of_a_dataset_and_says_why_there_is_no_answer(index)
     assert "decision: no answer: no two candidates are named together in one clause (right: the spaniel)" in shown
 
 
-def test_associate_writes_labels_that_an_audit_can_read(index, tmp_path):
-    result = run("associate", index, "open", "--out", tmp_path / "open.jsonl")
-    assert "of 428 problems are associative by" in result.output
-    assert "against 428 labels: AUC" in result.output
-    told = json.loads(run("associate", index, "open", "--json").output)
-    assert (told["labelled"], len(told["rows"])) == (428, 428)
-    from winokit.data.loading import load
-
-    assert load(tmp_path / "open.jsonl")[0].labels["association"] == 0
-
-
-def test_associate_does_not_write_over_what_it_reads(index, tmp_path):
-    data = tmp_path / "mine.jsonl"
-    assert run("associate", index, "open", "--out", data).exit_code == 0
-    before = index.read_bytes(), data.read_bytes()
-    for named, out in (("open", index), (data, data), (f"jsonl:{data}", data)):
-        with pytest.raises(WinokitError, match="is an input, and would be overwritten"):
-            run("associate", index, named, "--out", out)
-    assert (index.read_bytes(), data.read_bytes()) == before
-
-
 def test_check_takes_a_corpus(tmp_path):
     (tmp_path / "text.txt").write_text(
         "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch the spaniel "
@@ -111,8 +90,6 @@ def test_check_takes_a_corpus(tmp_path):
         (["ask", "none.db", "open", "--row", "999"], "row 999 asked for, where there are 428"),
         (["ask", "none.db", "open", "--pronoun", "it"], "--pronoun: an option of --text"),
         (["ask", "none.db", *ASKED, "--row", "2"], "--row: a row of DATA"),
-        (["ask", "http://[::1/x", "open"], "http://[::1/x: not an address"),
-        (["associate", "none.db", "open"], "none.db: no such index"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, says):

@@ -57,9 +57,9 @@ def test_a_search_prints_a_table_and_what_to_hold_it_against(asked, shown):
     assert f"page: {asked[1] / 'report' / 'index.html'}" in shown.replace("\n", "")
 
 
-def test_the_folder_has_a_table_results_a_study_figures_and_a_page(asked, shown):
+def test_the_folder_has_a_table_results_a_study_and_a_page(asked, shown):
     out = asked[1]
-    for name in ("trials.csv", "results.json", "study.db", "report/index.html", "report/figures/distribution.png"):
+    for name in ("trials.csv", "results.json", "study.db", "report/index.html"):
         assert (out / name).stat().st_size > 500
     assert (out / "ensembles/mc-mlm-loss-margin/hidden.jsonl").read_text().count("\n") == 20
 

@@ -7,6 +7,7 @@ from email.utils import formatdate
 from math import exp, log
 
 import pytest
+from support.servers import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.cache import Cache, answer_all, key_of
@@ -15,7 +16,6 @@ from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
-from winokit.testing import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
 
 LETTERS = ("A", "B")
 VESSELS = (("the jug",), ("the cup",))

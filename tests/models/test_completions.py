@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from support.servers import CompletionsServer, FakeServer, FlakyServer, Response, complains, words_at_random
 from support.tiny_causal import TWINS, tiny_tokenizer
 from typer.testing import CliRunner
 
@@ -16,7 +17,6 @@ from winokit.cli.main import app
 from winokit.errors import BadInput
 from winokit.models.base import Ask, Continuation, Embed, Refusal
 from winokit.models.registry import load_model
-from winokit.testing import CompletionsServer, FakeServer, FlakyServer, Response, complains, words_at_random
 
 CUP = Continuation("The jug fills the cup because the jug", " is large.")
 QUICK = "?retries=2&delay=0.01&timeout=5"

@@ -6,9 +6,9 @@ from contextlib import closing, contextmanager
 from socket import create_server
 
 import pytest
+from support.servers import CompletionsServer, FakeServer, Response
 
 from winokit.models.http_client import ExchangeFailed, open_client
-from winokit.testing import CompletionsServer, FakeServer, Response
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import pytest
 
 from winokit.errors import BadInput, MissingExtra
 from winokit.models.base import Ask, Continuation, Model
-from winokit.models.ngram import arpa_fault, word_spans
+from winokit.models.ngram import word_spans
 from winokit.models.registry import load_model
 
 ARPA = """\\data\\
@@ -52,26 +52,6 @@ def write(folder, text=ARPA):
 def test_words_are_those_of_trinh_and_le(text, words):
     spans = word_spans(text)
     assert " ".join(text[start:end] for start, end in spans) == words
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (("", ""), None),
-        (("\\data\\", "data"), "no \\data\\ line, with which an ARPA file begins"),
-        (("ngram 1=7", "ngram 1=8"), "8 1-grams announced, 7 found"),
-        (("ngram 2=3\n", ""), "0 2-grams announced, 3 found"),
-        (("ngram 1=7", "ngrams: 7"), "line 2: 'ngram 1=COUNT' or '\\1-grams:' expected, found 'ngrams: 7'"),
-        (("-0.7\tcup", "high\tcup"), "line 10: a log10 probability, one word and a back-off expected"),
-        (("-0.4\tthe cup", "-0.4\tcup"), "line 16: a log10 probability, 2 words and a back-off expected"),
-        (("-0.4\tthe cup", "-0.4\tthe cup\t-0.1"), "line 16: a back-off weight, which the longest"),
-        (("-0.4\tthe cup", "0.4\tthe cup"), "line 16:"),
-        (("\\end\\", ""), "no \\end\\ at the end of the file"),
-    ],
-)
-def test_a_malformed_arpa_file_is_told_what_is_wrong_with_it(tmp_path, change, fault):
-    found = arpa_fault(write(tmp_path, ARPA.replace(*change)))
-    assert found is None if fault is None else found.startswith(fault)
 
 
 def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path):
@@ -144,19 +124,14 @@ def test_nothing_to_score_is_said_so(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (("ngram 1=7", "ngram 1=9"), "9 1-grams announced, 7 found"),
-        (("-0.4\tthe cup", "-0.4\tthe jug"), "KenLM says: "),
-        (("\\data\\", "\x00\x01"), "no \\data\\ line"),
-    ],
+    "change", [("ngram 1=7", "ngram 1=9"), ("-0.4\tthe cup", "-0.4\tthe jug"), ("\\data\\", "\x00\x01")]
 )
-def test_a_file_that_kenlm_refuses_is_said_in_one_line(model, tmp_path, change, fault, capfd):
+def test_a_file_that_kenlm_refuses_is_said_in_one_line(model, tmp_path, change, capfd):
     path = write(tmp_path, ARPA.replace(*change))
     with pytest.raises(BadInput) as failure:
         load_model(f"ngram:{path}")
     said = str(failure.value)
-    assert said.startswith(f"{path}: neither a valid ARPA file nor a KenLM binary: {fault}")
+    assert said.startswith(f"{path}: neither a valid ARPA file nor a KenLM binary: KenLM says: ")
     assert len(said) < len(str(path)) + 300
     assert "\n" not in said
 

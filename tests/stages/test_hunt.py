@@ -4,7 +4,7 @@ from winokit.data.loading import load
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import telling
-from winokit.stages.hunt import associate, hunt, hunt_lines, index
+from winokit.stages.hunt import hunt, hunt_lines, index
 
 TEXT = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
 ASKED = {"text": "Nora could not carry Ines because _ was heavy.", "candidate": ("Nora", "Ines")}
@@ -32,9 +32,6 @@ def test_as_many_examples_are_shown_as_asked_for(corpus):
 def test_a_loaded_dataset_is_taken_as_it_is(corpus):
     data = load("open")
     assert hunt(corpus, data, row=2).problem == data[1]
-    result = associate(corpus, data)
-    assert (len(result.associations), result.out) == (len(data), None)
-    assert all("association" in problem.labels for problem in result.dataset)
 
 
 def test_notes_are_told_to_who_listens(corpus, tmp_path):

@@ -1,13 +1,14 @@
 """A problem is read by the rules of its own language, and what has none is left out by name."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 import winokit
 from winokit.data.checks.checkup import check
 from winokit.errors import BadInput
-from winokit.methods.hunting.association import associate
+from winokit.methods.hunting.hunter import Hunter
 from winokit.methods.scoring.base import unread_languages
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.variants import make_variants
@@ -125,7 +126,8 @@ def test_an_audit_says_what_it_left_out():
 
 
 def test_the_hunter_reads_english_alone():
-    assert "not for this language" in str(associate(SWAHILI[0].replace(language="sw"), None).why)
+    hunter = Hunter(SimpleNamespace(fingerprint=""))
+    assert "not for this language" in hunter.hunt(SWAHILI[0].replace(language="sw")).why
 
 
 def test_places_in_a_text_count_its_own_letters():

@@ -10,4 +10,3 @@ CREATE TABLE blocks (
 CREATE INDEX blocks_by_sentence ON blocks (first);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE sentences USING fts5 (text, tokenize = 'unicode61 remove_diacritics 0');
-CREATE VIRTUAL TABLE places USING fts5vocab (sentences, instance);

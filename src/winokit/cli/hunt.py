@@ -1,4 +1,4 @@
-"""`winokit hunt`: three calls of the library under one verb."""
+"""`winokit hunt`: two calls of the library under one verb."""
 
 from dataclasses import asdict
 
@@ -10,4 +10,3 @@ from winokit.stages import hunt
 app = typer.Typer(help="Hunt for knowledge in a corpus of text.", no_args_is_help=True, rich_markup_mode=None)
 app.command("index")(command(hunt.index, hunt.index_lines, asdict, doing="indexing"))
 app.command("ask")(command(hunt.hunt, hunt.hunt_lines, hunt.hunt_json, doing="hunting"))
-app.command("associate")(command(hunt.associate, hunt.associate_lines, hunt.associate_json, doing="counting"))

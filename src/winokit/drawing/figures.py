@@ -1,22 +1,15 @@
-"""Every plot of the report as a file: PNG for slides, SVG for papers.
+"""The plots of a report as figures of matplotlib, for slides and papers.
 
 The numbers come from `plots`; a function here only draws them on an axis. Colours are told apart by colour-blind
 readers and in grey; chance and intervals are on every plot of accuracies.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import as_file, files
-from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from winokit import __version__
 from winokit.drawing.plots import Forest, ForestMark
-from winokit.files import write_whole
 from winokit.results import ABOVE, BELOW
 
 if TYPE_CHECKING:
@@ -27,7 +20,8 @@ if TYPE_CHECKING:
 Axes: TypeAlias = "matplotlib.axes.Axes"
 COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
-STYLE = files("winokit") / "assets" / "figures.mplstyle"
+STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False}
+"""How matplotlib draws; a name is a name, dollar signs and all."""
 DPI = 160
 CLOSE = 0.7
 """Scorers of one line stand closer together than lines."""
@@ -37,7 +31,7 @@ WIDEST = 10.0
 
 @dataclass(frozen=True)
 class Figure:
-    """One file's worth of drawing: what goes into each panel, and how large each is in inches."""
+    """What goes into each panel, and how large each is in inches."""
 
     panels: Sequence[Callable[[Axes], None]]
     width: float
@@ -50,30 +44,12 @@ class Figure:
         return -(-len(self.panels) // columns), columns
 
 
-def write_figures(made: Mapping[str, Figure], folder: Path) -> tuple[str, ...]:
-    """Write figures as PNG and SVG and return their names."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    for name, figure in made.items():
-        drawn, png, svg = canvas(figure), BytesIO(), BytesIO()
-        with warnings.catch_warnings(), _styled():
-            # A model's name may be in a script the font does not have; boxes will do.
-            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-            # Not savefig, which draws everything twice; the layout found for the first file serves the second.
-            FigureCanvasAgg(drawn).print_png(png, metadata={"Software": f"winokit {__version__}"})  # type: ignore[no-untyped-call]
-            drawn.set_layout_engine("none")
-            FigureCanvasSVG(drawn).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
-        write_whole(folder / f"{name}.png", png.getvalue())
-        write_whole(folder / f"{name}.svg", svg.getvalue())
-    return tuple(made)
-
-
 def canvas(figure: Figure) -> "Canvas":
     """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
-    with _styled():
+    with rc_context(STYLE):
         rows, columns = figure.shape
         drawn = Canvas(figsize=(figure.width * columns, figure.height * rows), dpi=DPI, layout="constrained")
         for place, draw in enumerate(figure.panels, 1):
@@ -86,15 +62,6 @@ def canvas(figure: Figure) -> "Canvas":
             where: Any = {"loc": "outside upper left", "frameon": False, "fontsize": "small"}
             drawn.legend(named.values(), named.keys(), ncols=fit, **where)
     return drawn
-
-
-@contextmanager
-def _styled() -> Iterator[None]:
-    """Draw in our style meanwhile."""
-    from matplotlib import rc_context, rc_params_from_file
-
-    with as_file(STYLE) as style, rc_context(rc_params_from_file(style, use_default_template=False)):
-        yield
 
 
 def shortened(name: str, longest: int = 32) -> str:

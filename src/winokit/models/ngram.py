@@ -20,8 +20,6 @@ from winokit.models.registry import Spec
 PUNCTUATION = ".,?!;:[]'+/£$~*%{}#&-\"()=‘’“”–—−΄´`"
 LAST_PART = re.compile(rf"(?:'(?:s|m|t|re|d|ve|ll)|[{re.escape(PUNCTUATION)}])\Z")
 TITLES = {"mr.", "ms."}
-COUNT = re.compile(r"ngram\s+(\d+)\s*=\s*(\d+)")
-SECTION = re.compile(r"\\(\d+)-grams:")
 
 
 def load(spec: Spec) -> "NgramModel":
@@ -92,57 +90,6 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def arpa_fault(path: Path) -> str | None:
-    r"""What is wrong with an ARPA file, with its line, or None where nothing is.
-
-    \data\ with a count for each order, a section for each order with as many lines as announced (log10 probability,
-    words, and perhaps a back-off weight, but not in the last section), \end\.
-    """
-    announced: dict[int, int] = {}
-    counted: dict[int, int] = {}
-    weighted: dict[int, int] = {}
-    order, began = 0, False
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(map(str.strip, lines), 1):
-            if not line or not began:
-                began = began or line == "\\data\\"
-            elif line == "\\end\\":
-                surplus = f"line {weighted.get(order)}: a back-off weight, which the longest n-grams do not have"
-                return _count_fault(announced, counted) or (surplus if order in weighted else None)
-            elif section := SECTION.fullmatch(line):
-                order = int(section[1])
-                counted[order] = 0
-            elif order:
-                counted[order] += 1
-                if not _is_entry(line, order):
-                    words = "one word" if order == 1 else f"{order} words"
-                    return f"line {number}: a log10 probability, {words} and a back-off expected, found {line[:40]!r}"
-                if len(line.split()) == order + 2:
-                    weighted.setdefault(order, number)
-            elif count := COUNT.fullmatch(line):
-                announced[int(count[1])] = int(count[2])
-            else:
-                return f"line {number}: 'ngram 1=COUNT' or '\\1-grams:' expected, found {line[:40]!r}"
-    return "no \\end\\ at the end of the file" if began else "no \\data\\ line, with which an ARPA file begins"
-
-
-def _is_entry(line: str, order: int) -> bool:
-    """Whether a line has a log10 probability, as many words as it must, and a back-off weight or none."""
-    parts = line.split()
-    try:
-        numbers = [float(part) for part in (parts[0], *parts[order + 1 :])]
-    except ValueError:
-        return False
-    return len(parts) in (order + 1, order + 2) and numbers[0] <= 0
-
-
-def _count_fault(announced: dict[int, int], counted: dict[int, int]) -> str | None:
-    for order in sorted({*announced, *counted}):
-        if announced.get(order, 0) != counted.get(order, 0):
-            return f"{announced.get(order, 0)} {order}-grams announced, {counted.get(order, 0)} found"
-    return None if announced else "no 'ngram 1=COUNT' line after \\data\\"
-
-
 def _kenlm(path: Path) -> Any:
     """The file as KenLM reads it, silently."""
     with needing("an n-gram model", "ngram"):
@@ -154,5 +101,5 @@ def _kenlm(path: Path) -> Any:
         return kenlm.Model(str(path), config)
     except (OSError, RuntimeError) as error:
         # KenLM names its own source lines first; what it found stands after the name of the exception.
-        fault = arpa_fault(path) or f"KenLM says: {' '.join(str(error).rpartition('Exception')[2].split()).strip('. ')}"
-        raise BadInput(f"{path}: neither a valid ARPA file nor a KenLM binary: {fault}") from None
+        fault = " ".join(str(error).rpartition("Exception")[2].split()).strip(". ")
+        raise BadInput(f"{path}: neither a valid ARPA file nor a KenLM binary: KenLM says: {fault}") from None

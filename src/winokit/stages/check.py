@@ -9,7 +9,7 @@ from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import Datasets, Labelled, Loading, load_all
 from winokit.drawing.tables import Lines, dim, styled
 from winokit.drawing.wording import plural
-from winokit.methods.hunting.search import Corpus, open_corpus
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import Progress
 from winokit.settings import Help, verb
 
@@ -33,7 +33,8 @@ def check(
         ),
     ] = None,
     corpus: Annotated[
-        str | Corpus | None, Help("An index of text (`winokit hunt index`): which problems appear in it?", "INDEX")
+        str | SentenceIndex | None,
+        Help("An index of text (`winokit hunt index`): which problems appear in it?", "INDEX"),
     ] = None,
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
@@ -46,7 +47,7 @@ def check(
 
     Each file is checked by itself and against the others. The command's exit code is 1 if anything is found.
     """
-    text = open_corpus(corpus) if isinstance(corpus, str) else corpus
+    text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
     datasets = load_all(data, **loading.how, groups=False)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS

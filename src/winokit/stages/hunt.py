@@ -1,29 +1,27 @@
-"""`winokit hunt`: an index of any text, why the hunter decides a problem as it does, and association."""
+"""`winokit hunt`: an index of any text, and why the hunter decides a problem as it does."""
 
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.formats import write
-from winokit.data.loading import DATA_HELP, Data, Labelled, Loading, load
+from winokit.data.loading import DATA_HELP, Data, load
 from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
-from winokit.methods.hunting.association import Association, compare_with_labels, with_associations
 from winokit.methods.hunting.building import BuiltIndex, build_index
 from winokit.methods.hunting.corpus import CorpusLayout
 from winokit.methods.hunting.queries import DEFAULT_SETS, load_synonyms
 from winokit.methods.hunting.roles import AGENT, PATIENT
-from winokit.methods.hunting.search import Corpus, open_corpus
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress, tell
 from winokit.settings import Help, refuse_unused, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
-Index = Annotated[str | Path | Corpus, Help("An index, or the address of an OpenSearch index.", "INDEX")]
+Index = Annotated[str | Path | SentenceIndex, Help("An index that `winokit hunt index` made.", "INDEX")]
 
 
 @verb
@@ -89,7 +87,8 @@ def hunt(
         if row > len(dataset):
             raise BadInput(f"{data}: row {row} asked for, where there are {len(dataset):,}")
         problem = dataset[row - 1]
-    model = hunter.Hunter(_opened(index), sets=set_, synonyms=load_synonyms(synonyms), parser=parser)
+    corpus = index if isinstance(index, SentenceIndex) else SentenceIndex(index)
+    model = hunter.Hunter(corpus, sets=set_, synonyms=load_synonyms(synonyms), parser=parser)
     return replace(model.hunt(problem), examples=examples)
 
 
@@ -163,83 +162,3 @@ def hunt_json(hunt: hunter.Hunt) -> dict[str, Any]:
         "choice": hunt.choice,
         "why": hunt.why,
     }
-
-
-@dataclass(frozen=True)
-class AssociatedDataset:
-    """A dataset with an estimate on every problem, and what the estimates rest on."""
-
-    dataset: Dataset
-    associations: list[Association]
-    corpus: Corpus
-    known: dict[str, Any]
-    """How the estimates compare with people's labels; empty where there are none."""
-    out: str | Path | None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What reading the dataset had to say."""
-        return self.dataset.notes
-
-
-@verb
-def associate(
-    index: Index,
-    data: Data,
-    *,
-    out: Annotated[str | Path | None, Help("Write DATA with the estimates as labels, for `winokit audit`.")] = None,
-    loading: Labelled = Loading(),
-    progress: Progress | None = None,
-) -> AssociatedDataset:
-    """Estimate which problems are associative, from how often words meet in a corpus.
-
-    Where people's labels are known they stay, and the estimate is compared with them.
-    """
-    for source in (str(source) for source in (index, data, *loading.labels) if isinstance(source, str | Path)):
-        names = (source, source.partition(":")[2])  # FORMAT:file too
-        if out is not None and Path(out).resolve() in {Path(name).resolve() for name in names if name}:
-            raise BadInput(f"{out}: is an input, and would be overwritten; choose another --out")
-    dataset = loading.one(data)
-    corpus = _opened(index)
-    labelled, associations = with_associations(dataset, corpus, progress)
-    if out is not None:
-        write(labelled, out)
-    return AssociatedDataset(labelled, associations, corpus, compare_with_labels(dataset, associations), out)
-
-
-def associate_json(result: AssociatedDataset) -> dict[str, Any]:
-    """What was counted, and the estimate for each problem."""
-    return {
-        "dataset": result.dataset.card.name,
-        "corpus": result.corpus.name,
-        "sentences": result.corpus.sentences,
-        "problems": len(result.dataset),
-        "with_words": sum(association.why is None for association in result.associations),
-        "associative": sum(association.associative for association in result.associations),
-        "out": None if result.out is None else str(result.out),
-        **result.known,
-        "rows": [
-            {"id": p.id, "difference": a.difference, "associative": a.associative, "why": a.why}
-            for p, a in zip(result.dataset, result.associations, strict=True)
-        ],
-    }
-
-
-def associate_lines(result: AssociatedDataset) -> Iterator[str]:
-    """The same for a person."""
-    counts = associate_json(result)
-    yield (
-        "{associative:,} of {problems:,} problems are associative by {corpus} ({sentences:,} sentences); "
-        "{with_words:,} have words to go by"
-    ).format(**counts)
-    if result.known:
-        low, high = counts["auc_interval"]
-        yield f"against {counts['labelled']:,} labels: AUC {counts['auc']:.3f} [{low:.3f}, {high:.3f}]"
-        if counts["auc_with_words"] is not None:
-            yield f"where there are words to go by: AUC {counts['auc_with_words']:.3f}"
-    if result.out is not None:
-        yield f"written to {result.out}"
-
-
-def _opened(index: str | Path | Corpus) -> Corpus:
-    return open_corpus(str(index)) if isinstance(index, str | Path) else index

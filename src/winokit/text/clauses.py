@@ -91,21 +91,3 @@ def is_content(piece: ClausePiece) -> bool:
     """Whether a piece is a word with a meaning of its own, and no candidate."""
     word = piece.word
     return bool(word) and not (piece.blank or word in grammar.EMPTY or grammar.is_adverb(word))
-
-
-def clause_words(problem: Problem) -> list[str]:
-    """The words with a meaning of their own in the clause of the blank, candidates left out; of its sentence if none.
-
-    >>> roof = "In the storm, the tree fell and crashed through the roof. Now I have to get "
-    >>> clause_words(Problem(roof, " repaired.", ("the tree", "the roof"), 1, "it"))
-    ['repaired']
-    """
-    pieces = take_apart(problem)
-    blank = next(i for i, piece in enumerate(pieces) if piece.blank)
-    named = {word for candidate in problem.candidates for word in candidate.casefold().split()}
-    for cuts in (find_cuts(pieces), [i for i, piece in enumerate(pieces) if piece.word in (".", "!", "?", "…")]):
-        begin, end = clause_around(cuts, blank, len(pieces))
-        words = [p.word for p in pieces[begin:end] if is_content(p) and p.word not in named]
-        if words:
-            return list(dict.fromkeys(words))
-    return []

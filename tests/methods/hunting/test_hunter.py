@@ -138,20 +138,18 @@ def test_what_determines_the_answers_is_in_the_fingerprint(index, index_path):
         Hunter(index).fingerprint,
         Hunter(index, sets=["whole"]).fingerprint,
         Hunter(index, synonyms={}).fingerprint,
-        Hunter(index, by="association").fingerprint,
         Hunter(index, limit=7).fingerprint,
     }
-    assert len(prints) == 5
+    assert len(prints) == 4
     assert load_model(f"hunter:{index_path}").fingerprint == Hunter(index).fingerprint
 
 
 @pytest.mark.parametrize(
     ("spec", "kind", "says"),
     [
-        ("hunter", BadInput, "hunter: an index, or the address of an OpenSearch index, expected"),
+        ("hunter", BadInput, "hunter: an index expected"),
         ("hunter:nowhere.db", BadInput, "no such index"),
         ("hunter:INDEX?sets=hole", UnknownName, "Did you mean 'whole'"),
-        ("hunter:INDEX?by=luck", UnknownName, "No way of hunting named 'luck'"),
         ("hunter:INDEX?limit=none", BadInput, "option limit: a whole number of at least 1 expected"),
         ("hunter:INDEX?set=whole", UnknownName, "option of 'hunter' models"),
     ],

@@ -172,8 +172,6 @@ def test_the_parser_is_in_the_fingerprint_of_a_hunter_that_uses_it(parses, index
     assert "by hand " in by_parse.fingerprint
     assert "'rules'" in by_rules.fingerprint
     assert Hunter(index).fingerprint == by_rules.fingerprint
-    association = {Hunter(index, by="association", parser=name).fingerprint for name in (str(parses), "rules")}
-    assert len(association) == 1
 
 
 def test_ask_takes_a_parser(parses, index_path):

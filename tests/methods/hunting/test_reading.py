@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from winokit.methods.hunting.reading import read
 from winokit.methods.transforms.switch import switch
 from winokit.problem import Problem
-from winokit.text.clauses import clause_words
 
 
 def problem(text, *candidates, pronoun=None):
@@ -106,7 +105,6 @@ words = st.sampled_from("Ann Eve the cup couldn't lift because so , . that was t
 def test_any_text_is_read_or_refused(before, after):
     one = Problem(" ".join(["Well", *before]), " ".join(["", *after]), ("Ann", "Eve"), pronoun="she")
     read(one)
-    clause_words(one)
 
 
 def test_switching_changes_only_who_is_who():
@@ -122,9 +120,3 @@ def test_switching_changes_only_who_is_who():
         assert (again.agent, again.agent_slot) == (1 - found.agent, found.agent_slot)
         read_ones += 1
     assert read_ones > 100
-
-
-def test_clause_words_are_those_that_mean_something():
-    rain = problem("The tree hit the roof in the storm. Now we have to get _ repaired soon.", "the tree", "the roof")
-    assert clause_words(rain) == ["repaired"]
-    assert clause_words(problem("The tree hit the roof, so _ was it.", "the tree", "the roof")) == ["hit"]

@@ -1,13 +1,12 @@
 import shutil
 import sqlite3
-from contextlib import closing
 
 import pytest
 
 from winokit.errors import BadInput
 from winokit.methods.hunting.building import build_index
 from winokit.methods.hunting.corpus import CorpusLayout
-from winokit.methods.hunting.search import VERSION, AllOf, Near, SentenceIndex, any_of, tokens
+from winokit.methods.hunting.search import VERSION, AllOf, Near, SentenceIndex, any_of
 
 LINES = CorpusLayout("lines")
 
@@ -55,28 +54,6 @@ def test_the_best_sentence_comes_first_with_its_file(small, tmp_path):
 def test_what_is_no_word_finds_nothing(small):
     assert texts(small, '"; -- *') == []
     assert small.count(any_of(["…"])) == 0
-
-
-def test_what_follows_is_counted_to_the_next_sentence_of_the_same_document(small):
-    def after(first, then, within):
-        return small.count_before(any_of([first]), any_of([then]), within)
-
-    assert after("grey", "mat", 5) == 1
-    assert after("grey", "mat", 4) == 1  # of the second sentence, which the first is followed by
-    assert after("sat", "grey", 4) == 1
-    assert after("sat", "grey", 3) == 0
-    assert after("mat", "cats", 9) == 0  # another document
-    assert after("mat", "sat", 9) == 0
-    assert small.count_before(any_of(["grey cat"]), any_of(["the mat"]), 9) == 1
-
-
-def test_words_are_cut_as_sqlite_cuts_them():
-    text = "Don’t STOP—Zoë's 3rd naïve_try at O'Brien's; Straße №5"
-    with closing(sqlite3.connect(":memory:")) as db:
-        db.execute("CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'unicode61 remove_diacritics 0')")
-        db.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, instance)")
-        db.execute("INSERT INTO t VALUES (?)", (text,))
-        assert [row[0] for row in db.execute("SELECT term FROM v ORDER BY offset")] == tokens(text)
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path, small):

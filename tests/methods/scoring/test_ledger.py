@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.servers import ChatServer, CoinServer, CompletionsServer, says
 from typer.testing import CliRunner
 
 import winokit
@@ -13,7 +14,6 @@ from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.models.base import Ask, Continuation, Usage
 from winokit.models.random_model import RandomModel
 from winokit.models.registry import load_model
-from winokit.testing import ChatServer, CoinServer, CompletionsServer, says
 
 TEXTS = [Continuation("", f"text number {n}") for n in range(10)]
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.servers import CoinServer
 
 from winokit.errors import BadInput
 from winokit.methods.scoring.ask import ask
@@ -12,7 +13,6 @@ from winokit.methods.scoring.scorer import ScoringPlan, score_variants
 from winokit.models.registry import load_model
 from winokit.problem import Dataset, Problem
 from winokit.stages.audit.run import audit
-from winokit.testing import CoinServer
 
 JUG = Problem("The jug did not fit into the cup since ", " was big.", ("the jug", "the cup"), 0, pronoun="it")
 POT = Problem("The pot broke the pan, and ", " was strong.", ("the pot", "the pan"), 0)

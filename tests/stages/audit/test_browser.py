@@ -4,9 +4,9 @@ import re
 
 import pytest
 from support.pages import opened
+from support.servers import ReasoningServer
 
 from winokit.stages.audit.run import audit
-from winokit.testing import ReasoningServer
 
 WIDTHS = [1280, 360]
 

@@ -1,13 +1,13 @@
 """Several models in one audit, one after the other; and shots from other data."""
 
 import pytest
+from support.servers import CoinServer, CompletionsServer
 
 import winokit
 from winokit.errors import BadInput, WinokitError
 from winokit.models.random_model import RandomModel
 from winokit.models.registry import MODELS, Spec
 from winokit.problem import Dataset
-from winokit.testing import CoinServer, CompletionsServer
 
 
 class Heavy(RandomModel):

@@ -72,10 +72,7 @@ def page(report: Path) -> Page:
 
 
 def rendered(run: Run) -> Page:
-    """The page without its figures, which take most of the time."""
-    return Page(
-        environment().get_template("stages/audit/page.html.j2").render(page=AuditPage(run), scripts=[], figures=())
-    )
+    return Page(environment().get_template("stages/audit/page.html.j2").render(page=AuditPage(run), scripts=[]))
 
 
 def test_every_metric_is_on_the_page_to_the_last_digit(run, page):
@@ -124,9 +121,8 @@ def test_nothing_is_fetched_from_the_network(report, page):
 
 def test_files_named_on_the_page_are_there(report, page):
     scripts = json.loads(re.search(r'id="scripts">(.*?)</script>', page.html)[1])
-    links = [attrs["href"] for tag, attrs in page.tags if tag == "a" and "figures/" in attrs["href"]]
-    assert len(links) >= 14
-    assert all((report / name).is_file() for name in [*scripts, *links])
+    assert scripts
+    assert all((report / name).is_file() for name in scripts)
 
 
 def test_names_and_reasons_are_escaped(page):
@@ -187,7 +183,7 @@ def test_the_same_run_gives_the_same_files(one_model, tmp_path):
     for name in ("one", "two"):
         write_report(one_model, tmp_path / name)
     files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file()]
-    assert len(files) > 15
+    assert len(files) > 5
     different = [f for f in files if (tmp_path / "one" / f).read_bytes() != (tmp_path / "two" / f).read_bytes()]
     assert not different
 

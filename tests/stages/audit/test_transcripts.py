@@ -4,13 +4,13 @@ import gzip
 import json
 
 import pytest
+from support.servers import CoinServer, FlakyServer, ReasoningServer
 
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.stages.audit.run import audit
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.score import score
-from winokit.testing import CoinServer, FlakyServer, ReasoningServer
 
 CUT = "of 16 replies 16 (100.0 %) without a choice (its reply ended before the answer: raise max_tokens)"
 

@@ -69,7 +69,6 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     )
     assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
     assert "big &amp; new is ahead" in html
-    assert (tmp_path / "figures" / "differences.svg").is_file()
 
 
 def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):

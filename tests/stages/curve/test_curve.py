@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+import winokit
 from winokit.errors import BadInput
-from winokit.methods.metrics.curve import PUBLISHED, crossed_share, leaderboard_auc
+from winokit.methods.metrics.curve import crossed_share, leaderboard_auc
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
@@ -20,14 +21,11 @@ from winokit.stages.curve.fit import (
     GROUP,
     CurveGoal,
     CurvePoint,
-    reach_of,
-    read_points,
     series_of,
 )
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import of_reach, write_curve_page
 from winokit.stages.curve.run import CurveDesign, learning_curve, planned_jobs, restart_seed
-from winokit.stages.curve.table import amount, published
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)
@@ -248,13 +246,6 @@ def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
     assert with_test.fit.variance[2] > alone.fit.variance[2]
 
 
-def test_the_published_line_reaches_94_at_over_a_million_and_not_at_118_thousand():
-    assert published(94.0)["n_to_reach"] == pytest.approx(1_187_000, rel=1e-3)
-    assert published(94.0)["at_118000"] == pytest.approx(82.8, abs=0.05)
-    assert "1.19 million" in published(94.0)["said"]
-    assert amount(reach_of(PUBLISHED, 94.0).size) == "1.19 million"
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -276,51 +267,14 @@ def test_where_a_line_leads_is_said_as_it_is(values, said):
     assert re.search(said, of_reach(series, 10_000).replace("\u00a0", " "))
 
 
-def test_anyones_points_are_read_in_per_cent_or_shares(tmp_path):
-    (tmp_path / "percent.csv").write_text("Size,Single,Group\n0,55.55,17.23\n100,58.24,19.89\n16000,76.82,64.21\n")
-    (tmp_path / "shares.csv").write_text("size,accuracy,restart\n100,0.5824,1\n100,0.6,2\n")
-    percent = read_points(tmp_path / "percent.csv")
-    assert [one.accuracy.value for one in percent] == pytest.approx([0.5555, 0.5824, 0.7682])
-    assert percent[2].group_accuracy.value == pytest.approx(0.6421)
-    assert [one.restart for one in read_points(tmp_path / "shares.csv")] == [1, 2]
-
-
-def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_much(tmp_path):
+def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_much():
     # Elazar et al. (2021), Table 4.
     rows = "100,19.89 500,32.35 1000,42.89 2000,53.27 4000,55.72 6000,52.16 8000,55.43 10000,59.98 16000,64.21"
-    (tmp_path / "albert.csv").write_text("size,group\n" + rows.replace(" ", "\n") + "\n")
-    (series,) = series_of(read_points(tmp_path / "albert.csv"), CurveGoal())
+    pairs = (map(float, row.split(",")) for row in rows.split())
+    _, series = series_of([point(int(size), 0.5, group=share / 100) for size, share in pairs], CurveGoal())
     assert series.measure == GROUP
     assert 5 < series.fit.slope * math.log(2) < 7
     assert series.fit.slope_interval().low > 0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "no points"),
-        ("a,b\n1,2\n", "columns size and accuracy .* expected, found a, b"),
-        ("size,accuracy\n10,x\n", "points.csv:2: field 'accuracy': a number expected, found 'x'"),
-        ("size,accuracy\n1.5,50\n", "field 'size': a whole number"),
-        ("size,accuracy\n10,150\n", "a share or a percentage"),
-        ("size,accuracy\n10,\n", "neither an accuracy"),
-    ],
-)
-def test_a_file_that_says_no_points_is_refused_in_one_line(tmp_path, text, said):
-    (tmp_path / "points.csv").write_text(text)
-    with pytest.raises(BadInput, match=said) as refused:
-        read_points(tmp_path / "points.csv")
-    assert "\n" not in str(refused.value)
-
-
-def test_what_was_written_is_read_back(made):
-    found, folder = made
-    again = read_points(folder / "points.csv")
-    assert [(one.size, one.restart, one.accuracy.value) for one in again] == [
-        (one.size, one.restart, one.accuracy.value) for one in found.points
-    ]
-    (single, _) = series_of(again, CurveGoal())
-    assert single.fit.slope == pytest.approx(found.series[0].fit.slope)
 
 
 def test_the_page_shows_every_size_and_opens_alone(made, tmp_path):
@@ -332,9 +286,12 @@ def test_the_page_shows_every_size_and_opens_alone(made, tmp_path):
     assert "<script>alert" not in page
     assert page.count('class="growth"') == 2
     assert "http" not in page.split("How to cite")[0].replace("http-equiv", "")
-    for name in ("curve.png", "curve.svg"):
-        assert (tmp_path / "report" / "figures" / name).stat().st_size > 1000
 
 
 def test_seeds_of_restarts_do_not_meet():
     assert len({restart_seed(seed, restart) for seed in range(5) for restart in range(1, 6)}) == 25
+
+
+def test_a_curve_without_data_is_refused():
+    with pytest.raises(BadInput, match="needs DATA"):
+        winokit.curve(())

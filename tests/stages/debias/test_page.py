@@ -111,11 +111,6 @@ def test_a_value_of_a_chart_stands_at_its_own_step():
     assert Chart("t", (3.0,), (7,), 2.0, 4.0).places == ((50.0, 50.0),)
 
 
-def test_figures_are_written_as_png_and_svg(folder):
-    names = {path.name for path in (folder / "figures").iterdir()}
-    assert names == {f"{name}.{kind}" for name in ("components", "probe", "phases") for kind in ("png", "svg")}
-
-
 def test_texts_are_shown_as_they_are(html):
     assert "<script>alert(1)" not in html
     assert "planted &lt;model&gt;" in html

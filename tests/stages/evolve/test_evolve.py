@@ -7,14 +7,12 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support import small
 
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
-from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.evolve.evolution import EvolveSettings, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.run import evolved, write_evolution
@@ -211,7 +209,7 @@ def test_groups_of_the_same_name_in_both_stay_apart(release):
 def second(release, new, tmp_path):
     """A second version in a folder of its own, and which problems it retired."""
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT, previous=release)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], replace(NEXT, previous=release))
     folder = small.small_release(tmp_path / "v2", tests=0, about={"version": "2.0"})
     gone = {row["id"] for row in evolution.lineage if row["status"] == "retired"}
     rows = read_lineage(folder / "lineage.jsonl") + [row for row in evolution.lineage if row["id"] in gone]
@@ -245,7 +243,7 @@ def test_who_brings_it_back_gets_it_for_training_with_its_past(second):
 def test_the_record_carries_on_how_models_fared(second):
     folder, _ = second
     pool = pool_of(folder, Dataset([p for number in range(300, 340) for p in small.twins(number)]))
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0"), previous=folder)
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
     fares = {(fare.version, fare.metric): fare for fare in evolution.fares if fare.model == "strong"}
     assert {version for version, _ in fares} == {"1.0", "2.0", "3.0"}
     assert not fares["1.0", "accuracy"].against
@@ -307,27 +305,6 @@ def test_models_and_files_of_predictions_are_asked(release, new, tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[1:]))
     with pytest.raises(BadInput, match="no prediction of m for 1 of the 220"):
         answers_of(asked, path)
-
-
-@pytest.mark.parametrize(("planted", "some"), [(True, True), (False, False)])
-def test_aflite_retires_what_features_give_away_and_nothing_else(release, planted, some):
-    pool = pool_of(release, Dataset(synthetic(600, bias=0.0), Card("synthetic")))
-    asked, rng = pool.asked, np.random.default_rng(0)
-    x = rng.normal(size=(len(asked), 8)).astype(np.float32)
-    known = np.array([planted and hash_free(p.group) < 0.4 for p in asked])
-    x[:, 0] += known * (6 * np.array([p.answer for p in asked]) - 3)
-    evolution = evolve(pool, [], NEXT, embeddings=[DebiasFeatures(x, "bert", "concat")])
-    gone = {row["id"] for row in evolution.lineage if row["why"].find("AFLite") >= 0}
-    assert bool(gone) == some
-    if some:
-        share = np.mean([flag for p, flag in zip(asked, known, strict=True) if p.id in gone])
-        assert share > 0.8
-        assert {p.group for p in asked if p.id in gone}.isdisjoint(p.group for p in asked if p.id not in gone)
-
-
-def hash_free(group: str | None) -> float:
-    """A number from 0 to 1 for each group, the same in every run."""
-    return random.Random(group or "").random()
 
 
 def test_a_new_version_needs_a_name_of_its_own_and_something_to_filter_against(release, new):

@@ -112,12 +112,6 @@ def test_medians_by_setting_count_every_trial(found):
         assert sum(cells[place][1] for _, cells in values if cells[place]) == 8
 
 
-def test_figures_are_written_for_slides_and_papers(folder):
-    for name in ("distribution", "best-of"):
-        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (folder / "figures" / f"{name}.svg").read_text()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_the_page_opens_quietly_and_fits(chromium, folder, width, scheme):
     with opened(chromium, folder / "index.html", width, color_scheme=scheme) as page:

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from winokit.data.checks import rules as rule_book
-from winokit.data.checks.contamination import CorpusCopy, find_copies
+from winokit.data.checks.contamination import find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.errors import BadInput, UnknownName, check_known
-from winokit.methods.hunting.search import Corpus
+from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
@@ -71,7 +71,7 @@ def check(
     only: Collection[str] = CHECKS,
     rules: str | None = None,
     *,
-    corpus: Corpus | None = None,
+    corpus: SentenceIndex | None = None,
     train: Sequence[Dataset] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
@@ -269,15 +269,12 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
 
 
-def _copies(dataset: Dataset, corpus: Corpus, progress: Progress | None) -> list[Finding]:
+def _copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
     name, findings = dataset.card.name, []
-    by_kind: dict[str, list[CorpusCopy]] = {kind: [] for kind in COPIES}
-    for copy in find_copies(dataset, corpus, progress):
-        by_kind[copy.kind].append(copy)
-    for kind, copies in by_kind.items():
-        if not copies:
-            continue
+    by_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
+    for kind in (kind for kind in COPIES if kind in by_kind):
+        copies = by_kind[kind]
         subject = "1 problem appears" if len(copies) == 1 else f"{len(copies):,} problems appear"
         examples = tuple(f"row {copy.row + 1}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
         details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in copies]}

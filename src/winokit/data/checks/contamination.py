@@ -15,7 +15,7 @@ from math import ceil
 
 from rapidfuzz.distance import LCSseq
 
-from winokit.methods.hunting.search import AllOf, Corpus
+from winokit.methods.hunting.search import AllOf, SentenceIndex
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress
 from winokit.text.words import WORD, sentences
@@ -42,31 +42,25 @@ class CorpusCopy:
     source: str | None
 
 
-def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
+def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     copies = []
     for row, problem in enumerate(dataset):
-        copy = _copy(problem, corpus)
-        if copy is not None:
-            copies.append(CorpusCopy(row, *copy))
+        places = (CorpusCopy(row, *place) for place in _places(problem, corpus))
+        copies += sorted(places, key=lambda copy: KINDS.index(copy.kind))[:1]
         if progress:
             progress(row + 1, len(dataset))
     return copies
 
 
-def _copy(problem: Problem, corpus: Corpus) -> tuple[str, str, str | None] | None:
-    """How a problem stands in a corpus, and where; None if it does not."""
-    best: tuple[str, str, str | None] | None = None
+def _places(problem: Problem, corpus: SentenceIndex) -> Iterator[tuple[str, str, str | None]]:
+    """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
     for own in (_words(one) for text in texts for one in sentences(text)):
-        if len(own) < SHORTEST:
-            continue
         fillings = _filled(own, problem)
-        for text, source in _alike(own, corpus):
-            kind = _kind(fillings, problem.is_whole or BLANK in own, text)
-            if kind is not None and (best is None or KINDS.index(kind) < KINDS.index(best[0])):
-                best = kind, text, source
-    return best
+        for text, source in _alike(own, corpus) if len(own) >= SHORTEST else ():
+            if kind := _kind(fillings, problem.is_whole or BLANK in own, text):
+                yield kind, text, source
 
 
 def _words(text: str) -> list[str]:
@@ -82,7 +76,7 @@ def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
     return [[*own[:at], *_words(filling), *own[at + 1 :]] for filling in fillings]
 
 
-def _alike(own: Sequence[str], corpus: Corpus) -> Iterator[tuple[str, str | None]]:
+def _alike(own: Sequence[str], corpus: SentenceIndex) -> Iterator[tuple[str, str | None]]:
     """Sentences of the corpus that have the rarest words of some window of a sentence."""
     seen: set[str] = set()
     words = [word for word in own if word != BLANK]

@@ -12,10 +12,11 @@ from xml.etree.ElementTree import Element
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, element, json_format, native_format, need_two
 from winokit.data.formats.source import Source, words
-from winokit.errors import Malformed
-from winokit.methods.hunting.causality import CONNECTIVES, premise_of
+from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
+CONNECTIVES = {"cause": "because", "effect": "so"}
+"""What is asked for, and the word between premise and alternative."""
 MIRRORED = 1000
 """By how much the ids of Balanced COPA's mirrored items are higher."""
 HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
@@ -27,6 +28,18 @@ def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: 
         raise Malformed(f"'cause' or 'effect' expected, found {asks_for!r}", field="question")
     before = f"{premise.rstrip().rstrip('.!?').rstrip()} {CONNECTIVES[asks_for]} "
     return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
+
+
+def premise_of(copa: Problem) -> tuple[str, str]:
+    """Premise and question of a problem, from its labels or from the text itself."""
+    asks_for = copa.labels.get("asks_for")
+    if asks_for in CONNECTIVES and copa.labels.get("premise"):
+        return str(copa.labels["premise"]), str(asks_for)
+    head, _, connective = copa.before.rstrip().rpartition(" ")
+    for question, word in CONNECTIVES.items():
+        if connective == word and not copa.after.strip() and head:
+            return head + ".", question
+    raise CannotWrite("not of COPA's form: a premise, 'because' or 'so', and the blank at the end")
 
 
 def parse_item(item: Element) -> Problem:

@@ -143,7 +143,7 @@ class _Writer:
             was = ", ".join(f"{name} {value}" for name, value in json.loads(known).items())
             raise BadInput(f"{self.out}: was made with {was}; say the same again, or name another file")
         (last,) = db.execute("SELECT coalesce(max(last), 0) FROM blocks").fetchone()
-        self._next = int(last) + 2
+        self._next = int(last) + 1
 
     def write(self, sizes: dict[Path, int], workers: int | None, progress: Progress | None) -> None:
         """Read the files that are new, changed or unfinished, and write their sentences."""
@@ -214,18 +214,14 @@ class _Writer:
         (blocks_done,) = self._db.execute("SELECT count(*) FROM blocks WHERE file = ?", (file,)).fetchone()
         return file, int(blocks_done)
 
-    def _keep(self, part: TextPart, split: Sequence[Sequence[str]]) -> None:
-        """Write the sentences of one block, with a gap in their numbers after each document."""
+    def _keep(self, part: TextPart, split: Sequence[str]) -> None:
+        """Write the sentences of one block."""
         if part.block is None:
             self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
             return
-        first = self._next
-        rows: list[tuple[int, str]] = []
-        for document in split:
-            rows += enumerate(document, self._next)
-            self._next += len(document) + 1
+        first, rows = self._next, list(enumerate(split, self._next))
         self._db.executemany("INSERT INTO sentences (rowid, text) VALUES (?, ?)", rows)
-        last = max(first, self._next - 1)
+        last = first + max(len(rows), 1) - 1  # a block without a sentence has a number too
         self._next = last + 1
         self._db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", (part.file, part.number, first, last, len(rows)))
         self._unwritten += len(part.block.text)
@@ -237,16 +233,16 @@ class _Writer:
 
 def split_in_order(
     parts: Iterable[TextPart], layout: CorpusLayout, workers: int | None
-) -> Iterator[tuple[TextPart, list[list[str]]]]:
-    """Each part with its documents as lists of sentences, in the order given."""
+) -> Iterator[tuple[TextPart, list[str]]]:
+    """Each part with its sentences, in the order given."""
     workers = max((os.cpu_count() or 1) - 1, 0) if workers is None else workers
     if workers == 0:
         yield from ((part, split_part(part, layout)) for part in parts)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _be_a_good_child) as pool:
-        waiting: deque[tuple[TextPart, Future[list[list[str]]] | None]] = deque()
+        waiting: deque[tuple[TextPart, Future[list[str]] | None]] = deque()
 
-        def received() -> tuple[TextPart, list[list[str]]]:
+        def received() -> tuple[TextPart, list[str]]:
             part, future = waiting.popleft()
             return part, [] if future is None else future.result()
 
@@ -261,10 +257,10 @@ def split_in_order(
             pool.shutdown(cancel_futures=True)
 
 
-def split_part(part: TextPart, layout: CorpusLayout) -> list[list[str]]:
-    """The documents of a part as lists of sentences; those without any are left out."""
-    split = (sentences(document) for document in (documents(part.block, part.path, layout) if part.block else ()))
-    return [document for document in split if document]
+def split_part(part: TextPart, layout: CorpusLayout) -> list[str]:
+    """The sentences of a part, document by document."""
+    texts = documents(part.block, part.path, layout) if part.block else ()
+    return [sentence for document in texts for sentence in sentences(document)]
 
 
 def _be_a_good_child() -> None:

@@ -16,13 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winokit.errors import check_known
-from winokit.methods.hunting.association import associate
-from winokit.methods.hunting.causality import causal_scores
 from winokit.methods.hunting.parse import read_parsed
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
-from winokit.methods.hunting.search import Corpus, Hit, open_corpus
+from winokit.methods.hunting.search import Hit, SentenceIndex
 from winokit.models.base import Answer, Choose, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
@@ -38,7 +36,6 @@ LIMIT = 200
 """Sentences looked at for each query, best first."""
 GRAMMAR = 1
 """Changes whenever reading, queries or roles do, so that answers kept from before are not taken for new ones."""
-WAYS = ("evidence", "association", "causal")
 COPY = 0.8
 """Share of a problem's other words that make a sentence with both candidates a copy of the problem."""
 
@@ -85,31 +82,29 @@ def scores(result: Hunt, candidates: int) -> tuple[float, ...]:
 
 
 class Hunter:
-    """A model that hunts. It also answers by association alone, which is what hunting should be better than."""
+    """A model that hunts."""
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: SentenceIndex,
         *,
         spec: str = "hunter",
-        by: str = "evidence",
         sets: Sequence[str] = DEFAULT_SETS,
         synonyms: Synonyms | None = None,
         limit: int = LIMIT,
         parser: str = RULES,
     ) -> None:
-        check_known("way of hunting", by, WAYS)
         for name in sets:
             check_known("set of queries", name, SETS)
-        self.corpus, self.spec, self.by = corpus, spec, by
+        self.corpus, self.spec = corpus, spec
         self.sets, self.limit = tuple(sets), limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
-        self.parses = open_parses(Path(parser)) if parser != RULES and by == "evidence" else None
+        self.parses = None if parser == RULES else open_parses(Path(parser))
         self.reads_by = RULES if self.parses is None else self.parses.name
-        settings = (GRAMMAR, self.reads_by, by, self.sets, limit, sorted(map(str, self.synonyms.items())))
+        settings = (GRAMMAR, self.reads_by, "evidence", self.sets, limit, sorted(map(str, self.synonyms.items())))
         self.fingerprint = f"hunter {corpus.fingerprint} {settings}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
@@ -120,7 +115,9 @@ class Hunter:
             problem = Problem(
                 request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query
             )
-            yield index, self._scores(problem)
+            result = self.hunt(problem)
+            values = None if result.choice is None else scores(result, len(problem.candidates))
+            yield index, Scores(values, result.why)
 
     def hunt(self, problem: Problem) -> Hunt:
         """Look for evidence for a problem, and decide; without a file of parses by our own grammar."""
@@ -152,27 +149,14 @@ class Hunter:
             result.choice = reading.agent if result.decision.role == AGENT else reading.patient
         return result
 
-    def _scores(self, problem: Problem) -> Scores:
-        if problem.is_whole:
-            return Scores(None, NO_BLANK)
-        if self.by == "evidence":
-            result = self.hunt(problem)
-            return Scores(None if result.choice is None else scores(result, len(problem.candidates)), result.why)
-        if self.by == "association":
-            values = associate(problem, self.corpus).scores
-        else:
-            values = causal_scores(problem, self.corpus)
-        return Scores(None, values) if isinstance(values, str) else Scores(values)
-
 
 def load(spec: Spec) -> Hunter:
     """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
-    options = spec.only("sets", "synonyms", "by", "limit", "parser")
-    corpus = open_corpus(spec.place_or_fail("an index, or the address of an OpenSearch index,"))
+    options = spec.only("sets", "synonyms", "limit", "parser")
+    corpus = SentenceIndex(spec.place_or_fail("an index"))
     return Hunter(
         corpus,
         spec=str(spec),
-        by=options.get("by", "evidence"),
         sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,
         synonyms=load_synonyms(options.get("synonyms")),
         limit=spec.number("limit", LIMIT, least=1),

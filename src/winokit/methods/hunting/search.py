@@ -1,6 +1,6 @@
-"""What can be asked of a corpus of sentences: one in a SQLite file under a full-text index (FTS5), or on a server.
+"""What can be asked of a corpus of sentences: in a SQLite file under a full-text index (FTS5).
 
-In the file words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case
+Words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case
 folded, accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`.
 """
 
@@ -13,26 +13,17 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
-from urllib.parse import quote, urldefrag
+from typing import Any, TypeAlias
+from urllib.parse import quote
 from weakref import finalize
 
-import numpy as np
-import numpy.typing as npt
-
-from winokit.errors import BadInput, refusing
+from winokit.errors import BadInput
 
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
 VERSION = 1
 """Of the tables in the schema. An index of another version is refused, never guessed at."""
 SCHEMA = (files("winokit") / "assets" / "index.sql").read_text("utf-8")
-POSTINGS = 2048
-"""How many words' lists of sentences are kept in memory."""
-WIDTH = 1 << 32
-"""Room for the words of a sentence where a place is one number."""
-
-Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +61,9 @@ class Hit:
     source: str | None = None
 
 
-class Corpus(Protocol):
-    """Anything that finds and counts sentences: an index of ours, OpenSearch, or a list in a test."""
-
-    name: str
-    """How the user named it."""
-    fingerprint: str
-    """Everything that determines what is found."""
-    sentences: int
-    """How many there are."""
-
-    def search(self, query: Query, limit: int) -> list[Hit]:
-        """The best sentences for a query, best first."""
-
-    def count(self, query: Query) -> int:
-        """In how many sentences a query is found."""
-
-    def count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
-        """How often one phrase comes before another, with at most `within` words from one to the other."""
-
-
 def any_of(texts: Sequence[str]) -> AnyOf:
     """One of some phrases, each named once, in order."""
     return AnyOf(tuple(dict.fromkeys(texts)))
-
-
-def open_corpus(place: str) -> Corpus:
-    """The corpus at a place: an index's file, or the address of an OpenSearch or Elasticsearch index."""
-    return OpenSearch(place) if place.startswith(("http://", "https://")) else SentenceIndex(place)
 
 
 class SentenceIndex:
@@ -116,12 +82,6 @@ class SentenceIndex:
             hashes = [row[0] for row in self._db.execute("SELECT hash FROM files ORDER BY hash")]
         content = "\n".join([str(VERSION), str(self.sentences), *hashes])
         self.fingerprint = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
-        matching = "SELECT rowid FROM sentences WHERE sentences MATCH ?"
-        self._rows = lru_cache(POSTINGS)(lambda query: self._numbers(matching, fts5(query)))
-        self._places = lru_cache(POSTINGS)(
-            lambda phrases: np.unique(np.concatenate([self._phrase_places(phrase) for phrase in phrases.phrases]))
-        )
-        """Where phrases begin, sorted: the number of the sentence times `WIDTH`, plus that of the word."""
         self.count = lru_cache(100_000)(self._count)
 
     def __enter__(self) -> "SentenceIndex":
@@ -142,44 +102,8 @@ class SentenceIndex:
 
     def _count(self, query: Query) -> int:
         """In how many sentences a query is found."""
-        if isinstance(query, AllOf) and len(query.parts) == 2:
-            # Words are asked for in many pairs: lists in memory are met faster than FTS5 walks them again.
-            fewer, more = sorted((self._rows(part) for part in query.parts), key=len)
-            return int(np.isin(fewer, more, assume_unique=True).sum()) if len(fewer) else 0
-        return len(self._rows(query))
-
-    def count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
-        """How many sentences have one phrase, followed within some words by another there or in the next sentence.
-
-        Sentences of one document have consecutive numbers, and documents have a gap between them.
-        """
-        before, after = self._places(first), self._places(then)
-        same = np.searchsorted(after, before, "right") < np.searchsorted(after, before + within, "right")
-        upcoming = (before // WIDTH + 1) * WIDTH
-        following = np.searchsorted(after, upcoming, "left") < np.searchsorted(after, upcoming + within, "left")
-        return len(np.unique(before[same | following] // WIDTH))
-
-    def _phrase_places(self, phrase: str) -> Rows:
-        """Of several words, the places of the first in the sentences that have them all in a row."""
-        words = tokens(phrase)
-        if not words:
-            return np.empty(0, np.int64)
-        places = self._numbers(f"SELECT doc * {WIDTH} + offset FROM places WHERE term = ?", words[0])
-        return places if len(words) == 1 else places[np.isin(places // WIDTH, self._rows(phrase))]
-
-    def _numbers(self, statement: str, sought: str) -> Rows:
-        """The one column of a result."""
         with reading(self.path):
-            return np.fromiter((row[0] for row in self._db.execute(statement, (sought,))), np.int64)
-
-
-def tokens(text: str) -> list[str]:
-    """The words of a text as the index has them.
-
-    >>> tokens("She couldn’t lift Zoë's box.")
-    ['she', 'couldn', 't', 'lift', 'zoë', 's', 'box']
-    """
-    return "".join(letter if letter.isalnum() else " " for letter in text).lower().split()
+            return int(_row(self._db, "SELECT count(*) FROM sentences WHERE sentences MATCH ?", fts5(query))[0])
 
 
 def fts5(query: Query) -> str:
@@ -236,87 +160,5 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
         raise BadInput(f"{path}: a damaged index (its end is missing); make it again with `winokit hunt index`")
 
 
-def _row(db: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
-    return tuple(db.execute(statement).fetchone())
-
-
-class OpenSearch:
-    """An index on an OpenSearch or Elasticsearch server, as a corpus beyond one machine.
-
-    The index has one document a sentence, its text in the field `text` (or `#FIELD` at the end of the address).
-    Nearness and order are asked for with *intervals* queries, which both servers have. A user and password may stand in
-    the address.
-    """
-
-    def __init__(self, address: str) -> None:
-        import httpx
-
-        url, field = urldefrag(address)
-        with refusing(f"{address}: not an address", httpx.InvalidURL):
-            self._url = httpx.URL(url.rstrip("/"))
-        self.field = field or "text"
-        if self._url.path in ("", "/"):
-            raise BadInput(f"{address}: the address of an index expected, as in http://localhost:9200/corpus")
-        self.name = str(self._url.copy_with(username=None, password=None))
-        self._client = httpx.Client(timeout=60.0)
-        about: Any = next(iter(self._ask("GET", "").values()), None)
-        uuid = about.get("settings", {}).get("index", {}).get("uuid", "") if isinstance(about, dict) else ""
-        self.sentences = int(self._ask("GET", "/_count").get("count", 0))
-        if not self.sentences:
-            raise BadInput(f"{self.name}: the index is empty")
-        self.fingerprint = f"{self.name}#{self.field} {uuid} {self.sentences}"
-        self.count = lru_cache(100_000)(lambda query: self._counted(dsl(query, self.field)))
-        self.count_before = lru_cache(100_000)(self._count_before)
-
-    def search(self, query: Query, limit: int) -> list[Hit]:
-        """The server's best sentences for a query; those that say the same count once."""
-        body = {"query": dsl(query, self.field), "size": limit, "_source": [self.field]}
-        hits = self._ask("POST", "/_search", body).get("hits", {}).get("hits", [])
-        texts = [str(hit.get("_source", {}).get(self.field, "")) for hit in hits]
-        return list({text.casefold(): Hit(text, self.name) for text in texts}.values())
-
-    def _count_before(self, first: AnyOf, then: AnyOf, within: int) -> int:
-        """Within one sentence only: a server does not know which sentence comes next."""
-        return self._counted({"intervals": {self.field: _all_of(first, then, within, ordered=True)}})
-
-    def _counted(self, query: dict[str, Any]) -> int:
-        return int(self._ask("POST", "/_count", {"query": query}).get("count", 0))
-
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        import httpx
-
-        try:
-            answer = self._client.request(method, f"{self._url}{path}", json=body)
-        except httpx.HTTPError as error:
-            raise BadInput(f"{self.name}: no answer ({error or type(error).__name__})") from None
-        try:
-            content = answer.json()
-        except ValueError:
-            content = None
-        if answer.is_error or not isinstance(content, dict):
-            complaint = content.get("error", {}) if isinstance(content, dict) else {}
-            reason = complaint.get("reason", "") if isinstance(complaint, dict) else complaint
-            raise BadInput(f"{self.name}: answered {answer.status_code} {reason or answer.reason_phrase}".rstrip())
-        return content
-
-
-def dsl(query: Query, field: str) -> dict[str, Any]:
-    """A query in the servers' words."""
-    match query:
-        case str():
-            return {"match_phrase": {field: query}}
-        case AnyOf():
-            return {"bool": {"should": [dsl(phrase, field) for phrase in query.phrases], "minimum_should_match": 1}}
-        case Near():
-            return {"intervals": {field: _all_of(query.one, query.other, query.within, ordered=False)}}
-        case AllOf():
-            return {"bool": {"must": [dsl(part, field) for part in query.parts]}}
-
-
-def _all_of(one: AnyOf, other: AnyOf, within: int, *, ordered: bool) -> dict[str, Any]:
-    return {"all_of": {"ordered": ordered, "max_gaps": within, "intervals": [_interval(one), _interval(other)]}}
-
-
-def _interval(phrases: AnyOf) -> dict[str, Any]:
-    matches = [{"match": {"query": phrase, "max_gaps": 0, "ordered": True}} for phrase in phrases.phrases]
-    return {"any_of": {"intervals": matches}}
+def _row(db: sqlite3.Connection, statement: str, *values: str) -> tuple[Any, ...]:
+    return tuple(db.execute(statement, values).fetchone())

@@ -8,7 +8,7 @@ from pathlib import Path
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
-from winokit.drawing.figures import COLOURS, Figure, forest_figures, write_figures
+from winokit.drawing.figures import COLOURS, Figure, forest_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
@@ -178,8 +178,8 @@ def _published(run: Run, known: Sequence[Scorer], metrics: Sequence[Metric]) -> 
 def write_report(run: Run, folder: Path) -> Path:
     """Write the report of a run into a folder and return its first page.
 
-    Besides index.html there are `figures/`, every plot as PNG and SVG, `problems/`, the rows of the table of problems,
-    and `transcripts/`, what was said about them; the page does without any.
+    Besides index.html there are `problems/`, the rows of the table of problems, and `transcripts/`, what was said about
+    them; the page does without either.
     """
     page = AuditPage(run)
     scripts = []
@@ -190,6 +190,4 @@ def write_report(run: Run, folder: Path) -> Path:
         path.unlink(missing_ok=True)
     for file, text in transcript_scripts(run, page.scorers):
         write_whole(folder / file, text.encode("ascii"))
-    figures = write_figures(page.figures, folder / "figures")
-    write_page(folder / INDEX, "stages/audit/page.html.j2", page=page, scripts=scripts, figures=figures)
-    return folder / INDEX
+    return write_page(folder / INDEX, "stages/audit/page.html.j2", page=page, scripts=scripts)

@@ -14,7 +14,6 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import EACH, SMALL, DecisionTable
-from winokit.drawing.figures import forest_figures, write_figures
 from winokit.drawing.page import INDEX, write_page
 from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import TITLES
@@ -79,9 +78,7 @@ def write_comparison(
 ) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = ComparePage(runs, comparisons, notes)
-    made = forest_figures({"forest": page.forest}, [column.name for column in page.columns])
-    figures = write_figures(made | forest_figures({"differences": page.differences}, []), folder / "figures")
-    return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page, figures=figures)
+    return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
 
 def paired(comparisons: Comparisons) -> list[ScorerPair]:

@@ -1,14 +1,12 @@
 """The points of a learning curve, and from them curves: means over restarts with intervals, lines, areas.
 
-A point is one training run, or anyone's numbers from a csv file. Every interval says what another test set (whole
-groups) *and* other restarts would have given (`metrics/curve.py`): a mean, an area, a slope and a line's height are
-all weighted sums of one table of restarts by test units. Points from a file come without predictions; a line's
-intervals are then from how they scatter around it alone.
+A point is one training run. Every interval says what another test set (whole groups) *and* other restarts would have
+given (`metrics/curve.py`): a mean, an area, a slope and a line's height are all weighted sums of one table of restarts
+by test units. Where points come without predictions, a line's intervals are from how they scatter around it alone.
 """
 
-import csv
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -19,7 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput, refusing
+from winokit.errors import BadInput
 from winokit.files import csv_bytes, write_whole
 from winokit.methods.arrays import clusters
 from winokit.methods.metrics.curve import Crossed, LogFit, crossed_share, fit_log, leaderboard_auc
@@ -29,8 +27,6 @@ from winokit.results import Metric
 from winokit.settings import Help, Settings
 
 SIZE, ACCURACY, GROUP = "size", "accuracy", "group_accuracy"
-OTHER_NAMES = {"x": SIZE, "n_train": SIZE, "train_size": SIZE, "single": ACCURACY, "y": ACCURACY, "group": GROUP}
-"""What columns of other people's files are called."""
 COLUMNS = (
     *("dataset", "formalization", "asked", SIZE, "restart", "seed"),
     *(ACCURACY, "low", "high", "n", "chance"),
@@ -40,7 +36,6 @@ Matrix = NDArray[np.float64]
 PER_CENT = 100
 FEWEST_SIZES = 2
 PROTOCOL = "curve"
-NO_COUNT = "over how many problems the file does not say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +50,12 @@ class CurvePoint:
     """What was trained on: at most what was asked, since groups are whole."""
     restart: int
     seed: int | None
-    accuracy: Metric | None
-    """Over no problems where a file does not say over how many."""
+    accuracy: Metric
     group_accuracy: Metric | None = None
     abstained: float = 0.0
     warnings: tuple[str, ...] = ()
     right: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
-    """Of each problem whether it is right, in the test set's order; None for numbers from a file."""
+    """Of each problem whether it is right, in the test set's order; None where nobody knows."""
 
     def score(self, measure: str) -> Metric | None:
         """Its accuracy or its group accuracy."""
@@ -235,7 +229,7 @@ def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metri
     mean = row(str(asked), measure, fmean(values), 0, chance=fmean(guesses) if guesses else None, details=about)
     shares = [one.shares for one in scored if one.shares is not None]
     if not shares or right is None:
-        return CurveLevel(asked, sizes, values, replace(mean, note=NO_COUNT))
+        return CurveLevel(asked, sizes, values, mean)
     low, high = crossed_share(np.stack(shares))
     n = len(shares[0]) if measure == GROUP else len(right)
     return CurveLevel(asked, sizes, values, replace(mean, low=low, high=high, n=n))
@@ -283,55 +277,3 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
         scores = [[row.value, row.low, row.high, row.n or "", row.chance] if row else [""] * 5 for row in rows]
         table.append([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
     write_whole(path, csv_bytes(table))
-
-
-def read_points(path: Path) -> list[CurvePoint]:
-    """Points from a csv file with a size and an accuracy (single), a group accuracy (group) or both in each row.
-
-    Numbers above 1 mean per cent. `dataset`, `formalization` and `restart` tell curves and restarts apart.
-    """
-    with refusing(f"{path}: cannot be read as a csv file of points", OSError, UnicodeDecodeError, csv.Error):
-        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
-    if not rows:
-        raise BadInput(f"{path}: no points: a header with size and accuracy expected, and one row per point")
-    named = [{OTHER_NAMES.get(_folded(key), _folded(key)): value for key, value in row.items() if key} for row in rows]
-    known = set(named[0])
-    if SIZE not in known or not known & {ACCURACY, GROUP}:
-        raise BadInput(f"{path}: columns size and accuracy (or group_accuracy) expected, found {', '.join(rows[0])}")
-    placed = [(f"{path}:{line}", row) for line, row in enumerate(named, 2)]
-    shares = [_number(place, row, name) for place, row in placed for name in (ACCURACY, GROUP)]
-    scale = 100.0 if any(share is not None and share > 1 for share in shares) else 1.0
-    return [_point(place, {**row, "dataset": row.get("dataset") or path.stem}, scale) for place, row in placed]
-
-
-def _folded(name: str) -> str:
-    return name.strip().casefold().replace(" ", "_")
-
-
-def _point(place: str, row: Mapping[str, str], scale: float) -> CurvePoint:
-    size, asked = _number(place, row, SIZE), _number(place, row, "asked")
-    if size is None or size < 0 or size != int(size):
-        raise BadInput(f"{place}: field 'size': a whole number expected, found {row.get(SIZE)!r}")
-    named = row["dataset"], row.get("formalization") or "", int(size if asked is None else asked), int(size)
-    scores: list[Metric | None] = []
-    for name, chance in ((ACCURACY, "chance"), (GROUP, "group_chance")):
-        share = _number(place, row, name)
-        if share is not None and not 0 <= share / scale <= 1:
-            raise BadInput(f"{place}: field {name!r}: a share or a percentage expected, found {row[name]!r}")
-        whose = named[0], "", named[1], named[1], PROTOCOL, "", name
-        guess = _number(place, row, chance)
-        scores.append(None if share is None else Metric(*whose, share / scale, 0, chance=guess))
-    if scores == [None, None]:
-        raise BadInput(f"{place}: neither an accuracy nor a group accuracy")
-    return CurvePoint(*named, int(_number(place, row, "restart") or 1), None, scores[0], scores[1])
-
-
-def _number(place: str, row: Mapping[str, str], name: str) -> float | None:
-    text = (row.get(name) or "").strip().replace(",", "").removesuffix("%").strip()
-    try:
-        number = float(text) if text else None
-    except ValueError:
-        number = math.nan
-    if number is not None and not math.isfinite(number):
-        raise BadInput(f"{place}: field {name!r}: a number expected, found {row[name]!r}")
-    return number

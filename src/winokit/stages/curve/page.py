@@ -1,18 +1,17 @@
 """The page of a learning curve: does more training data help, how sure is that, and where would it lead?
 
-The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out once, in per cent of the
-width from the left and of the height from the top; the page and the files draw the same places.
+The plot has sizes on a logarithmic axis, with a place of its own for zero. It is laid out in per cent of the width from
+the left and of the height from the top.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
-from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, write_figures
+from winokit.drawing.figures import COLOURS
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import PER_CENT, percent
@@ -33,13 +32,12 @@ Place = tuple[float, float]
 
 
 def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
-    """Write the page of a curve, with its figure as PNG and SVG, and return it."""
+    """Write the page of a curve and return it."""
     series, charts = curve.series, []
     for measure, title in TITLES.items():
         own = [one for one in series if one.measure == measure]
         if any(level.size for one in own for level in one.levels):
             charts.append(CurveChart(title, own))
-    plots = {"curve": Figure([partial(draw_curve, chart=chart) for chart in charts], 4.6, 3.6)} if charts else {}
     return write_page(
         folder / INDEX,
         "stages/curve/page.html.j2",
@@ -48,7 +46,6 @@ def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
         tests=list(dict.fromkeys(one.dataset for one in series)),
         restarts=max((point.restart for point in curve.points), default=1),
         charts=charts,
-        figures=write_figures(plots, folder / "figures"),
         columns=titles_of(series),
         rows=by_size(series),
         fits=fitted(series),
@@ -133,31 +130,6 @@ class CurveChart:
             if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
                 kept.append(place)
         return [*kept, *rest[-1:]]
-
-
-def draw_curve(ax: Axes, chart: CurveChart) -> None:
-    """Means with intervals, single restarts in pale, the fitted line, what guessing gives and the goal."""
-    pale: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.35, "markeredgewidth": 0}
-    for line in chart.lines:
-        colour = COLOURS[line.colour]
-        for dot in line.dots:
-            face = "white" if dot.hollow else colour
-            ax.plot(dot.x, dot.y, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
-            if dot.top is not None and dot.bottom is not None:
-                ax.plot([dot.x, dot.x], [dot.top, dot.bottom], color=colour, linewidth=1.2)
-        ax.plot([x for x, _ in line.others], [y for _, y in line.others], color=colour, **pale)
-        ax.plot([], [], "o", color=colour, markersize=5, label=line.name)
-        if line.ends is not None:
-            ax.plot(*zip(*line.ends, strict=True), color=colour, linewidth=1.5)
-    if any(line.others for line in chart.lines):
-        ax.plot([], [], color=GREY, label="one restart", **pale)
-    for place, label, style in ((chart.guess, "guessing", "dashed"), (chart.goal, "goal", "dotted")):
-        if place is not None:
-            ax.axhline(place, color=GREY, linestyle=style, linewidth=1, label=label)
-    ax.set_xticks(*zip(*chart.ticks, strict=True))
-    ax.set_yticks(*zip(*chart.levels, strict=True))
-    note = "\n(hollow: guessing is not ruled out)" if chart.hollow else ""
-    ax.set(xlim=(0, 100), ylim=(100, 0), xlabel=f"problems trained on, logarithmic{note}", ylabel=chart.title)
 
 
 GROWTH, END, SEEDS = "growth", "end", "seeds"

@@ -30,10 +30,10 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Metric, rows_to_json
 from winokit.settings import Help, Settings, Without, verb
-from winokit.stages.curve.fit import CurveGoal, CurvePoint, CurveSeries, read_points, series_of, write_points
+from winokit.stages.curve.fit import CurveGoal, CurvePoint, CurveSeries, series_of, write_points
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
-from winokit.stages.curve.table import published, rows_of
+from winokit.stages.curve.table import rows_of
 from winokit.stages.train.run import load_sets
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def curve(
             "train_xl).",
             "DATA...",
         ),
-    ] = (),
+    ],
     *,
     model: training.Trainable = "builtin",
     design: CurveDesign = CurveDesign(),
@@ -115,14 +115,6 @@ def curve(
     ] = None,
     out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.")] = None,
     goal: CurveGoal = CurveGoal(),
-    fit_only: Annotated[
-        str | Path | None,
-        Help(
-            "Do not train: fit the points of a csv file (size, accuracy, group_accuracy; per cent or shares), or "
-            "PUBLISHED: WinoGrande's line.",
-            "FILE",
-        ),
-    ] = None,
     settings: Annotated[training.TrainSettings, Without("formalization", "seed", "steps")] = training.TrainSettings(),
     device: training.Device = None,
     variant: training.VariantName = None,
@@ -137,16 +129,9 @@ def curve(
     Each size holds the one before, and twins stay together. An interrupted run continues.
     """
     names = (data,) if isinstance(data, Named) else tuple(data)
-    if bool(names) == (fit_only is not None):
-        raise BadInput("name either DATA to train on, or --fit-only FILE for existing points")
+    if not names:
+        raise BadInput("a learning curve needs DATA to train on")
     training.need_training("curve")
-    if str(fit_only) == "PUBLISHED":
-        return LearningCurve(published(goal.human))
-    if fit_only is not None:
-        points = read_points(Path(fit_only))
-        run = {"points": Path(fit_only).name, **asdict(goal)}
-        fitted = LearningCurve(run, tuple(points), tuple(series_of(points, goal)))
-        return fitted if out is None else fitted.save(Path(out))
     first = replace(load_sets(names[0], dev, None, test, 0, loading), arm=VariantArm.of(variant, arm))
     files = [first.train, *map(loading.one, names[1:])]
     sets = [replace(first, train=file).checked(drop_overlap=drop_overlap) for file in files]

@@ -8,28 +8,22 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import Lines, table
-from winokit.drawing.wording import NOTHING, PER_CENT, percent, points, say_interval
-from winokit.methods.metrics.curve import PUBLISHED
+from winokit.drawing.wording import NOTHING, percent, points, say_interval
 from winokit.results import Metric, rows_to_json
-from winokit.stages.curve.fit import ACCURACY, GROUP, NO_COUNT, PROTOCOL, CurveLevel, CurvePoint, CurveSeries
+from winokit.stages.curve.fit import ACCURACY, GROUP, PROTOCOL, CurveLevel, CurvePoint, CurveSeries
 
 if TYPE_CHECKING:
     from winokit.stages.curve.run import LearningCurve
 
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
-SAID = 118_000
-"""Training problems that are said to be needed for human accuracy, beside WinoGrande's line."""
 LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 BEYOND = 1e15
 """More problems than this are as good as none."""
 
 
 def lines(curve: "LearningCurve") -> Lines:
-    """What a person reads: means by size, lines, signs of trouble, and where the page is; or the published line."""
-    if not curve.points:
-        yield curve.run["said"]
-        return
+    """What a person reads: means by size, lines, signs of trouble, and where the page is."""
     sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
     yield table(["trained on", *titles_of(curve.series)], sizes, left=0)
     yield ""
@@ -42,8 +36,6 @@ def lines(curve: "LearningCurve") -> Lines:
 
 def as_json(curve: "LearningCurve") -> dict[str, Any]:
     """What scripts read."""
-    if not curve.points:
-        return curve.run
     where = {} if curve.page is None else {"out": str(curve.page.parents[1]), "report": str(curve.page)}
     return {"run": curve.run, "metrics": rows_to_json(curve.metrics), "warnings": curve.warnings, **where}
 
@@ -128,28 +120,6 @@ def titles_of(series: Sequence[CurveSeries]) -> list[str]:
     return [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)]
 
 
-def published(human: float | None) -> dict[str, Any]:
-    """What WinoGrande's published line says, and what is said of it.
-
-    >>> published(94.0)["n_to_reach"], round(published(94.0)["at_118000"], 1)
-    (1187023, 82.8)
-    """
-    target = human or 94.0
-    reached, there = PUBLISHED.reaches(target), PUBLISHED.at(SAID)
-    line = f"{PUBLISHED.slope}·ln x + {PUBLISHED.intercept}"
-    return {
-        "slope": PUBLISHED.slope,
-        "intercept": PUBLISHED.intercept,
-        "human": target,
-        "n_to_reach": round(reached),
-        f"at_{SAID}": there,
-        "said": (
-            f"RoBERTa on WinoGrande (Sakaguchi et al., 2020): {line} reaches {target:g}{PER_CENT} at {amount(reached)} "
-            f"training problems. At {SAID:,}, the number given beside it, the line has {there:.1f}{PER_CENT}."
-        ),
-    }
-
-
 def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: str) -> list[Metric]:
     """All rows of results.json: first what was averaged and fitted, then the points.
 
@@ -161,8 +131,7 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
         row, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
         if row is not None:
             about: dict[str, Any] = {"size": point.size, "restart": point.restart, "seed": point.seed}
-            note = None if row.n else NO_COUNT
-            rows.append(replace(row, model=model, protocol=PROTOCOL, subset=subset, note=note, details=about))
+            rows.append(replace(row, model=model, protocol=PROTOCOL, subset=subset, note=None, details=about))
     return rows
 
 

@@ -1,19 +1,13 @@
-"""The page of a debiasing: what was removed, whether it was more than chance, and what that changed.
-
-Plots are laid out once for the page and for files: the paper's Figure 1, the probe, the phases.
-"""
+"""The page of a debiasing: what was removed, whether it was more than chance, and what that changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winokit.drawing.decision import SMALL
-from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, draw_forest, forest_height, whole_ticks, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Chart, Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.protocols import CITATIONS
@@ -34,7 +28,6 @@ OUTSIDE = 0.001
 """Share of rows left out of the picture at each end: a few outliers would squeeze all others into a corner."""
 MIXES, DEPTHS = 10, 6
 """Shades of a cell on the page: how much of it is the first answer, and how full it is."""
-ANSWERS = ("first candidate is right", "second candidate is right")
 
 
 @dataclass(frozen=True)
@@ -53,9 +46,6 @@ class Pictures:
     """The paper's Figure 1: where the two answers lie along the first two components of all problems, arm by arm."""
 
     arms: tuple[Picture, ...]
-    first: tuple[float, float]
-    """Where the first axis begins and ends."""
-    second: tuple[float, float]
     shares: tuple[float, float]
     """How much of the variance each component has."""
 
@@ -65,25 +55,13 @@ class Pictures:
         names = zip(("first", "second"), self.shares, strict=True)
         return tuple(f"{name} component, {percent(share, 0)} of the variance" for name, share in names)
 
-    def heights(self, picture: Picture) -> Doubles:
-        """Of both answers the bars along the first component, (2, bins), from 0 to 1, the highest of any arm."""
-        highest = max(float(each.line.max()) / each.n for each in self.arms)
-        return picture.line / picture.n / highest
-
-    def mixed(self, picture: Picture) -> tuple[Doubles, Doubles]:
-        """For each cell the share of the first answer, and how full it is from 0 to 1: a square root, to see the thin.
-
-        Both are (second component, first component).
-        """
+    def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
+        """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
         total = picture.plane.sum(axis=0)
         first = np.divide(picture.plane[0], total, out=np.full(total.shape, 0.5), where=total > 0)
         # The largest share of an arm's rows in one cell: every arm is as dense as its share of rows says.
         fullest = max(float(each.plane.sum(axis=0).max()) / each.n for each in self.arms)
-        return first, np.sqrt(total / picture.n / fullest)
-
-    def shades(self, picture: Picture) -> list[tuple[int, float, str]]:
-        """Cells by colour: per cent of the first answer, depth, and all such cells as one path in units of cells."""
-        first, depth = self.mixed(picture)
+        depth = np.sqrt(total / picture.n / fullest)  # the root lets the thin be seen
         paths = grouped(
             ((round(first[y, x] * MIXES), max(1, round(depth[y, x] * DEPTHS))), f"M{x} {len(first) - 1 - y}h1v1h-1z")
             for y, x in np.argwhere(depth > 0).tolist()
@@ -94,7 +72,8 @@ class Pictures:
 
     def outlines(self, picture: Picture) -> Iterator[str]:
         """The steps of both histograms as paths, 100 wide and 100 high, closed along the bottom."""
-        for heights in self.heights(picture):
+        highest = max(float(each.line.max()) / each.n for each in self.arms)
+        for heights in picture.line / picture.n / highest:
             edges = np.linspace(0, 100, len(heights) + 1)[1:]
             steps = (f"V{100 - 100 * height:.2f}H{edge:.2f}" for height, edge in zip(heights, edges, strict=True))
             yield f"M0 100{''.join(steps)}V100z"
@@ -113,7 +92,7 @@ def pictures_of(arms: Sequence[DebiasArm], rows: DebiasRows, components: Compone
         counts = np.array(plane, np.int64), np.array(line, np.int64)
         pictures.append(Picture(arm.name, title_of(arm.name), int(arm.keep.sum()), *counts))
     shares = (float(components.shares[0]), float(components.shares[1]))
-    return Pictures(tuple(pictures), first, second, shares)
+    return Pictures(tuple(pictures), shares)
 
 
 def _ends(values: Doubles) -> tuple[float, float]:
@@ -149,69 +128,6 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     )
 
 
-def figures_of(filtering: "Debiased", probe: Forest, charts: Sequence[Chart]) -> dict[str, Figure]:
-    """The figures to write, by name."""
-    figures: dict[str, Figure] = {}
-    if filtering.pictures is not None:
-        width = 2.6 * len(filtering.pictures.arms)
-        figures["components"] = Figure([lambda ax: draw_pictures(ax, filtering)], width, 4.8)
-    if probe.blocks:
-        figures["probe"] = Figure([lambda ax: draw_forest(ax, probe, [])], 7.5, forest_height(probe))
-    if charts:
-        figures["phases"] = Figure([partial(draw_chart, chart=chart) for chart in charts], 3.4, 2.6)
-    return figures
-
-
-def draw_pictures(ax: Axes, filtering: "Debiased") -> None:
-    """Figure 1: above, cells of the plane coloured by answer; below, the two answers along the first component."""
-    from matplotlib.colors import to_rgb
-
-    place, pictures = ax.get_subplotspec(), filtering.pictures
-    assert place is not None
-    assert pictures is not None
-    ax.set_axis_off()
-    grid = place.subgridspec(2, len(pictures.arms), height_ratios=(3, 2), hspace=0.02)
-    colours: NDArray[Any] = np.array([to_rgb(colour) for colour in COLOURS[:2]])
-    across, up = pictures.axes
-    for column, picture in enumerate(pictures.arms):
-        above, below = (ax.figure.add_subplot(grid[row, column]) for row in (0, 1))
-        first, depth = pictures.mixed(picture)
-        ink = first[..., None] * colours[0] + (1 - first[..., None]) * colours[1]
-        extent = (*pictures.first, *pictures.second)
-        image = 1 - depth[..., None] * (1 - ink)
-        above.imshow(image, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
-        above.set_title(f"{picture.title}\n{picture.n:,} problems", fontsize=9)
-        above.set_xticks([])
-        edges = np.linspace(*pictures.first, picture.line.shape[1] + 1)
-        for heights, colour, name in zip(pictures.heights(picture), COLOURS, ANSWERS, strict=False):
-            below.stairs(heights, edges, fill=True, color=colour, alpha=0.35)
-            below.stairs(heights, edges, color=colour, label=name)
-        below.set_ylim(0, 1.05)
-        below.set_xlim(*pictures.first)
-        divergence = filtering.find(picture.arm, "kl_histogram")
-        if divergence is not None:
-            below.set_title(f"KL {say(divergence)} (by chance {say_chance(divergence)})", fontsize=8)
-        for half, label in ((above, up.replace(", ", "\n")), (below, "share of\nproblems")):
-            half.set_yticks([])
-            if column == 0:
-                half.set_ylabel(label)
-    ax.figure.supxlabel(across, fontsize="medium")
-
-
-def draw_chart(ax: Axes, chart: Chart) -> None:
-    """One value over phases; a dotted line at the level that means something."""
-    scale = 100 if chart.percent else 1
-    ax.plot(chart.at, [scale * value for value in chart.values], ".-", color=COLOURS[0], markersize=4)
-    if chart.mark is not None:
-        ax.axhline(scale * chart.mark, color=GREY, linestyle="dotted", linewidth=1.3, zorder=3)
-    ax.set_ylim(scale * chart.low, scale * chart.high * 1.05 if chart.low == 0 else scale * chart.high)
-    ax.set_xlabel(chart.unit + (f" (dotted: {chart.mark_name})" if chart.mark_name else ""))
-    ax.set_ylabel("per cent" if chart.percent else "problems")
-    ax.set_title(chart.title, loc="left", fontsize=9)
-    whole_ticks(ax.xaxis)
-    whole_ticks(ax.yaxis)
-
-
 MOST_WORDS, FEWEST_WORDS = 20, 5
 
 
@@ -225,10 +141,9 @@ class RemovedExample(NamedTuple):
 
 
 def write_debias_page(filtering: "Debiased", folder: Path) -> Path:
-    """Write the page of a debiasing, with its figures as PNG and SVG, and return it."""
+    """Write the page of a debiasing and return it."""
     page = debias_page(filtering)
-    figures = write_figures(figures_of(filtering, page["probe"], page["charts"]), folder / "figures")
-    shown = {"page": page, "figures": figures, "word_of": word_of, "before_of": before_of}
+    shown = {"page": page, "word_of": word_of, "before_of": before_of}
     return write_page(folder / INDEX, "stages/debias/page.html.j2", filtering=filtering, **shown)
 
 

@@ -1,10 +1,8 @@
 """The benchmark that evolves: a new version, filtered against models that were not there when the last was made.
 
 "Future benchmarks should dynamically evolve together with the evolving state of the art", ends the first WinoGrande
-paper (Sakaguchi et al., 2019). Two ways to filter are offered. Against models that answer: groups of dev, test and the
-new problems that they solve beyond chance are retired (`solved`). Against models that embed: AFLite is run again
-in their features, twins together, as the authors did when they went from BERT to RoBERTa; only what it removes beyond
-relabelled runs goes.
+paper (Sakaguchi et al., 2019). Groups of dev, test and the new problems that models solve beyond chance are retired
+(`solved`).
 
 A retired test group is gone: with the models it was retired for, its answers are known. A retired dev group, and a new
 one that is too easy, goes to training. Training problems stay where they are, since models have read them. How each
@@ -23,15 +21,11 @@ import numpy as np
 from winokit.drawing.wording import join
 from winokit.errors import BadInput, refusing
 from winokit.files import read_object
-from winokit.methods.aflite.aflite import RepeatedAFLite
-from winokit.methods.aflite.null import BEYOND
 from winokit.methods.metrics.accuracy import chance
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
 from winokit.methods.metrics.intervals import share_interval
 from winokit.problem import Dataset
 from winokit.settings import Help, Settings
-from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import debias
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
@@ -43,10 +37,7 @@ RECORD = "evolution.json"
 
 @dataclass(frozen=True)
 class EvolveSettings(Settings):
-    """How a new version is made from the last: who is asked, and what makes a group retire.
-
-    A model is a SPEC, a file of predictions for the problems asked, or `aflite:SPEC` for its features.
-    """
+    """How a new version is made from the last: who is asked, and what makes a group retire."""
 
     version: str = ""
     """Of the new release."""
@@ -55,7 +46,7 @@ class EvolveSettings(Settings):
     ] = None
     against: Annotated[
         tuple[str, ...],
-        Help("Retire what this model solves: SPEC, a file of predictions, or aflite:SPEC; repeatable.", "SPEC"),
+        Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC"),
     ] = ()
     watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
     majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
@@ -64,23 +55,8 @@ class EvolveSettings(Settings):
     """For any to be retired."""
     bring_back: Annotated[bool, Help("Use retired problems that are offered again for training.")] = False
     previous_hidden: Annotated[Path | None, Help("The previous test's answers. Default: beside it.", "PATH")] = None
-    scoring: str | None = None
-    chance_share: float = 0.05
-    """Share of chance allowed among the problems that AFLite has retired: their largest q-value."""
-    null_runs: int = 39
-    """Maximum number of relabelled runs of AFLite, to measure what it removes by chance."""
     secret: Draws = field(default_factory=Draws.fresh)
     """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
-
-
-@dataclass(frozen=True)
-class Filtered:
-    """What AFLite removed in one model's features, and what it removes from relabelled problems."""
-
-    model: str
-    removed: int
-    expected: float
-    retired: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +89,6 @@ class Evolution:
     fixed: Mapping[str, str]
     """Splits that are settled, by id; what is missing may be drawn."""
     solved: Solved
-    filtered: tuple[Filtered, ...]
     fares: tuple[Fare, ...]
     """How each model fares on each version."""
     notes: tuple[str, ...] = ()
@@ -139,9 +114,7 @@ def evolve(
     against: Sequence[EvolveAnswers],
     settings: EvolveSettings,
     *,
-    embeddings: Sequence[DebiasFeatures] = (),
     watched: Sequence[EvolveAnswers] = (),
-    previous: Path | None = None,
 ) -> Evolution:
     """Make a new version of what is in the pool.
 
@@ -149,28 +122,20 @@ def evolve(
     ----------
     against
         Answers to `pool.asked` of the models to filter against.
-    embeddings
-        Features of `pool.asked`, one row per problem, for AFLite.
     watched
         Answers of models that are *not* filtered against: how they fare tells whether the new version is harder, or
         only harder for the models it was made against.
-    previous
-        The previous release, whose own record of how models fared is carried on.
     """
-    if not against and not embeddings:
-        raise BadInput("filter against what? Name a model that answers, or features of one that embeds")
+    if not against:
+        raise BadInput("filter against what? Name a model that answers: --against")
     if settings.version == pool.version:
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked
     solved = solved_beyond_chance(
         asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
     )
-    aflite = [_aflite(asked, features, settings) for features in embeddings]
-    filtered = tuple(model for model, _ in aflite)
     models = join([answers.model for answers in against])
     why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
-    for model, names in aflite:
-        why |= {name: why.get(name) or f"AFLite in the features of {model.model}" for name in names}
     stays = asked.filter(lambda p: p.id not in why)
     if not len(stays):
         raise BadInput("nothing is left to evaluate: every problem of dev and test, and every new one, was retired")
@@ -192,28 +157,10 @@ def evolve(
         lineage=tuple(_lineage(pool, why, settings.version)),
         fixed=fixed | {problem.id: TRAIN for problem in pool.problems if problem.id in why and problem.id not in gone},
         solved=solved,
-        filtered=filtered,
-        fares=_known_fares(previous, _fares(pool, stays, against, watched, settings.version)),
+        fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
-        findings=tuple(_findings(solved, filtered)),
+        findings=tuple(_findings(solved)),
     )
-
-
-def _aflite(asked: Dataset, features: DebiasFeatures, settings: EvolveSettings) -> tuple[Filtered, set[str]]:
-    """Whole groups that AFLite removes and chance does not."""
-    seed = settings.secret.number("aflite") % 2**32
-    method = RepeatedAFLite(seed=seed, twins="together", null_runs=settings.null_runs, seeds=1)
-    debiased = debias(asked, method, features=features, compare=(), assess=False)
-    null = debiased.null
-    if null is None:
-        raise BadInput("AFLite needs relabelled runs, to know what it removes by chance")
-    gone = {p.id for p, keep in zip(asked, debiased.chosen.keep, strict=True) if not keep}
-    sure = {p.id for p, q in zip(asked, null.q_values, strict=True) if q <= settings.chance_share}
-    groups = {p.group for p in asked if p.id in gone & sure and p.group is not None}
-    names = {p.id for p in asked if p.id in gone and (p.id in sure or p.group in groups)}
-    if null.ranks[0].outcome != BEYOND:
-        names = set()
-    return Filtered(features.model, len(gone), null.expected, len(names)), names
 
 
 def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
@@ -238,16 +185,11 @@ def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator
     yield from (row for name, row in pool.lineage.items() if name not in there)
 
 
-def _findings(solved: Solved, filtered: Sequence[Filtered]) -> Iterator[str]:
+def _findings(solved: Solved) -> Iterator[str]:
     for stratum in solved.strata:
         yield (
             f"{stratum.solved:,} of {stratum.groups:,} {stratum.kind} solved, {stratum.turned:,} answered wrong "
             f"throughout (p {'< 0.001' if stratum.p < 0.001 else f'= {stratum.p:.3f}'}): {stratum.retired:,} retired"
-        )
-    for model in filtered:
-        yield (
-            f"AFLite in the features of {model.model}: {model.removed:,} removed, {model.expected:.1f} from relabelled "
-            f"problems: {model.retired:,} retired"
         )
 
 
@@ -282,9 +224,8 @@ def coarse_fare(fare: Fare) -> Fare:
 
 def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
     """What is known of all versions: what was measured last counts, what was filtered against stays so."""
-    path = previous / RECORD if previous is not None else None
     known: dict[tuple[str, str, str], Fare] = {}
-    if path is not None and path.is_file():
+    if previous is not None and (path := previous / RECORD).is_file():
         content = read_object(path)
         with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]

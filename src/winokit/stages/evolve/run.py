@@ -21,7 +21,6 @@ from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Metric, stands
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
-from winokit.stages.debias.features import embedded
 from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
@@ -31,7 +30,6 @@ from winokit.stages.release.manifest import STATUSES, read_manifest, write_manif
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
-AFLITE = "aflite:"
 Given = str | Path | Dataset | None
 
 
@@ -48,9 +46,7 @@ def release(
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
     extras: ReleaseExtras = ReleaseExtras(),
-    evolving: Annotated[
-        EvolveSettings, Without("version", "scoring", "chance_share", "null_runs", "secret")
-    ] = EvolveSettings(),
+    evolving: Annotated[EvolveSettings, Without("version", "secret")] = EvolveSettings(),
     cache: CacheFile = None,
     loading: Plain = Loading(),
     progress: Progress | None = None,
@@ -137,22 +133,14 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
         raise BadInput(f"{previous}: neither dev nor test, and nothing new offered: there is nothing to filter")
 
     def answers(names: Sequence[str]) -> list[EvolveAnswers]:
-        each = (answers_of(pool.asked, name, scoring=settings.scoring, **asking) for name in names)
+        each = (answers_of(pool.asked, name, **asking) for name in names)
         models = [model for several in each for model in several]
         twice = sorted(name for name, count in Counter(model.model for model in models).items() if count > 1)
         if twice:
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
-    specs = [name.removeprefix(AFLITE) for name in settings.against if name.startswith(AFLITE)]
-    return evolve(
-        pool,
-        answers([name for name in settings.against if not name.startswith(AFLITE)]),
-        settings,
-        embeddings=[embedded(pool.asked, spec, **asking) for spec in specs],
-        watched=answers(settings.watch),
-        previous=previous,
-    )
+    return evolve(pool, answers(settings.against), settings, watched=answers(settings.watch))
 
 
 PAGE = "evolution.html"
@@ -176,7 +164,6 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
         public = replace(
             evolution,
             solved=replace(evolution.solved, strata=()),
-            filtered=(),
             fares=tuple(map(coarse_fare, evolution.fares)),
             notes=(*evolution.notes, COARSE),
             findings=(),
@@ -198,7 +185,6 @@ def _write(evolution: Evolution, folder: Path) -> None:
         "problems": counts,
         "needed": evolution.solved.needed,
         "solved": [asdict(stratum) for stratum in evolution.solved.strata],
-        "aflite": [asdict(filtered) for filtered in evolution.filtered],
         "fares": [asdict(fare) for fare in evolution.fares],
         "notes": [*evolution.notes, *evolution.findings],
     }

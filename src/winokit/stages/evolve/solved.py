@@ -54,7 +54,6 @@ def answers_of(
     problems: Dataset,
     against: str | Path,
     *,
-    scoring: str | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> list[EvolveAnswers]:
@@ -65,7 +64,7 @@ def answers_of(
             rows[read.model, read.scoring] += read.predictions
     else:
         variants = {name: variant.problems for name, variant in make_variants(problems, {SWITCHED}).items()}
-        model, plan, asked = load_model(str(against)), ScoringPlan(scoring), {ORIGINAL: problems} | variants
+        model, plan, asked = load_model(str(against)), ScoringPlan(), {ORIGINAL: problems} | variants
         rows[str(against), ""] += score_variants(asked, model, plan, cache=cache, progress=progress)
     answers = [EvolveAnswers(name, _right(own, ORIGINAL), _right(own, SWITCHED)) for (name, _), own in rows.items()]
     for model_answers in answers:
@@ -138,8 +137,6 @@ def solved_beyond_chance(
     where
         The split of each id; what is missing is new. Default: everything is of one split.
     """
-    if not answers:
-        return Solved(frozenset(), (), 0)
     needed = max(1, math.ceil(majority * len(answers) - 1e-9))
     units = grouped((f"alone {p.id}" if p.group is None else f"group {p.group}", p) for p in problems)
     strata: dict[tuple[str, int, int], list[Unit]] = defaultdict(list)

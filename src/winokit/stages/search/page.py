@@ -14,14 +14,13 @@ import numpy as np
 
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, EACH, GOOD, PLAIN, SEVERAL, SMALL, DecisionTable, Verdict, VerdictPoint
-from winokit.drawing.figures import COLOURS, GREY, Axes, Figure, shortened, write_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import percent, plural, probability
 from winokit.methods.training.finetune import DEV
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
-from winokit.stages.search.findings import CHOSEN, TRIES, SearchFinding, SearchFindings, tries_up_to
+from winokit.stages.search.findings import CHOSEN, SearchFindings, tries_up_to
 from winokit.stages.search.luck import DRAWS, best_of
 from winokit.stages.search.trials import DIVERGED, FAILED, Trial
 
@@ -30,9 +29,6 @@ CLOSE, ROOM = 1.1, 4
 STEP = 0.05
 PARTS = 3
 """A range of settings is shown in so many parts."""
-BLUE, ORANGE, GREEN = COLOURS[0], COLOURS[1], "#00795a"
-HALF = 0.35
-"""Half the width of a violin."""
 
 
 class TrialDot(NamedTuple):
@@ -43,10 +39,6 @@ class TrialDot(NamedTuple):
     score: float
     number: int
     hollow: bool
-
-
-Strips = Sequence[tuple[SearchFinding, Sequence[TrialDot]]]
-"""Each formalization that has a trial to show, and its trials on the axis."""
 
 
 def axis(findings: SearchFindings) -> Forest:
@@ -98,92 +90,9 @@ def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[
         yield title, [(float(np.median(own)), len(own)) if own else None for own in scores]
 
 
-def figures_of_search(findings: SearchFindings, shown: Strips) -> dict[str, Figure]:
-    """The figures by name."""
-    width = max(4.5, 1.5 + 1.05 * len(shown))
-    return {
-        "distribution": Figure([lambda ax: draw_distribution(ax, findings, shown)], width, 4.2),
-        "best-of": Figure([lambda ax: draw_best_of(ax, findings)], 6.5, 4.0),
-    }
-
-
-def draw_distribution(ax: Axes, findings: SearchFindings, shown: Strips) -> None:
-    """A violin and the trials themselves; a bar at the median, the upper quartile in words, as in the paper."""
-    for place, (finding, dots) in enumerate(shown):
-        scores, spread = np.array([100 * dot.score for dot in dots]), finding.spread
-        assert spread is not None
-        if len(set(scores)) > 1:
-            drawn: Any = ax.violinplot([scores], [place], widths=2 * HALF, showextrema=False)
-            drawn["bodies"][0].set(facecolor=BLUE, edgecolor="none", alpha=0.18)
-        reach = max(1, *(abs(dot.y) for dot in dots))
-        x = place + np.array([dot.y for dot in dots]) * HALF * 0.55 / reach
-        hollow = np.array([dot.hollow for dot in dots])
-        ax.scatter(
-            x, scores, s=11, facecolors=np.where(hollow, "white", BLUE), edgecolors=BLUE, linewidths=0.7, zorder=3
-        )
-        # Named once, for the legend.
-        half, middle = ("middle half", "median") if place == 0 else ("", "")
-        quartiles = (100 * spread.lower_quartile, 100 * spread.upper_quartile)
-        ax.vlines(place, *quartiles, color=GREY, linewidth=4, alpha=0.45, label=half)
-        ends = (place - HALF, place + HALF)
-        ax.hlines(100 * spread.median, *ends, color=ORANGE, linewidth=2, zorder=4, label=middle)
-        ax.annotate(
-            f"{100 * spread.upper_quartile:.1f}",
-            (place + HALF, 100 * spread.upper_quartile),
-            (2, 0),
-            textcoords="offset points",
-            fontsize=7,
-            va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )
-    _lines(ax, findings)
-    ax.set_xticks(
-        range(len(shown)), [shortened(finding.formalization, 22) for finding, _ in shown], rotation=25, ha="right"
-    )
-    ax.set_xlim(-0.6, len(shown) - 0.3)
-    if any(dot.hollow for _, dots in shown for dot in dots):
-        ax.scatter(
-            [], [], s=11, facecolors="white", edgecolors=BLUE, linewidths=0.7, label="indistinguishable from guessing"
-        )
-    ax.set_ylabel("per cent right on the dev set\n(number: upper quartile)")
-    ax.grid(axis="y", color="#e2e1db", linewidth=0.8)
-    ax.set_axisbelow(True)
-
-
-def draw_best_of(ax: Axes, findings: SearchFindings) -> None:
-    """The expected best score of one trial, two, and so on."""
-    for place, one in enumerate(findings.found):
-        if one.scores:
-            tries = np.arange(1, len(one.scores) + 1)
-            values = [100 * best_of(one.scores, int(number)) for number in tries]
-            told = [number - 1 for number in TRIES if number <= len(tries)]
-            again, place_of_colour = divmod(place, len(COLOURS))
-            colour, name = COLOURS[place_of_colour], shortened(one.formalization, 24)
-            ax.plot(tries, values, (".-", ".--", ".:")[again % 3], color=colour, label=name, markevery=told)
-    _lines(ax, findings)
-    most = max(len(one.scores) for one in findings.found)
-    marks = [number for number in TRIES if number < 0.8 * most] + [most]
-    ax.set_xscale("log")
-    ax.set_xticks(marks, [str(number) for number in marks])
-    ax.minorticks_off()
-    ax.set_xlabel("trials, logarithmic")
-    ax.set_ylabel("per cent right on the dev set,\nexpected of the best")
-
-
-def _lines(ax: Axes, findings: SearchFindings) -> None:
-    """Guessing, the commonest answer, people."""
-    ax.axhline(100 * findings.chance, color=GREY, linestyle="dotted", linewidth=1.3, label="guessing")
-    if abs(findings.majority - findings.chance) > 0.005:
-        ax.axhline(100 * findings.majority, color=GREY, linestyle="dashed", linewidth=1.1, label="commonest answer")
-    if findings.human is not None:
-        ax.axhline(100 * findings.human, color=GREEN, linestyle="dashdot", linewidth=1.1, label="people")
-
-
 def write_search_page(findings: SearchFindings, folder: Path) -> Path:
-    """Write the page of a search, with its figures as PNG and SVG, and return it."""
-    shown = search_page(findings)
-    figures = write_figures(figures_of_search(findings, shown["strips"]), folder / "figures")
-    return write_page(folder / INDEX, "stages/search/page.html.j2", **shown, figures=figures)
+    """Write the page of a search and return it."""
+    return write_page(folder / INDEX, "stages/search/page.html.j2", **search_page(findings))
 
 
 def search_page(findings: SearchFindings) -> dict[str, Any]:
