@@ -1,5 +1,7 @@
 """Several models in one audit, one after the other; and shots from other data."""
 
+import sys
+
 import pytest
 
 import winokit
@@ -7,6 +9,7 @@ from winokit.errors import BadInput, WinokitError
 from winokit.models.random_model import RandomModel
 from winokit.models.registry import MODELS, Spec
 from winokit.problem import Dataset
+from winokit.stages.audit.run import _imported_meanwhile
 from winokit.testing import CoinServer, CompletionsServer
 
 
@@ -97,3 +100,10 @@ def test_a_model_that_fails_is_let_go_too(heavy, monkeypatch):
     with pytest.raises(BadInput, match="out of order"):
         winokit.audit("open", "heavy:1", limit=10, protocol="accuracy", cache="off")
     assert (Heavy.most, Heavy.there) == (1, 0)
+
+
+def test_what_comes_later_is_imported_meanwhile_and_one_that_is_missing_does_no_harm(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with _imported_meanwhile(("colorsys", "no_such_module")):
+        pass
+    assert "colorsys" in sys.modules

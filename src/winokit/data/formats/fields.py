@@ -25,7 +25,7 @@ def string(row: Mapping[str, Any], key: str) -> str:
     """A field that must be a string with something in it."""
     value = row.get(key)
     if value.__class__ is str and value.strip():
-        return value  # type: ignore[no-any-return]
+        return value
     value = _present(row, key)
     raise Malformed(f"a string expected, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
 

@@ -2,9 +2,12 @@
 
 import platform
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +36,7 @@ from winokit.methods.transforms.variants import (
     perturbed_variants,
 )
 from winokit.models.base import Model, notes_of
+from winokit.models.builtin import BuiltinModel
 from winokit.models.registry import MODEL_HELP, ModelLike, Spec, as_model, check_model, release
 from winokit.problem import Dataset, collector_off, grouped
 from winokit.progress import Progress, tell
@@ -47,6 +51,8 @@ URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
 OUT = Path("runs/DATA")
 """The folder of a run that is typed without one; DATA stands for the dataset's name."""
+DRAWN_WITH = ("scipy.optimize", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+"""What statistics and figures import, most of a second."""
 Run.shown_by = "winokit.stages.audit.table"
 
 
@@ -180,7 +186,9 @@ def audit(
         for each in models:
             loaded = load_on(each, cluster)
             try:
-                answers.ask(loaded, texts, plans, chosen, bool(protocol), known, progress)
+                # Only beside the built-in model: others import too while they are asked.
+                with _imported_meanwhile(DRAWN_WITH if folder and isinstance(loaded, BuiltinModel) else ()):
+                    answers.ask(loaded, texts, plans, chosen, bool(protocol), known, progress)
             finally:
                 if loaded is not each:  # two large ones never sit in memory together
                     release(loaded)
@@ -233,6 +241,14 @@ def audit(
         run.save(folder)
         run.report = write_report(run, folder / "report")
     return run
+
+
+@contextmanager
+def _imported_meanwhile(modules: Sequence[str]) -> Iterator[None]:
+    """Import modules in a thread; one that cannot be imported says so where it is needed."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: [import_module(name) for name in modules])
+        yield
 
 
 @dataclass
