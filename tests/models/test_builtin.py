@@ -228,15 +228,6 @@ def test_a_spec_that_means_nothing_is_refused(spec):
         load_model(spec)
 
 
-def test_answers_are_those_of_one_thread_where_the_next_batch_runs_meanwhile(monkeypatch):
-    monkeypatch.setattr(builtin, "BUDGET", 40)  # many batches
-    asked = [Fill(f"Ann met {name} ", "Bo", " today.") for name in ("Kim", "Lee", "Mo", "Pat and Sam", "Jo")] * 2
-    one, two = (dict(load_model(f"builtin?threads={threads}").answer(asked)) for threads in (1, 2))
-    assert one.keys() == two.keys() == set(range(len(asked)))
-    for at, pieces in one.items():
-        assert [piece.logprob for piece in pieces] == pytest.approx([piece.logprob for piece in two[at]], abs=1e-5)
-
-
 def test_threads_come_from_the_option_or_the_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
     assert builtin.usable_threads() == 3

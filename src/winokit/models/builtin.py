@@ -13,12 +13,10 @@ what the last layer does beside keys and values, are computed only where a token
 
 import hashlib
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FOLDER = files("winokit") / "assets" / "minilm-mlm"
-Logits: TypeAlias = npt.NDArray[np.float32]
 LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
 BUDGET = 1024
@@ -66,7 +63,7 @@ class BuiltinModel:
     def __init__(self, spec: str, threads: int) -> None:
         import onnxruntime
 
-        self.spec, self.threads = spec, threads
+        self.spec = spec
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         # A thread that waits for the others sleeps: spinning would take the processor from whoever else is busy.
@@ -100,30 +97,14 @@ class BuiltinModel:
     def _logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
         """Each guess with its log-probability."""
         texts = list(wanted.items())
-        batches = [[texts[at] for at in batch] for batch in packed([len(ids) for ids, _ in texts], BUDGET)]
-        looked_up = [lookups(rows) for rows in batches]
-        runs = [
-            partial(self._run, [ids for ids, _ in rows], asked, "logits")
-            for rows, (asked, _, _) in zip(batches, looked_up, strict=True)
-        ]
-        for rows, (_, at, tokens), logits in zip(batches, looked_up, self._one_ahead(runs), strict=True):
+        for batch in packed([len(ids) for ids, _ in texts], BUDGET):
+            rows = [texts[at] for at in batch]
+            asked, at, tokens = lookups(rows)
+            logits = self._run([ids for ids, _ in rows], asked, "logits")
             logits -= logits.max(axis=1, keepdims=True)
             normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
             values = (logits[at, tokens] - normalisers[at]).tolist()
             yield from zip((guess for _, guesses in rows for guess in guesses), values, strict=True)
-
-    def _one_ahead(self, runs: Iterable[Callable[[], Logits]]) -> Iterator[Logits]:
-        """What each run gives; where there are threads for it, the next one runs while the last is worked on."""
-        if self.threads == 1:
-            yield from (run() for run in runs)
-            return
-        with ThreadPoolExecutor(1) as pool:
-            running: deque[Future[Logits]] = deque()
-            for run in runs:
-                running.append(pool.submit(run))
-                if len(running) > 1:
-                    yield running.popleft().result()
-            yield from (last.result() for last in running)
 
     def _vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]

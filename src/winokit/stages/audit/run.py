@@ -51,7 +51,8 @@ URL = re.compile(r"https?://[^\s\"']+")
 """Where a server is: part of what answers are kept under, and of no concern to whoever reads a run."""
 OUT = Path("runs/DATA")
 """The folder of a run that is typed without one; DATA stands for the dataset's name."""
-DRAWN_WITH = ("scipy.optimize", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+DRAWING = ("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+NEEDED_LATER = ("scipy.optimize", *DRAWING)
 """What statistics and figures import, most of a second."""
 Run.shown_by = "winokit.stages.audit.table"
 
@@ -187,7 +188,7 @@ def audit(
             loaded = load_on(each, cluster)
             try:
                 # Only beside the built-in model: others import too while they are asked.
-                with _imported_meanwhile(DRAWN_WITH if folder and isinstance(loaded, BuiltinModel) else ()):
+                with _imported_meanwhile(NEEDED_LATER if folder and isinstance(loaded, BuiltinModel) else ()):
                     answers.ask(loaded, texts, plans, chosen, bool(protocol), known, progress)
             finally:
                 if loaded is not each:  # two large ones never sit in memory together
