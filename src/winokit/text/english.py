@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from winokit.text.language import ABILITIES, Edit, Filling, Language, Mention, first_names, verbatim, word_lists
 from winokit.text.words import WORD, ptb
@@ -210,8 +209,8 @@ class English(Language, data="words_en.toml"):
         plain = None if more or not lowered.isascii() else _plain_pair(one, other)
         if plain is None:
             return None
-        edits = []
-        for name, new, stem in ((one, other, plain.stems[0]), (other, one, plain.stems[1])):
+        edits, (are_nouns, *stems) = [], plain
+        for name, new, stem in ((one, other, stems[0]), (other, one, stems[1])):
             at = text.find(name)
             if at < 0 or lowered.count(stem) != text.count(name):
                 return None
@@ -219,7 +218,7 @@ class English(Language, data="words_en.toml"):
                 end = at + len(name)
                 if text[end : end + 1] not in AFTER_A_NAME:
                     return None
-                if plain.nouns:
+                if are_nouns:
                     if lowered[max(0, at - 5) : at] not in AFTER_THE:
                         return None
                 elif (at and text[at - 1] != " ") or self.article_before(text, at):
@@ -239,27 +238,20 @@ AFTER_THE = ("the ", " the ")
 """What stands before a noun with "the": at the head of a text, and elsewhere."""
 
 
-class _PlainPair(NamedTuple):
-    """Two names of one word, or two nouns, and by which letters any other form of either would show in a text."""
-
-    stems: tuple[str, str]
-    nouns: bool
-
-
 @lru_cache(1 << 16)
-def _plain_pair(one: str, other: str) -> _PlainPair | None:
-    """What two candidates have that are plain names or plain nouns; None where they are not.
+def _plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
+    """Whether two candidates are nouns or names of one word, and letters in all that may stand for each; else None.
 
     Nouns have no word in common and are both singular or both plural, so that changing places once more undoes it.
     """
     if _is_plain_name(one) and _is_plain_name(other):
-        return _PlainPair((one.lower(), other.lower()), False) if one.lower() != other.lower() else None
+        return (False, one.lower(), other.lower()) if one.lower() != other.lower() else None
     words, joined = [*one.split(), *other.split()], "".join((one + other).split())
     if not (joined.isascii() and joined.isalpha() and joined.islower()) or len(set(words)) < len(words):
         return None
     if not PHRASE_STARTS.isdisjoint(words) or ENGLISH.is_plural(one) != ENGLISH.is_plural(other):
         return None
-    return _PlainPair((_other_forms(one)[1], _other_forms(other)[1]), True)
+    return True, _other_forms(one)[1], _other_forms(other)[1]
 
 
 @lru_cache(1 << 16)
