@@ -397,24 +397,21 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Give exact repetitions the next free occurrence number; others are returned untouched."""
-    some = tuple(problems)
-    if len({(p.before, p.after) for p in some}) == len(some):
-        return some
-    keys = [(p.before, p.after, p.pronoun, p.query, *sorted(p.candidates)) for p in some]
-    if len(set(keys)) == len(keys):
-        return some
-    kept: list[Problem] = []
+    some = list(problems)
+    texts = [(problem.before, problem.after) for problem in some]
+    shared = {text for text, count in Counter(texts).items() if count > 1}
     seen: set[tuple[object, ...]] = set()
     last: Counter[tuple[object, ...]] = Counter()
-    for problem, key in zip(some, keys, strict=True):
-        number = problem.occurrence
-        if (key, number) in seen:
-            number = last[key] + 1
-            problem = problem.replace(occurrence=number)
-        seen.add((key, number))
-        last[key] = max(last[key], number)
-        kept.append(problem)
-    return tuple(kept)
+    for place, problem in enumerate(some) if shared else ():
+        if texts[place] in shared:
+            key = (*texts[place], problem.pronoun, problem.query, *sorted(problem.candidates))
+            number = problem.occurrence
+            if (key, number) in seen:
+                number = last[key] + 1
+                some[place] = problem.replace(occurrence=number)
+            seen.add((key, number))
+            last[key] = max(last[key], number)
+    return tuple(some)
 
 
 @contextmanager

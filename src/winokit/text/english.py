@@ -166,16 +166,15 @@ class English(Language, data="words_en.toml"):
         >>> ENGLISH.stands_in_another_form("The school bus hit a bus.", "school bus", found)
         True
         """
-        if self.is_proper(words):
-            forms = set(words.split()) - {words, "and", "of", "the"}
-        else:
-            word = self.head(words)
-            forms = {word, f"{word}s", f"{word}es"} | ({word[:-1]} if word.endswith("s") else set())
+        forms, stem = _other_forms(words)
         lowered = text.lower()
+        is_ascii = lowered.isascii()
+        if stem and is_ascii and _stands_inside(lowered, stem, found):
+            return False  # each form begins with it
         return any(
             text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in found)
             for form in forms
-            if not lowered.isascii() or form.lower() in lowered
+            if not is_ascii or form.lower() in lowered
             for start, end in verbatim(text, form)
         )
 
@@ -199,26 +198,30 @@ class English(Language, data="words_en.toml"):
         return _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
-        """What to put where if both are names of one word that stand by themselves, in one spelling, without endings.
+        """What to put where if both are names of one word that stand by themselves, or both nouns that "the" precedes.
+
+        They stand so wherever they are named, in one spelling, without endings.
 
         >>> ENGLISH.plain_exchange("Ann met Bo, and _ left.", ("Ann", "Bo"))
         [(0, 3, 'Bo'), (8, 10, 'Ann')]
         """
         lowered, (one, other, *more) = text.lower(), map(self.core, candidates)
-        if more or not (lowered.isascii() and _is_plain_name(one) and _is_plain_name(other)):
+        plain = None if more or not lowered.isascii() else _plain_pair(one, other)
+        if plain is None:
             return None
-        if one.lower() == other.lower():
-            return None
-        edits = []
-        for name, new in ((one, other), (other, one)):
+        edits, (are_nouns, *stems) = [], plain
+        for name, new, stem in ((one, other, stems[0]), (other, one, stems[1])):
             at = text.find(name)
-            if at < 0 or lowered.count(name.lower()) != text.count(name):
+            if at < 0 or lowered.count(stem) != text.count(name):
                 return None
             while at >= 0:
                 end = at + len(name)
-                if (at and text[at - 1] != " ") or text[end : end + 1] not in AFTER_A_NAME:
+                if text[end : end + 1] not in AFTER_A_NAME:
                     return None
-                if self.article_before(text, at):
+                if are_nouns:
+                    if lowered[max(0, at - 5) : at] not in AFTER_THE:
+                        return None
+                elif (at and text[at - 1] != " ") or self.article_before(text, at):
                     return None
                 edits.append((at, end, new))
                 at = text.find(name, end)
@@ -231,6 +234,34 @@ PHRASE_STARTS = ENGLISH.determiners | set("someone somebody something everyone e
 
 AFTER_A_NAME = ("", *" .,;!?")
 """What ends a word and is no part of it."""
+AFTER_THE = ("the ", " the ")
+"""What stands before a noun with "the": at the head of a text, and elsewhere."""
+
+
+@lru_cache(1 << 16)
+def _plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
+    """Whether two candidates are nouns or names of one word, and letters in all that may stand for each; else None.
+
+    Nouns have no word in common and are both singular or both plural, so that changing places once more undoes it.
+    """
+    if _is_plain_name(one) and _is_plain_name(other):
+        return (False, one.lower(), other.lower()) if one.lower() != other.lower() else None
+    words, joined = [*one.split(), *other.split()], "".join((one + other).split())
+    if not (joined.isascii() and joined.isalpha() and joined.islower()) or len(set(words)) < len(words):
+        return None
+    if not PHRASE_STARTS.isdisjoint(words) or ENGLISH.is_plural(one) != ENGLISH.is_plural(other):
+        return None
+    return True, _other_forms(one)[1], _other_forms(other)[1]
+
+
+@lru_cache(1 << 16)
+def _other_forms(words: str) -> tuple[frozenset[str], str]:
+    """What may stand for a candidate in a text, and the letters that all of it has in common where these are known."""
+    if ENGLISH.is_proper(words):
+        return frozenset(words.split()) - {words, "and", "of", "the"}, ""
+    word = ENGLISH.head(words)
+    stem = word.removesuffix("s")
+    return frozenset((word, f"{word}s", f"{word}es", stem)), stem if stem.isalpha() else ""
 
 
 @lru_cache(1 << 16)
@@ -239,6 +270,14 @@ def _is_plain_name(words: str) -> bool:
     if not (words.isascii() and words.isalpha() and ENGLISH.is_proper(words)):
         return False
     return words.casefold() not in PHRASE_STARTS and not ENGLISH.article_before(f"{words} ", len(words) + 1)
+
+
+def _stands_inside(text: str, letters: str, found: Sequence[Mention]) -> bool:
+    """Whether some letters stand nowhere but in mentions."""
+    at = text.find(letters)
+    while at >= 0 and any(mention.start <= at and at + len(letters) <= mention.end for mention in found):
+        at = text.find(letters, at + 1)
+    return at < 0
 
 
 def _stem(word: str) -> str:

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from winokit.data.formats import FORMATS, WriteOptions, read, write
+from winokit.data.formats.source import _loaded
 from winokit.data.loading import expand, load
 from winokit.errors import BadInput, CannotWrite, UnknownName, WinokitError
 from winokit.problem import Dataset, Problem
@@ -402,3 +403,16 @@ def test_files_that_share_the_start_of_their_name_have_a_label_list_each(tmp_pat
         write(one(answer=int("dev" in name)), tmp_path / name, "winogrande", WriteOptions(labels_apart=True))
     assert {path.name for path in tmp_path.glob("*.lst")} == {"my.train-labels.lst", "my.dev-labels.lst"}
     assert [read(tmp_path / name)[0].answer for name in ("my.train.jsonl", "my.dev.jsonl.gz")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a": 1}', ' {"a": [1.5, NaN]}\t', '{"a": 1} x', '{"a": 1', "", "\ufeff{}", "7 8", '"\\ud800"']
+)
+def test_a_line_is_read_as_the_json_module_reads_it(line):
+    def outcome(loads):
+        try:
+            return repr(loads(line))
+        except ValueError as error:
+            return str(error)
+
+    assert outcome(_loaded) == outcome(json.loads)

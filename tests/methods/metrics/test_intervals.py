@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import clusters
@@ -202,3 +203,14 @@ def test_one_problem_on_a_side_leaves_that_side_open():
 def test_what_has_no_interval_is_refused(call, says):
     with pytest.raises(BadInput, match=says):
         call()
+
+
+def test_tests_of_many_groups_are_the_same_however_many_threads_there_are():
+    rng = np.random.default_rng(0)
+    values, groups = rng.random(60_000) < 0.52, np.repeat(np.arange(30_000), 2)
+    first = rng.random(60_000) < 0.5
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads, "blas"):
+            found.append((share(values, groups).p(0.5), gap(values, first, ~first, groups).p()))
+    assert found[0] == found[1] == found[2]

@@ -1,11 +1,16 @@
+import sys
+from unittest.mock import patch
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from winokit.data.loading import load
 from winokit.errors import UnknownName
 from winokit.methods.transforms.part_sent import STYLES, part_sent
 from winokit.problem import Problem
+
+part_sent_module = sys.modules[part_sent.__module__]
 
 
 def part(text, style="default", candidates=("the cup", "the tray")):
@@ -40,6 +45,20 @@ def test_what_still_names_a_candidate_is_refused_by_default_only():
     assert part(text) == "a candidate is still named"
     assert part(text, "code") == "the tray near _ is big."
     assert part("It fell, but _ is by a tray.") == "a candidate is still named"
+
+
+WORDS = "weil z. B. u. a. Mr. J. K. because, so-called 3.5 p.m. ... Tee usw. Dr. and".split()
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=3, max_size=30), st.sampled_from(["en", "de", "fr"]))
+@example("Anna kam , weil Tee u. a.".split(), "de")
+def test_the_last_marker_is_the_same_whether_or_not_the_end_is_looked_at_first(words, language):
+    one = Problem(f"{' '.join(words)} ", " fell.", ("cup", "jug"), 0, language=language)
+    with patch.object(part_sent_module, "NEAR", 10**6):
+        whole = [part_sent(one, style=style) for style in STYLES]
+    for near in (4, 12, 40):
+        with patch.object(part_sent_module, "NEAR", near):
+            assert [part_sent(one, style=style) for style in STYLES] == whole
 
 
 def test_nothing_is_made_of_nothing_nor_of_everything():

@@ -305,5 +305,35 @@ def test_names_that_stand_by_themselves_are_treated_as_all_the_rules_would_have_
         assert (switch(one), no_cands(one)) == shortened
 
 
+NOUNS = "the The a his cup jug cups jugs Cup tea pot cup's jug, pot. cup-jug potter mug".split()
+PAIRS = [("the cup", "the jug"), ("tea pot", "mug"), ("cup", "tea cup"), ("the cups", "jugs"), ("cup", "jugs")]
+
+
+@given(st.lists(st.sampled_from(NOUNS), min_size=2, max_size=8), st.sampled_from(PAIRS))
+@settings(max_examples=300, deadline=None)
+def test_nouns_after_the_are_treated_as_all_the_rules_would_have_it(words, candidates):
+    one, other = (candidate.removeprefix("the ") for candidate in candidates)
+    one = problem(f"The {one} {' '.join(words)} the {other} and _ broke.", *candidates)
+    shortened = switch(one), no_cands(one)
+    with patch.object(English, "plain_exchange", return_value=None):
+        assert (switch(one), no_cands(one)) == shortened
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other", "is_plain"),
+    [
+        ("The cup hit the jug, and the cup broke the _ .", "cup", "the jug", True),
+        ("The tea pot hit the mug because the _ fell.", "tea pot", "mug", True),
+        ("A cup hit the jug because the _ fell.", "cup", "jug", False),
+        ("The cup hit the jug among cups because the _ fell.", "cup", "jug", False),
+        ("The cup hit the jug's lid because the _ fell.", "cup", "jug", False),
+        ("The cups hit the jug because the _ fell.", "cups", "jug", False),
+        ("The tea pot hit the flower pot because the _ fell.", "tea pot", "flower pot", False),
+    ],
+)
+def test_nouns_are_plain_where_the_stands_before_each_and_no_other_form_is_there(text, one, other, is_plain):
+    assert (ENGLISH.plain_exchange(text, (one, other)) is not None) is is_plain
+
+
 def test_whole_texts_have_no_candidates_to_switch():
     assert switch(Problem.whole(["Anna", "Will"], 0)) == NO_BLANK

@@ -146,15 +146,10 @@ class _Texts:
 
     def __init__(self, dataset: Sequence[Problem]) -> None:
         self.problems = dataset
-        codes: dict[str, str] = {}
         # One character a token lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
+        codes: defaultdict[str, str] = defaultdict(map(chr, range(0x10000, 0x110000)).__next__)
         self.coded = [
-            "".join(
-                [
-                    codes.setdefault(word, chr(0x10000 + len(codes)))
-                    for word in language_of(problem.language).split(problem.text.casefold())
-                ]
-            )
+            "".join(map(codes.__getitem__, language_of(problem.language).split(problem.text.casefold())))
             for problem in dataset
         ]
         memo: dict[tuple[str, str], str] = {}

@@ -23,9 +23,10 @@ def _present(row: Mapping[str, Any], key: str) -> Any:
 
 def string(row: Mapping[str, Any], key: str) -> str:
     """A field that must be a string with something in it."""
-    value = _present(row, key)
-    if isinstance(value, str) and value.strip():
+    value = row.get(key)
+    if value.__class__ is str and value.strip():
         return value
+    value = _present(row, key)
     raise Malformed(f"a string expected, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
 
 

@@ -106,11 +106,11 @@ class Source:
         """Number and object of each line of JSON."""
         for number, line in self.lines():
             try:
-                row = json.loads(line)
+                row = _loaded(line)
             except (ValueError, RecursionError) as error:
                 self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
                 continue
-            if self.is_sound(row, line, number):
+            if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
                 yield number, row
 
     def is_sound(self, row: object, written: str, line: int) -> bool:
@@ -304,6 +304,18 @@ def _half(value: object) -> str | None:
     except UnicodeEncodeError as error:
         return ascii(error.object[error.start]).strip("'")
     return None
+
+
+def _loaded(line: str) -> Any:
+    """What `json.loads` makes of a line, in less time where nothing is wrong with it."""
+    try:
+        value, end = _scan(line, 0)
+    except (StopIteration, ValueError):
+        end = -1
+    return value if end == len(line) else json.loads(line)
+
+
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _reason(error: Exception) -> str:

@@ -18,9 +18,10 @@ KEYS = frozenset({"id", "prediction"})
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of the file, every model, scoring and variant."""
+    stem = source.path.stem
     for line, row in source.json_lines():
         try:
-            yield _row(row, line, matcher, source.path.stem)
+            yield _row(row, line, matcher, stem)
         except Malformed as error:
             source.reject(error, line)
 
@@ -66,7 +67,8 @@ def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
     place = row.get(key)
     if place is None:
         return None
-    place = fields.integer(row, key)
+    if place.__class__ is not int:
+        place = fields.integer(row, key)
     if place < 0 or (count is not None and place >= count):
         raise Malformed(
             f"an index from 0 to {count - 1 if count else 'the last candidate'} expected, found {place}", field=key

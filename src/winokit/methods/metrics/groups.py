@@ -41,9 +41,9 @@ class GroupLayout:
     """The rows of complete groups side by side, so that one pass reduces every group; stands where groups do."""
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
-        members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
-        self.rows = np.fromiter(chain.from_iterable(members), np.int64)
-        self.sizes = np.fromiter(map(len, members), np.int64, len(members))
+        self.members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
+        self.rows = np.fromiter(chain.from_iterable(self.members), np.int64)
+        self.sizes = np.fromiter(map(len, self.members), np.int64, len(self.members))
         self.starts = np.cumsum(self.sizes) - self.sizes
 
     def __len__(self) -> int:

@@ -18,10 +18,11 @@ import re
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
 from winokit.problem import BLANK, Problem
-from winokit.text.language import language_of
+from winokit.text.language import Language, language_of
 
 STYLES = ("default", "paper", "code")
 POSSESSIVE = re.compile(r"['’]s?(?!\w)")
+SPACE_BEFORE_A_MARK = re.compile(r" +(?=[.,;:?!])")
 THE = (("The", "the"), ("the", "The"))
 
 
@@ -77,9 +78,19 @@ def _only_occurrence(text: str, candidate: str) -> str | None:
 def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
     text, language = problem.text, language_of(problem.language)
     plain = language.plain_exchange(text, problem.candidates)
-    if plain is not None:  # names alone: no articles, no endings, no other forms
-        before, after = edited(problem, [(start, end, "") for start, end, _ in plain])
-        return _closed(before).lstrip(), _closed(after)
+    places = _mentioned(problem, text, language) if plain is None else [(start, end) for start, end, _ in plain]
+    if isinstance(places, str):
+        return places
+    removed = []
+    for start, end in places:
+        article, ending = language.article_before(text, start), POSSESSIVE.match(text, end)
+        removed.append((article.start() if article else start, ending.end() if ending else end, ""))
+    before, after = edited(problem, removed)
+    return _closed(before).lstrip(), _closed(after)
+
+
+def _mentioned(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
+    """Where the candidates are named, or why that is not all that is said of them."""
     found = language.mentions(text, problem.candidates)
     named = {mention.candidate for mention in found}
     for index, candidate in enumerate(problem.candidates):  # one that is named inside another has no mention of its own
@@ -87,16 +98,9 @@ def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
             return "a candidate is not named in the text"
     if any(language.stands_in_another_form(text, language.core(candidate), found) for candidate in problem.candidates):
         return "a candidate may be meant by other words too"
-    removed = []
-    for mention in found:
-        article = language.article_before(text, mention.start)
-        ending = POSSESSIVE.match(text, mention.end)
-        start, end = article.start() if article else mention.start, ending.end() if ending else mention.end
-        removed.append((start, end, ""))
-    before, after = edited(problem, removed)
-    return _closed(before).lstrip(), _closed(after)
+    return [(mention.start, mention.end) for mention in found]
 
 
 def _closed(text: str) -> str:
     """The text with the gaps closed that words have left: doubled spaces, and spaces before punctuation."""
-    return re.sub(r" +(?=[.,;:?!])", "", re.sub(r" {2,}", " ", text))
+    return SPACE_BEFORE_A_MARK.sub("", re.sub(r" {2,}", " ", text) if "  " in text else text)

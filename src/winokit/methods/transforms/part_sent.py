@@ -26,6 +26,8 @@ from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "code")
 MARKS = {"default": frozenset(".:,;?!…"), "paper": frozenset(":,;?"), "code": frozenset(".,;?")}
+NEAR = 40
+"""So many characters before the blank are looked at first."""
 # As spaCy cuts, where it matters here: the period of an abbreviation, an initial or a number is no mark, nor are dots
 # in a row, and a hyphen ends a word ("so-called" has a "so").
 TOKEN = re.compile(
@@ -48,11 +50,15 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     if refusal := language.refusal("part-sent"):
         return refusal
     tokens, marks, connectives = _tokens(language.abbreviations), MARKS[style], language.cutting
-    case, marker = str.lower if style == "default" else str, None
-    for token in tokens.finditer(problem.before):
-        word = token.group()
-        if word in marks or case(word) in connectives:
-            marker = token
+    case = str.lower if style == "default" else str
+
+    def last_marker(start: int) -> re.Match[str] | None:
+        words = reversed([*tokens.finditer(problem.before, start)])
+        return next((word for word in words if word[0] in marks or case(word[0]) in connectives), None)
+
+    # Most often it is near the end. No token has a space inside, but for abbreviations such as "z. B.".
+    near = 0 if r"\s" in language.abbreviations else problem.before.find(" ", -NEAR) + 1
+    marker = last_marker(near) or last_marker(0)
     if marker is None:
         return "no connective or punctuation before the blank"
     before = _kept(problem.before, marker, style)

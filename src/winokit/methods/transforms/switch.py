@@ -18,6 +18,7 @@ was switched says by whom (`provenance["switched_by"]`).
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
@@ -90,8 +91,13 @@ def looks_switchable(problem: Problem) -> str | None:
 
 def differ_in_kind(problem: Problem) -> str | None:
     """Why the two candidates of a problem are not of one kind, or None if they are."""
-    language = language_of(problem.language)
-    one, other = (language.core(candidate) for candidate in problem.candidates)
+    return _differ_in_kind(problem.language, problem.candidates)
+
+
+@lru_cache(1 << 16)  # twins have the same
+def _differ_in_kind(code: str, candidates: tuple[str, ...]) -> str | None:
+    language = language_of(code)
+    one, other = (language.core(candidate) for candidate in candidates)
     genders = {language.gender_of(one), language.gender_of(other)}
     if None not in genders:
         return "names of two genders" if {"female", "male"} <= genders else None

@@ -13,7 +13,6 @@ import numpy as np
 
 from winokit.data.runs import LeftOut
 from winokit.methods.formalizations.cases import guesses
-from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.base import SCORINGS, Scoring
 from winokit.methods.scoring.scorer import Prediction
@@ -105,9 +104,10 @@ class AuditSheet:
         if variant not in self._graded:
             problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
             predictions = self.predictions.get(variant, {})
-            usable = {name: predictions[name] for name in predictions.keys() & self.clusters.keys()}
+            if not predictions.keys() <= self.clusters.keys():
+                predictions = {name: predictions[name] for name in predictions.keys() & self.clusters.keys()}
             labelled = (problem for problem in problems if problem.answer is not None)
-            found = ((problem, usable.get(original_id(problem))) for problem in labelled)
+            found = ((problem, predictions.get(original_id(problem))) for problem in labelled)
             pairs = [(problem, prediction) for problem, prediction in found if prediction is not None]
             self._graded[variant] = [GradedProblem(*pair, row) for row, pair in enumerate(pairs)]
             self._columns[variant] = self._made_columns(self._graded[variant])
@@ -137,8 +137,7 @@ class AuditSheet:
 
     def complete(self, graded: Sequence[GradedProblem]) -> list[list[GradedProblem]]:
         """The groups whose every member is among those graded."""
-        members = complete_groups([case.problem.group for case in graded], self.sizes)
-        return [[graded[row] for row in rows] for rows in members.values()]
+        return [[graded[row] for row in rows] for rows in self.columns(graded).layout(self.sizes).members]
 
     def leave_out(self, protocol: str, subset: str, why: str, n: int) -> None:
         """Say that problems could not be used."""
