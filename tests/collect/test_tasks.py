@@ -3,10 +3,11 @@
 import itertools
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from winokit.collect.study import submissions, tasks, writing
+from winokit.collect.study.next_task import situation
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
 from winokit.collect.study.schema import Payment, ProblemRow, Submission, Task, Vote
 
@@ -318,3 +319,29 @@ def test_what_can_be_had_is_counted_by_kind(study, crew):
     crew.write(study, author)
     assert tasks.available(study, author.id) == {"write": 3}
     assert tasks.available(study, crew.newcomer(study).id) == {"write": 3, "validate": 2}
+
+
+def test_postgresql_finds_gold_and_a_lease_under_way_by_their_indexes_in_a_large_study(make_study, crew):
+    study = make_study()
+    if study.store.is_sqlite:
+        pytest.skip("SQLite plans by its schema, whatever the tables hold")
+    many = "INSERT INTO tasks (kind, asked, accepted, held, rank, gold) SELECT 'validate', 1, 0, 0, n, n % 500 = 0"
+    columns = "token, task_id, worker_id, kind, state, leased_at, expires_at"
+    past = f"INSERT INTO leases ({columns}) SELECT id, id, {crew.newcomer(study).id}, kind, 'submitted', now(), now()"
+    with study.store.write() as session:
+        session.execute(text(f"{many} FROM generate_series(1, 40000) AS n"))
+        session.execute(text(f"{past} FROM tasks WHERE NOT gold"))
+    with study.store.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.execute(text("ANALYZE"))
+    asked = []
+    event.listen(study.store.engine, "before_cursor_execute", lambda *call: asked.append(call[2:4]))
+    with study.store.read() as session:
+        situation(session, study, crew.newcomer(study).id, "validate")
+        sql, values = next(call for call in asked if "under_way" in call[0])
+        cursor = session.connection().connection.cursor()
+        plan = "\n".join(line for (line,) in cursor.execute(f"EXPLAIN {sql}", values).fetchall())
+    assert "uq_leases_one_live" in plan
+    assert "ix_leases_live" not in plan
+    assert "ix_tasks_gold" in plan
+    assert "Sort" not in plan, plan
+    assert "Filter: (gold" not in plan, plan

@@ -56,7 +56,9 @@ def problems(
     What is empty does not count; a status is one of STATUSES, an author the code of a worker.
     """
     by_author = select(Worker.id).where(Worker.code == author).scalar_subquery()
-    whole = ProblemRow.before.concat("_").concat(ProblemRow.after)
+    whole: ColumnElement[str] = ProblemRow.before.concat("_").concat(ProblemRow.after)
+    if text.isascii() and not study.store.is_sqlite:
+        whole = whole.collate("C")  # a to z in either case, in half the time that all letters take
     rules: list[tuple[str | bool, ColumnElement[bool]]] = [
         (origin, ProblemRow.origin == origin),
         (domain, ProblemRow.domain == domain),

@@ -79,7 +79,7 @@ class Prepared:
         known = {name: bind.value for name, bind in binds.items() if not bind.required}
         types = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
         if compiled.positiontup is None:
-            # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNED_ONCE`).
+            # Written out, since PostgreSQL plans it once for all that it may be given (`store.PLANNING`).
             for name, value in known.items():
                 sql = sql.replace(f"%({name})s", types[name].literal_processor(dialect)(value))
         incoming = {name: type_.bind_processor(dialect) for name, type_ in types.items()}

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Text, cast, column, exists, func, select, values
 from sqlalchemy.orm import Session
 
-from winokit.collect.study.quality import FEW, LARGE, QuestionAgreement, WorkerQuality, agreement_now
+from winokit.collect.study.quality import FEW, QuestionAgreement, WorkerQuality, agreement_now
 from winokit.collect.study.schema import (
     JUDGEMENTS,
     UNCERTAIN,
@@ -35,6 +35,8 @@ from winokit.drawing.tables import Lines, table
 from winokit.methods.metrics.intervals import wilson
 
 KINDS = (WRITE, *VOTES)
+LARGE = 1_000
+"""Submissions from which on counting everything takes long enough to be noticed."""
 MINUTE = timedelta(minutes=1)
 FRESH, OLD = timedelta(seconds=5), 2 * MINUTE
 """How long a snapshot of a large study is shown at least, and how long still while the next one is made."""

@@ -50,9 +50,10 @@ MIGRATING = threading.Lock()
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
 """For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
 which everybody waits."""
-PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
-"""For PostgreSQL, which otherwise plans frequent statements again each time, and takes longer over that than over the
-answer."""
+PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", "max_parallel_workers_per_gather": "0"}
+"""For PostgreSQL. Otherwise it plans frequent statements again each time, and takes longer over that than over the
+answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
+requester's page on several cores at once, which everybody else then waits for."""
 NEVER = 10**9
 DEADLOCK, TRIES = "40P01", 3
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -237,7 +238,8 @@ def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        connection.execute(PLANNED_ONCE)
+        for name, value in PLANNING.items():
+            connection.execute(f"SET {name} = {value}")
         connection.commit()
         connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
 
