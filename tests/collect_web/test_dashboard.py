@@ -95,3 +95,10 @@ def test_parts_of_a_bar_stand_side_by_side():
     bar = drawn("bar", {"submitted": 3, "in progress": 0, "free": 1}, "parts")
     assert parts.findall(bar) == [("0", "0.0", "75.0"), ("2", "75.0", "25.0")]
     assert parts.findall(drawn("bar", {"submitted": 0, "free": 0}, "parts")) == []
+
+
+def test_nobody_waits_for_a_count_when_a_study_has_just_become_large(monkeypatch, study):
+    snapshots = progress.KeptSnapshot(study)
+    small = snapshots.get()
+    monkeypatch.setattr(progress, "LARGE", 0)
+    assert snapshots.get() is small
