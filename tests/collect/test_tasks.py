@@ -345,3 +345,13 @@ def test_postgresql_finds_gold_and_a_lease_under_way_by_their_indexes_in_a_large
     assert "ix_tasks_gold" in plan
     assert "Sort" not in plan, plan
     assert "Filter: (gold" not in plan, plan
+
+
+def test_sqlite_finds_leases_whose_time_is_over_by_their_index(make_study):
+    study = make_study()
+    if not study.store.is_sqlite:
+        pytest.skip("SQLite plans by its schema; PostgreSQL reads small tables whole")
+    with study.store.read() as session:
+        over = "SELECT id FROM leases WHERE state = 'live' AND expires_at <= '2026-01-01' LIMIT 1"
+        ((*_, plan),) = session.execute(text(f"EXPLAIN QUERY PLAN {over}")).all()
+    assert "ix_leases_live (expires_at<?)" in plan

@@ -256,9 +256,12 @@ def _serve_beside_others(
 ) -> None:
     """Serve in a process of several, all at one socket; it ends with the process that started it, however that ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(KeyboardInterrupt), opened(folder, db, pilot=pilot) as study:
-        study.adversary.prepare(study)
-        run_app(study, place, base, behind_proxy=behind_proxy)
+    try:
+        with suppress(KeyboardInterrupt), opened(folder, db, pilot=pilot) as study:
+            study.adversary.prepare(study)
+            run_app(study, place, base, behind_proxy=behind_proxy)
+    except WinokitError as error:
+        sys.exit(f"winokit: {error}")
 
 
 def _end_with_parent() -> None:

@@ -67,7 +67,7 @@ class BatchBudget:
         """Go on with half of what a batch just had; a second time is an error."""
         if self.notes:
             raise BadInput(
-                f"out of memory with {spent:,} tokens per batch, already half of the first number: "
+                f"out of memory with {spent:,} tokens per batch, after batches had been halved once: "
                 f"?budget={max(spent // 4, 1)} makes them smaller, or {WAYS_OUT}"
             ) from error
         self.tokens = max(min(self.tokens, spent) // 2, 1)

@@ -42,7 +42,7 @@ def index(
 ) -> BuiltIndex:
     """Make an index of a corpus, or add to one.
 
-    Files that are in it already are passed over, and a run that was stopped goes on where it was.
+    Files already in it are skipped, and a stopped run continues where it was.
     """
     layout = CorpusLayout("lines" if lines else "paragraphs", field, encoding)
     built = build_index(corpus, out, layout=layout, workers=workers, progress=progress)
@@ -109,7 +109,7 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
         yield from _evidence_lines(hunt, PATIENT, problem.candidates[reading.patient])
     if hunt.passed_over:
         whys = Counter(why for _, why in hunt.passed_over).most_common()
-        yield f"passed over: {', '.join(f'{count:,} × {why}' for why, count in whys)}"
+        yield f"skipped: {', '.join(f'{count:,} × {why}' for why, count in whys)}"
     chosen = f"no answer: {hunt.why}" if hunt.choice is None else problem.candidates[hunt.choice]
     yield f"decision: {chosen}" + ("" if problem.right is None else f" (right: {problem.right})")
 

@@ -147,8 +147,8 @@ class KeptSnapshot:
     def get(self) -> StudySnapshot:
         """Where the study stands, now or at the moment that it says."""
         if not self.keeps:
-            self._kept = snapshot(self._study)  # so that nobody waits when the study has just become large
-            return self._kept
+            self._kept = made = snapshot(self._study)  # so that nobody waits when the study has just become large
+            return made
         if self._age() >= OLD:
             with self._turn:  # those who come together share one
                 if self._age() >= OLD:

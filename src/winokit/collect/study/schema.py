@@ -85,6 +85,12 @@ def _where(condition: str) -> dict[str, Any]:
 # Indexes that hold all that is counted are what keeps pages fast when a study has become large: nothing else is read.
 GOLD_ONLY: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
 NOT_COUNTED_ONLY: dict[str, Any] = {"sqlite_where": sa.text("counted = 0"), "postgresql_where": sa.text("NOT counted")}
+# Every lease expires. Saying so keeps PostgreSQL from looking for a worker's own lease among them: it would read all
+# live leases, and thousands that are no longer, until they are vacuumed away.
+TO_EXPIRE: dict[str, Any] = {
+    "sqlite_where": sa.text("state = 'live'"),
+    "postgresql_where": sa.text("state = 'live' AND expires_at IS NOT NULL"),
+}
 ANSWERS = ("choice", "equally_plausible", "local_decides")
 
 
@@ -288,11 +294,6 @@ def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
     return Task(kind=kind, rank=rank, problem_id=row.id, **about, **columns)
 
 
-# Every lease expires. Saying so keeps PostgreSQL from looking for a worker's own lease in this index: it would read all
-# live leases, and thousands that are no longer, until they are vacuumed away.
-TO_EXPIRE = "state = 'live' AND expires_at IS NOT NULL"
-
-
 class Lease(Numbered):
     """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
 
@@ -301,7 +302,7 @@ class Lease(Numbered):
         sa.UniqueConstraint("task_id", "worker_id"),
         sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
         sa.Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
-        sa.Index("ix_leases_live", "expires_at", **_where(TO_EXPIRE)),
+        sa.Index("ix_leases_live", "expires_at", **TO_EXPIRE),
     )
     token: Mapped[str] = mapped_column(sa.String(32), unique=True)
     task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))

@@ -10,6 +10,7 @@ from winokit.collect.study.schema import Worker
 from winokit.collect.web.forms import REQUESTER, Line, PageNumber, Pages, Text, Tick, Why, expected, whole
 from winokit.collect.web.rendering import money
 from winokit.collect.web.visit import AnEditor, AnOwner, ARequester, RequesterVisit
+from winokit.drawing.wording import plural
 
 router = Pages(REQUESTER)
 Code = Annotated[str, Path(max_length=40)]
@@ -30,7 +31,8 @@ def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Respons
     """Delete what people did in a pilot, for good."""
     done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
     amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
-    removed = f"{done.workers:,} workers, {done.submissions:,} submissions, {done.problems:,} problems"
+    counts = ((done.workers, "worker"), (done.submissions, "submission"), (done.problems, "problem"))
+    removed = ", ".join(plural(count, one) for count, one in counts)
     return visit.go("/requester/workers", f"Removed with the pilot: {removed}; {amount} written off.")
 
 

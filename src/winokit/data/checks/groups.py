@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations, count, pairwise
 from math import inf
 
 from rapidfuzz.distance import Levenshtein, Prefix
@@ -147,7 +147,7 @@ class _Texts:
     def __init__(self, dataset: Sequence[Problem]) -> None:
         self.problems = dataset
         # One character a token lets rapidfuzz compare strings, its fastest kind. Private planes avoid surrogates.
-        codes: defaultdict[str, str] = defaultdict(map(chr, range(0x10000, 0x110000)).__next__)
+        codes: defaultdict[str, str] = defaultdict(map(chr, count(0x10000)).__next__)
         self.coded = [
             "".join(map(codes.__getitem__, language_of(problem.language).split(problem.text.casefold())))
             for problem in dataset

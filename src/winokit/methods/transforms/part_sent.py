@@ -57,7 +57,7 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
         return next((word for word in words if word[0] in marks or case(word[0]) in connectives), None)
 
     # Most often it is near the end. No token has a space inside, but for abbreviations such as "z. B.".
-    near = 0 if r"\s" in language.abbreviations else problem.before.find(" ", -NEAR) + 1
+    near = 0 if re.search(r"\\s| ", language.abbreviations) else problem.before.find(" ", -NEAR) + 1
     marker = last_marker(near) or last_marker(0)
     if marker is None:
         return "no connective or punctuation before the blank"

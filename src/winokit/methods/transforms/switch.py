@@ -91,7 +91,7 @@ def looks_switchable(problem: Problem) -> str | None:
 
 def differ_in_kind(problem: Problem) -> str | None:
     """Why the two candidates of a problem are not of one kind, or None if they are."""
-    return _differ_in_kind(problem.language, problem.candidates)
+    return _differ_in_kind(problem.language, tuple(problem.candidates))
 
 
 @lru_cache(1 << 16)  # twins have the same

@@ -15,19 +15,21 @@ down_revision = "0008"
 GOLD: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
 
 
+LIVE = sa.text("state = 'live'")
+
+
 def upgrade() -> None:
-    """Put both in the place of narrower ones."""
-    _replace(["kind", "id"], "state = 'live' AND expires_at IS NOT NULL")
+    """Replace both indexes."""
+    _replace(["kind", "id"], sa.text("state = 'live' AND expires_at IS NOT NULL"))
 
 
 def downgrade() -> None:
-    """Put the narrower ones back."""
-    _replace(["kind"], "state = 'live'")
+    """Put the earlier ones back."""
+    _replace(["kind"], LIVE)
 
 
-def _replace(gold: list[str], live: str) -> None:
+def _replace(gold: list[str], live: sa.TextClause) -> None:
     op.drop_index("ix_tasks_gold", "tasks")
     op.create_index("ix_tasks_gold", "tasks", gold, **GOLD)
     op.drop_index("ix_leases_live", "leases")
-    where: dict[str, Any] = {"sqlite_where": sa.text(live), "postgresql_where": sa.text(live)}
-    op.create_index("ix_leases_live", "leases", ["expires_at"], **where)
+    op.create_index("ix_leases_live", "leases", ["expires_at"], sqlite_where=LIVE, postgresql_where=live)
