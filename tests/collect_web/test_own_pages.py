@@ -210,6 +210,6 @@ def test_an_owner_removes_a_pilot_by_a_button(study, app, worker, requester):
         assert why in requester.send("/requester/pilot/remove", **fields).text
         requester.get("/requester/workers")
     page = requester.send("/requester/pilot/remove", sure="yes", write_off="yes").text
-    assert "1 workers, 1 submissions, 2 problems; $0.40 written off" in page
+    assert "1 worker, 1 submission, 2 problems; $0.40 written off" in page
     assert "The pilot" not in page
     assert rows(study, Worker) == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 
@@ -20,7 +22,10 @@ class Server:
             self.port = free.getsockname()[1]
         start = ["-c", f"{before}\nfrom winokit.cli.main import main; main()"] if before else ["-m", "winokit"]
         command = [sys.executable, *start, "collect", "serve", str(folder), "--port", str(self.port), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # Tests that a shell runs in the background ignore interrupts, and so would what they start.
+        heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        self.process = subprocess.Popen(command, preexec_fn=heeds, **piped)
         for _ in range(400):
             with socket.socket() as line:
                 if line.connect_ex(("127.0.0.1", self.port)) == 0:
