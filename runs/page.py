@@ -4,7 +4,7 @@ A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. All e
 included, and every decimal or per-cent number in it must be found
 
 - in a generated table of the same section,
-- in a generated table of a section that the same paragraph, or the same line of a table, links to, or
+- in a generated table of a section that the same paragraph, or the same line of a list or table, links to, or
 - in `papers.STATED`: settings, and what a paper says that no table repeats.
 
 Section numbers ("section 6.1"), versions, inline code and blocks of commands are not looked at.
@@ -61,11 +61,11 @@ class Section:
         return {one for found in PART.finditer(self.text) for one in _numbers(found[3])}
 
     def blocks(self) -> Iterator[str]:
-        """The paragraphs of its prose, and the lines of its hand-made tables, one by one."""
+        """The paragraphs of its prose, and the lines of its lists and hand-made tables, one by one."""
         prose = PART.sub("", self.text)
         prose = re.sub(r"```.*?```", "", prose, flags=re.DOTALL)
         for paragraph in prose.split("\n\n"):
-            yield from paragraph.splitlines() if paragraph.lstrip().startswith("|") else [paragraph]
+            yield from paragraph.splitlines() if paragraph.lstrip().startswith(("|", "- ")) else [paragraph]
 
 
 def sections(page: str) -> dict[str, Section]:

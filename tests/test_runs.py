@@ -51,8 +51,7 @@ def test_every_number_in_the_prose_is_a_result_or_a_papers():
 
 
 def test_a_number_that_no_result_has_is_found():
-    """Each decimal of the prose, moved by a point, is noticed; some meet another number of their section, or of any
-    in the first, which sums all of them up."""
+    """Each decimal of the prose, moved by a point, is noticed; a few may meet another number of their section."""
     numbers = [
         (anchor, number)
         for anchor, section in page.sections(PAGE).items()
@@ -69,7 +68,7 @@ def test_a_number_that_no_result_has_is_found():
         at = PAGE.index(block) + block.index(number)
         if not page.unsupported(PAGE[:at] + wrong + PAGE[at + len(number) :]):
             missed.append((anchor, number, wrong))
-    assert len(missed) < 0.15 * len(numbers), missed
+    assert len(missed) < 0.1 * len(numbers), missed
 
 
 def test_a_wrong_number_in_a_table_is_found():
