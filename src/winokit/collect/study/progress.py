@@ -153,10 +153,11 @@ class KeptSnapshot:
             with self._turn:  # those who come together share one
                 if self._age() >= OLD:
                     self._make()
-        elif self._age() >= self._lasts and self._turn.acquire(blocking=False):
+        kept = self._kept  # before its successor is begun, which may be done at once
+        assert kept is not None
+        if self._age() >= self._lasts and self._turn.acquire(blocking=False):
             threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
-        assert self._kept is not None
-        return self._kept
+        return kept
 
     @property
     def keeps(self) -> bool:
