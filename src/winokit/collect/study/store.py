@@ -18,6 +18,7 @@ import select
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import wraps
@@ -56,6 +57,7 @@ answer; it reads whole tables where an index has all that is counted, as on disk
 requester's page on several cores at once, which everybody else then waits for."""
 NEVER = 10**9
 DEADLOCK, TRIES = "40P01", 3
+PAUSE = 0.1  # seconds, in which the others of the circle take the lock they wait for
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -152,6 +154,7 @@ def retried(transaction: Callable[P, T]) -> Callable[P, T]:
                 if getattr(getattr(error, "orig", error), "sqlstate", None) != DEADLOCK:
                     raise
                 LOG.warning("%s is done once more, after a deadlock", transaction.__name__.strip("_"))
+                time.sleep(PAUSE)
         return transaction(*told, **more)
 
     return done
