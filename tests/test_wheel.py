@@ -25,6 +25,7 @@ def installed(tmp_path_factory):
         "pip",
         "install",
         "--quiet",
+        "--no-compile",
         "--constraint",
         str(ROOT / "constraints.txt"),
     ]

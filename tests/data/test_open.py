@@ -2,12 +2,16 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from importlib.resources import files
+from itertools import chain
 
 import pytest
 
-from winokit.data.checks.checkup import check, find_duplicates
+from winokit.data.checks.checkup import check
 from winokit.data.checks.statistics import connective, special_words
 from winokit.data.loading import expand, load
+from winokit.methods.overlap import find_matches
 from winokit.text.english import ENGLISH
 
 OPEN = load("open")
@@ -69,20 +73,26 @@ def test_no_template_feel():
     assert names.most_common(1)[0][1] <= 4  # two pairs
 
 
-def test_nothing_is_taken_from_the_public_datasets(real_file):
+def test_nothing_bundled_is_taken_from_the_public_datasets(real_file):
+    """Neither twins nor what comes with the collection app: gold questions, guidelines, the quiz."""
+    content = files("winokit") / "collect" / "content"
+    gold = load(str(content / "gold.jsonl"))
     names, _ = expand([str(real_file("README.md").parent)])
-    others = [load(name, groups=False) for name in names if "lmeval" not in name and "predictions" not in name]
-    assert sum(len(dataset) for dataset in others) > 70_000
-    across = [d for d in find_duplicates([OPEN, *others]) if d.first[0] == 0 and d.across]
-    assert across == []
-    eights = {gram for dataset in others for problem in dataset for gram in eight_words(problem.sentence)}
-    shared = {gram for problem in OPEN for gram in eight_words(problem.sentence)} & eights
-    assert shared == set()
+    sources = [load(name, groups=False) for name in names if "lmeval" not in name and "predictions" not in name]
+    others = list(chain(*sources))
+    assert len(others) > 70_000
+    assert find_matches([others, [*OPEN, *gold]]) == []
+    shown = [file.read_text("utf-8") for file in content.iterdir() if file.name.endswith((".md", "quiz.toml"))]
+    ours = [*shown, *(problem.sentence for problem in (*OPEN, *gold))]
+    assert eight_words(ours) & eight_words(problem.sentence for problem in others) == set()
 
 
-def eight_words(text: str) -> set[str]:
-    words = re.findall(r"[\w']+", text.casefold())
-    return {" ".join(words[i : i + 8]) for i in range(len(words) - 7)}
+def eight_words(texts: Iterable[str]) -> set[str]:
+    grams = set()
+    for text in texts:
+        words = re.findall(r"[\w']+", text.casefold())
+        grams.update(" ".join(words[i : i + 8]) for i in range(len(words) - 7))
+    return grams
 
 
 @pytest.mark.parametrize("field", ["name", "licence", "version"])
