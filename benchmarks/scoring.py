@@ -40,9 +40,9 @@ def main() -> None:
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     pairs = [logged_pair(row) for row in rows[: None if args.all else args.problems]]
     print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads, {args.device}")
+    say_limit(model, pairs)
     if args.shell:
         return whole_processes(args, model, len(pairs))
-    say_limit(model, pairs)
     ours = Worker(sys.executable, "winokit", model, args)
     arms = {"winokit": lambda: ours.score(pairs)}
     if args.harness_python:
@@ -246,8 +246,12 @@ def random_model(tokenizer_folder):
 
 
 def say_limit(model, pairs) -> None:
-    """How many tokens a text a row has, and how many a prefix tree: what reading each once could gain at most."""
-    from transformers import AutoTokenizer
+    """What reading each token of a prefix tree once could gain at most: in tokens, and in operations of products.
+
+    A text a row has its logits computed at every token, the tree only where a token is guessed.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     from winokit.models.base import Continuation
     from winokit.models.boundary import Boundary
@@ -255,8 +259,16 @@ def say_limit(model, pairs) -> None:
 
     split = Boundary(AutoTokenizer.from_pretrained(model), bos=False).split
     texts = [text.scored for text in split([Continuation(*asked) for pair in pairs for asked in pair])]
-    plain, shared = sum(len(text.read) for text in texts), sum(map(len, forest(texts, 0.0, sys.maxsize)))
-    print(f"limit: a prefix tree holds {shared:,} of {plain:,} tokens, {plain / shared:.2f} x")
+    trees = forest(texts, 0.0, sys.maxsize)
+    plain, shared = sum(len(text.read) for text in texts), sum(map(len, trees))
+    print(f"limit: a prefix tree holds {shared:,} of {plain:,} tokens, {plain / shared:.2f} x", end="; ")
+    with torch.device("meta"):
+        network = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model))
+    layers = [part.weight.numel() for part in network.base_model.modules() if hasattr(part, "in_features")]
+    body, output = sum(layers), network.get_output_embeddings().weight.numel()
+    guessed = sum(len({node for node, _ in tree.all_guesses()}) for tree in trees)
+    ours, theirs = 2 * (shared * body + guessed * output), 2 * plain * (body + output)
+    print(f"{ours / 1e12:.1f} of {theirs / 1e12:.1f} x 10^12 operations, {theirs / ours:.2f} x")
 
 
 def gguf_files():
