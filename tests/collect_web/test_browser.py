@@ -320,9 +320,9 @@ def test_a_page_left_open_in_another_tab_does_not_claim_to_save(study, person):
 
 
 @pytest.fixture
-def judge(study, person):
+def judge(study, crew, person):
     """Somebody with a ballot of three questions before them."""
-    write_by_keyboard(join(person(), invites.create(study).path), PAIRS[0])
+    crew.write(study, crew.newcomer(study))
     page = join(person(), invites.create(study).path)
     judge_everything(page, "associative")  # which comes before the whole
     page.goto("/begin")
