@@ -45,6 +45,7 @@ def test_python_in_the_documents_runs(page, capsys):
     run_blocks(page, re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL))
 
 
+@pytest.mark.slow  # the built-in model reads all of open
 @pytest.mark.parametrize("page", ["docs/quickstart.md", "docs/audit-a-model.md"])
 def test_a_terminal_in_the_documents_shows_what_the_commands_print(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
