@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import winokit
+from winokit.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 RAISES_NOTHING = {"find_groups", "find_leaks"}
@@ -41,6 +43,19 @@ def test_links_between_the_documents_lead_somewhere(page):
 @pytest.mark.parametrize("page", ["README.md", "docs/notebook.md", "docs/debias-anything.md"])
 def test_python_in_the_documents_runs(page, capsys):
     run_blocks(page, re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL))
+
+
+@pytest.mark.slow  # the built-in model reads all of open
+@pytest.mark.parametrize("page", ["docs/quickstart.md", "docs/audit-a-model.md"])
+def test_a_terminal_in_the_documents_shows_what_the_commands_print(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    steps = [step.partition("\n") for block in blocks for step in re.split(r"^\$ winokit ", block, flags=re.MULTILINE)]
+    shown = [(command, output) for command, _, output in steps if output]
+    assert shown
+    for command, output in shown:
+        printed = CliRunner().invoke(app, command.split()).stdout.replace("\u00a0", " ")
+        assert [line.rstrip() for line in printed.splitlines()] == output.splitlines(), command
 
 
 def api_blocks():

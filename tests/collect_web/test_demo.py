@@ -25,6 +25,11 @@ def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_pa
     assert {"answer", "switchable", "associative"} <= asked
 
 
+def test_nobody_else_can_read_the_example_study(tmp_path):
+    fill(tmp_path / "study", days=0)
+    assert (tmp_path / "study").stat().st_mode & 0o077 == 0
+
+
 def test_the_example_workers_do_the_same_every_time(tmp_path):
     """The tutorial's page shows numbers, and whoever follows it gets them."""
     told = []

@@ -341,3 +341,12 @@ def test_the_torch_model_names_the_extra_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"winokit\[hf\]"):
         builtin_torch.torch_model()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, onnxruntime leaves it to the system")
+def test_nothing_is_reported_to_the_makers_of_onnxruntime(tmp_path):
+    """Since 1.29 it keeps a device's id and what is still to be sent in the user's cache, from the import on."""
+    load = "from winokit.models.registry import load_model; load_model('builtin')"
+    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", load], env=environment, check=True)
+    assert list(tmp_path.rglob("*")) == []

@@ -128,8 +128,8 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
     against = "zero" if forest.low < 0 else "chance"
     ax.set_xlabel(f"{forest.unit}\n(dotted: {against}; hollow: indistinguishable from it)")
     if len(names) > 1:
-        for index, name in enumerate(names):
-            ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(name))
+        for index in sorted({mark.scorer for _, mark in marks}):
+            ax.plot([], [], "o", color=COLOURS[index % len(COLOURS)], label=shortened(names[index]))
 
 
 def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:

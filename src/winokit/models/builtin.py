@@ -61,6 +61,7 @@ class BuiltinModel:
     can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Embed})
 
     def __init__(self, spec: str, threads: int) -> None:
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else the import alone reports to onnxruntime's makers
         import onnxruntime
 
         self.spec = spec

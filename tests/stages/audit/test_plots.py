@@ -201,6 +201,13 @@ def test_a_figure_keeps_names_as_they_are():
     assert not name.get_parse_math()
 
 
+def test_a_figure_names_only_the_scorers_that_it_shows():
+    accuracies = [replace(ROW, model=name) for name in ("labels", "one", "other")]
+    followed = [replace(row, protocol="switching", subset="switchable", metric="consistency") for row in accuracies[1:]]
+    drawn = canvas(AuditPage(run_of([], *accuracies, *followed)).figures["switching"])
+    assert [name.get_text() for name in drawn.legends[0].get_texts()] == ["one", "other"]
+
+
 def test_scripts_hold_each_problem_with_its_outcome_in_every_variant(run):
     (script, text), *others = problem_scripts(run, scorers(run))
     content = json.loads(text.removeprefix("winokitProblems(0,").removesuffix(");\n"))

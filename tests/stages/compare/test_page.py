@@ -4,7 +4,7 @@ import pytest
 
 from winokit.data.runs import Run
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.run import ComparePage, paired, write_comparison
+from winokit.stages.compare.run import ComparePage, compare_runs, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]
@@ -86,6 +86,12 @@ def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
 def test_runs_of_several_scorers_have_a_column_each(run):
     page = ComparePage({"both": run, "coin": alone(run, GUESSER)}, {})
     assert [column.name for column in page.columns] == [f"both · {READER}", f"both · {GUESSER}", "coin"]
+
+
+def test_the_scorers_of_one_run_go_by_their_own_names(run):
+    page = ComparePage({"both": run}, {})
+    assert [column.name for column in page.columns] == [READER, GUESSER]
+    assert {name for names in compare_runs({"both": run}) for name in names[:2]} == {READER, GUESSER}
 
 
 def test_different_problems_are_pointed_out(runs, tmp_path):

@@ -80,6 +80,23 @@ def test_that_the_first_is_the_best_is_said_only_where_a_test_says_so(release, e
         assert said == (not more)
 
 
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ((0.0, 0.3), "all neighbours can be distinguished"),
+        ((0.0, 0.3, 0.3), "1 of 2 pairs of neighbours can be distinguished"),
+        ((0.3, 0.3), "no two neighbours can be distinguished"),
+    ],
+)
+def test_the_board_says_how_many_neighbours_can_be_distinguished(release, tmp_path, errors, said):
+    for number, share in enumerate(errors):
+        enter(release, tmp_path / "single", "abc"[: 1 + number], share, five=False)
+    write_board(leaderboard(release, tmp_path / "single", owner=True), tmp_path / "board.html")
+    page = (tmp_path / "board.html").read_text()
+    assert f"By the main score, {said} (p below" in page
+    assert ("may be chance." in page) == (not said.startswith("all"))
+
+
 def test_the_owners_board_needs_the_labels_and_says_not_to_publish_it(release, entries, tmp_path):
     write_board(leaderboard(release, entries, owner=True), tmp_path / "board.html")
     page = (tmp_path / "board.html").read_text()

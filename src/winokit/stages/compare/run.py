@@ -94,7 +94,7 @@ def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Met
     for name, run in runs.items():
         known = scorers(run)
         for scorer in known:
-            column = name if len(known) == 1 else f"{name} · {scorer.name}"
+            column = name if len(known) == 1 else scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
             columns.append(replace(scorer, model=column, name=column))
             rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
     return tuple(columns), rows
@@ -238,7 +238,7 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
     for name, run in runs.items():
         known = scorers(run)
         for scorer in known:
-            column = name if len(known) == 1 else f"{name} · {scorer.name}"
+            column = name if len(known) == 1 else scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
             right[column] = {
                 # A prediction is judged by the answer beside it: another run may list the candidates in another order.
                 p.id: 1 / len(problems[p.id].candidates) if p.prediction is None else float(p.prediction == p.answer)
