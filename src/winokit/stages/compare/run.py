@@ -87,16 +87,22 @@ def paired(comparisons: Comparisons) -> list[ScorerPair]:
     return [ScorerPair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
 
 
+def _columns(runs: Mapping[str, Run]) -> Iterator[tuple[str, Run, Scorer]]:
+    """Each scorer of each run, and what its column is called."""
+    for name, run in runs.items():
+        for scorer in (known := scorers(run)):
+            own = scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
+            yield name if len(known) == 1 else own, run, scorer
+
+
 def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
     """A column for each scorer of each run, and all rows under the names of their columns."""
     columns: list[Scorer] = []
     rows: list[Metric] = []
-    for name, run in runs.items():
+    for column, run, scorer in _columns(runs):
+        columns.append(replace(scorer, model=column, name=column))
         known = scorers(run)
-        for scorer in known:
-            column = name if len(known) == 1 else scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
-            columns.append(replace(scorer, model=column, name=column))
-            rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
+        rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
     return tuple(columns), rows
 
 
@@ -234,18 +240,15 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
 
 def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str, dict[str, float]]:
     """For each scorer, under its column's name, what it has of each problem: 1, 0, or a guess's worth if silent."""
-    right: dict[str, dict[str, float]] = {}
-    for name, run in runs.items():
-        known = scorers(run)
-        for scorer in known:
-            column = name if len(known) == 1 else scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
-            right[column] = {
-                # A prediction is judged by the answer beside it: another run may list the candidates in another order.
-                p.id: 1 / len(problems[p.id].candidates) if p.prediction is None else float(p.prediction == p.answer)
-                for p in run.predictions
-                if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
-            }
-    return right
+    return {
+        column: {
+            # A prediction is judged by the answer beside it: another run may list the candidates in another order.
+            p.id: 1 / len(problems[p.id].candidates) if p.prediction is None else float(p.prediction == p.answer)
+            for p in run.predictions
+            if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
+        }
+        for column, run, scorer in _columns(runs)
+    }
 
 
 def lines(result: ComparedRuns) -> Lines:
