@@ -10,6 +10,7 @@ processes of their own, in turn; the table has the median and the best of all ru
 import argparse
 import json
 import random
+import secrets
 import statistics
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 from winokit.data.synthetic import synthetic
-from winokit.stages.release.hidden import hidden_folder, label_lines, write_hidden
+from winokit.stages.release.hidden import SECRET, hidden_folder, label_lines, write_hidden
 from winokit.stages.release.manifest import write_manifest
 
 SIZES = {"train_xs": 160, "train_s": 640, "train_m": 2_558, "train_l": 10_234, "train_xl": 40_398}
@@ -76,6 +77,9 @@ def made(place: Path, n: int) -> tuple[Path, Path, Path]:
     write_manifest(release, {"name": "benchmark", "version": "1.0", "counts": SIZES | {"test": n}})
     hidden = [{"id": p.id, "answer": p.answer, "group": p.group} for p in problems]
     write_hidden(hidden_folder(release), {"name": "benchmark", "version": "1.0"}, label_lines(hidden))
+    secret = hidden_folder(release) / SECRET
+    secret.write_text(secrets.token_hex(32))
+    secret.chmod(0o600)
     labels, submission = place / "labels.lst", place / "predictions.lst"
     labels.write_text("".join(f"{p.answer + 1}\n" for p in problems))
     columns = [

@@ -1,6 +1,6 @@
 """Rivals of SuperGLUE-WSC's questions: how many have none, and what a comparer gets at best and by luck.
 
-python benchmarks/rivals.py [--data DIR] [--parses FILE]
+python benchmarks/rivals.py [--data DIR] [--parses FILE] [--quick]
 
 Printed for each split and source of rivals (the phrases we find; with `--parses`, those of a file that
 tools/mine_rivals.py wrote; other questions about the same pronoun, which is what `--as choice` merges): questions
@@ -70,10 +70,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("WINOKIT_DATA", "../shared/data")))
     parser.add_argument("--parses", type=Path, help="a file of tools/mine_rivals.py")
+    parser.add_argument("--quick", action="store_true", help="the questions of val alone")
     given = parser.parse_args()
     sources = {"phrases": "mc-sent"} | ({"parses": f"mc-sent?rivals={given.parses}"} if given.parses else {})
     sys.stdout.write("rivals    split  questions  without   mean  perfect  guessing  right span found\n")
-    for split in SPLITS:
+    for split in SPLITS if not given.quick else ("val",):
         dataset = load(given.data / "superglue-wsc" / f"{split}.jsonl", groups=False)
         ways = {name: rivals_of(Formalization.parse(spec)) for name, spec in sources.items()}
         for name, rivals in {**ways, "questions": named_beside(dataset)}.items():
@@ -81,4 +82,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()
