@@ -28,7 +28,7 @@ from winokit.collect.study.voting import VoteTask, clause
 from winokit.collect.verbs import announce, listen, run_app
 from winokit.data.checks.rules import anchor_word
 from winokit.data.loading import load
-from winokit.files import write_whole
+from winokit.files import private, write_whole
 from winokit.problem import Problem
 from winokit.text.words import WORD
 
@@ -120,6 +120,7 @@ class DemoCast:
         return {"choice": str(1 - right if slip else right), "equally_plausible": doubt, "local_decides": "no"}
 
 
+@private()
 def fill(folder: Path, days: int = 6) -> None:
     """Make a study in a folder and let the example workers work in it, up to now."""
     start = utc_now() - timedelta(days=days)

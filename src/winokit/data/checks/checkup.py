@@ -198,7 +198,7 @@ def _structure(dataset: Dataset) -> Finding:
     if seen.groups:
         share = seen.special_last / seen.groups
         messages.insert(
-            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({100 * share:.0f} %)"
+            0, f"the special word is the last word in {seen.special_last:,} of {seen.groups:,} groups ({100 * share:.0f} %)"
         )
     details = {
         "special_last": seen.special_last,
