@@ -148,7 +148,7 @@ def test_a_file_with_nothing_but_bad_records_is_an_error_even_when_lenient(tmp_p
 
 def test_a_file_with_a_card_and_nothing_else_has_no_problems(tmp_path):
     (tmp_path / "data.jsonl").write_text('{"card": {"name": "twins"}}\n')
-    with pytest.raises(BadInput, match="data.jsonl: no problems in it$"):
+    with pytest.raises(BadInput, match=r"data.jsonl: no problems in it$"):
         read(tmp_path / "data.jsonl")
 
 
