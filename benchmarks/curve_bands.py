@@ -60,8 +60,8 @@ class World:
         for restart, own in enumerate(right, 1):
             for size, flags in zip(SIZES, own, strict=True):
                 both = score(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
-                named = "test", "mc", size, size, restart, None
-                found.append(CurvePoint(*named, score(float(flags.mean()), chance=0.5), both, right=flags))
+                named = "test", "mc", size, size, restart, 0
+                found.append(CurvePoint(*named, score(float(flags.mean()), chance=0.5), flags, both))
         return found
 
 

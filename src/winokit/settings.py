@@ -291,14 +291,15 @@ def documented(
 
 
 def _in_python(words: str) -> str:
-    """Help as Python says it.
+    """Help as Python says it; commands in backticks stay.
 
-    >>> _in_python("With --model: how to read; repeatable. Default: --no-assess.")
-    'With model: how to read; one or several. Default: assess=False.'
+    >>> _in_python("With --model: how to `cut --read`; repeatable. Default: --no-assess.")
+    'With model: how to `cut --read`; one or several. Default: assess=False.'
     """
     words = words.replace("repeatable", "one or several").replace("Repeatable", "One or several")
-    words = re.sub(r"--no-([a-z][a-z-]*)", r"\1=False", words)
-    return re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), words)
+    outside = r"(?=[^`]*(?:`[^`]*`[^`]*)*$)"
+    words = re.sub(rf"--no-([a-z][a-z-]*){outside}", r"\1=False", words)
+    return re.sub(rf"--([a-z][a-z-]*){outside}", lambda option: option[1].replace("-", "_"), words)
 
 
 def check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -8,13 +8,14 @@ from statistics import median
 import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
+from support.votes import rating_table
 
 from winokit.collect.study import listings, moderation, quality, submissions, tasks, workers
 from winokit.collect.study.content import bundled
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
 from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote, Worker
 from winokit.errors import BadInput
-from winokit.methods.metrics.agreement import fleiss_kappa, rating_table
+from winokit.methods.metrics.agreement import fleiss_kappa
 
 
 def test_a_worker_goes_from_consent_over_screening_and_quiz_to_work(make_study):

@@ -23,6 +23,7 @@ def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_pa
     assert now.problems["valid"] > 0
     assert [one.state for one in people].count("blocked") == 1
     assert {"answer", "switchable", "associative"} <= asked
+    assert (tmp_path / "study").stat().st_mode & 0o077 == 0
 
 
 def test_nobody_else_can_read_the_example_study(tmp_path):

@@ -117,7 +117,7 @@ def test_a_model_looks_for_its_budget_when_it_is_first_asked_and_not_when_it_is_
     place = tiny_llama(tmp_path / "model")
     asked = [Continuation("Nora", " left."), Continuation("Nora thanked", " Ines.")]
     monkeypatch.setattr(
-        "winokit.models.hf_settings._device", lambda name: "cpu:0"
+        "winokit.models.hf_settings.usable_device", lambda name: "cpu:0"
     )  # a device like any other but in name
     monkeypatch.setattr("winokit.models.hf_causal.GPU_BUDGET", 128)
     for spec, sizes in ((f"hf:{place}", [2, 4]), (f"hf:{place}", []), (f"hf:{place}?budget=64", [])):

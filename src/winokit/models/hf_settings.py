@@ -52,7 +52,7 @@ class HfSettings:
         options = spec.only(*OPTIONS)
         _check_together(options)
         device_map = _device_map(options.get("device_map"))
-        device = _device(options.get("device") or (_devices()[0] if device_map is not None else None))
+        device = usable_device(options.get("device") or (_devices()[0] if device_map is not None else None))
         load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
         settings = cls(
             place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
@@ -159,7 +159,7 @@ def _devices() -> list[str]:
     return [*(name for name, count in gpus.items() if count), "cpu"]
 
 
-def _device(name: str | None) -> str:
+def usable_device(name: str | None) -> str:
     """The device asked for, which must be there; else that of $WINOKIT_DEVICE, else the best there is."""
     there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
     name = name or os.environ.get(DEVICE) or _devices()[0]

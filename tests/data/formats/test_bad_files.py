@@ -146,6 +146,12 @@ def test_a_file_with_nothing_but_bad_records_is_an_error_even_when_lenient(tmp_p
         read(tmp_path / "data.jsonl", lenient=True)
 
 
+def test_a_file_with_a_card_and_nothing_else_has_no_problems(tmp_path):
+    (tmp_path / "data.jsonl").write_text('{"card": {"name": "twins"}}\n')
+    with pytest.raises(BadInput, match=r"data.jsonl: no problems in it$"):
+        read(tmp_path / "data.jsonl")
+
+
 def test_an_unknown_format_lists_the_known_ones(tmp_path):
     (tmp_path / "data").write_text("nothing that anyone knows")
     with pytest.raises(BadInput, match=r"no known format; name one as FORMAT:data, with FORMAT one of copa, csv"):
@@ -274,7 +280,9 @@ def test_what_could_not_be_read_back_is_refused_or_left_out(to, changes, why, tm
     with pytest.raises(CannotWrite, match=f"{why}.*lenient leaves such problems out"):
         write(one(**changes), tmp_path / "out", to)
     assert not (tmp_path / "out").exists()
-    assert len(write(one(**changes), tmp_path / "out", to, lenient=True).skipped) == 1
+    with pytest.raises(CannotWrite, match=f"^none of 1 problems can be written as {to}; the first: .*{why}"):
+        write(one(**changes), tmp_path / "out", to, lenient=True)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ EITHER = "may be its number, from 1 (answer=loesung:1) or its number, from 0 (an
 
 FILES = [
     ("", "t: the file is empty"),
-    (HEAD, "t: no problems in it: the file is empty"),
+    (HEAD, "t: no problems in it"),
     (b"PK\x03\x04rest", "t: an Excel workbook, or another archive; save the table in it as csv (UTF-8)"),
     (b"PAR1 and nothing else", "t: cannot be read as Parquet"),
     (b"\x1f\x8b broken", "t: cannot be decompressed"),

@@ -183,6 +183,8 @@ def test_a_wrong_role_says_which_there_are():
         checked_columns("predicton=x")
     with pytest.raises(BadInput, match="'prediction' is missing, or 'scores1' and 'scores2'"):
         checked_columns("id=x")
+    with pytest.raises(BadInput, match=r"^--prediction-columns: role=column,role=column expected, found 'id'"):
+        checked_columns("id")
 
 
 def test_byte_85_inside_a_letter_ends_no_line(written, tmp_path):

@@ -51,6 +51,15 @@ def test_models_scorings_and_variants_are_kept_apart(twins, written):
     assert reads[3].predictions[0].answer == 1
 
 
+@pytest.mark.parametrize("variant", ["switched", "reversed", "no-cands"])
+def test_a_variant_without_scores_is_held_to_the_candidates_of_its_problem(twins, written, variant):
+    path = written(row(twins[0]), row(twins[0], 7, variant=variant, scores=None))
+    with pytest.raises(
+        Malformed, match=r"predictions.jsonl:2: field 'prediction': an index from 0 to 1 expected, found 7"
+    ):
+        read_predictions(path, twins)
+
+
 def test_predictions_come_in_the_order_of_the_dataset(twins, written):
     (read,) = read_predictions(written(*(row(problem) for problem in reversed(twins))), twins)
     assert [made.id for made in read.predictions] == [problem.id for problem in twins]

@@ -214,6 +214,17 @@ def test_rows_in_files_are_filtered_like_rows_in_memory(planted, tmp_path):
         assert (AFLite(8, 200, 20).fit(rows, y).phase_ == memory.phase_).all()
 
 
+def test_a_file_that_is_no_matrix_of_features_is_refused(tmp_path):
+    np.save(tmp_path / "flat.npy", np.zeros(5))
+    np.savez(tmp_path / "several.npz", a=np.zeros((5, 2)))
+    (tmp_path / "text.npy").write_text("no numbers")
+    for name in ("flat.npy", "several.npz"):
+        with pytest.raises(WinokitError, match=f"{name}: a .npy file of rows and columns expected"):
+            open_features(tmp_path / name)
+    with pytest.raises(WinokitError, match=r"text.npy: not a .npy file of numbers$"):
+        open_features(tmp_path / "text.npy")
+
+
 WRONG = {
     "row 3 of the features holds NaN or inf": lambda X, y: AFLite().fit(
         np.where(np.arange(len(X))[:, None] == 3, np.nan, X), y

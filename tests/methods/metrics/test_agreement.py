@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from scipy import special
+from support.votes import rating_table
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.agreement import _linearized, fleiss_kappa, gwet_ac1, rating_table
+from winokit.methods.metrics.agreement import _linearized, fleiss_kappa, gwet_ac1
 
 
 def test_kappa_by_hand():

@@ -218,7 +218,6 @@ NO_METRICS = {
     "holm",
     "in_first_order",
     "leaderboard_auc",
-    "rating_table",
 }
 
 

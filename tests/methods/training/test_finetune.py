@@ -27,6 +27,7 @@ from winokit.methods.training.finetune import (
 )
 from winokit.methods.training.learner import Learner
 from winokit.methods.training.settings import TrainSettings
+from winokit.models.base import TooLong
 from winokit.models.registry import load_model
 from winokit.problem import Card, Dataset, Problem
 
@@ -166,6 +167,13 @@ def test_another_test_set_needs_no_new_training(bert, planted, unseen, twins, tm
     assert more.value("accuracy", "twins") is not None
 
 
+def test_a_test_that_the_model_cannot_read_is_refused_before_training(bert, planted, unseen, tmp_path):
+    long = Dataset([unseen[0].replace(before="Jim " * 200 + unseen[0].before), *unseen[1:]], Card("long"))
+    with pytest.raises(TooLong, match="the model reads at most 128"):
+        finetune(TrainingData(planted, None, (long,)), tmp_path / "out", bert, QUICK)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_of_another_run_is_not_written_over(bert, planted, tmp_path):
     finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, steps=2))
     with pytest.raises(BadInput, match=r"holds a run with another learning_rate \(0.003, here 0.1\)"):
@@ -261,7 +269,7 @@ def test_the_result_loads_as_a_model_that_predicts_the_same(bert, planted, unsee
     assert written[0]["scoring"] == "mc-sent"
 
 
-def test_a_folder_has_results_in_flat_rows_a_curve_and_a_figure(bert, planted, unseen, tmp_path):
+def test_a_folder_has_results_in_flat_rows_and_a_curve(bert, planted, unseen, tmp_path):
     finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK)
     results = json.loads((tmp_path / "results.json").read_text())
     row = results["metrics"][0]

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import winokit
 from winokit.errors import BadInput
-from winokit.methods.metrics.curve import crossed_share, leaderboard_auc
+from winokit.methods.metrics.curve import crossed_share, fit_log, leaderboard_auc
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
@@ -21,6 +21,8 @@ from winokit.stages.curve.fit import (
     GROUP,
     CurveGoal,
     CurvePoint,
+    CurveSeries,
+    reach_of,
     series_of,
 )
 from winokit.stages.curve.nested import NestedGrowth
@@ -184,19 +186,20 @@ def score(value, chance=0.5):
     return Metric("test", "", "mc", "mc", "curve", "", "accuracy", value, 0, chance=chance)
 
 
-def point(size, value, restart=1, group=None, right=None):
-    together = None if group is None else score(group, None)
-    return CurvePoint("test", "mc", size, size, restart, None, score(value), together, right=right)
+def point(size, value, right, restart=1):
+    return CurvePoint("test", "mc", size, size, restart, 0, score(value), right)
 
 
-def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm():
-    points = [point(0, 0.5)] + [point(size, (10 * math.log(size)) / 100) for size in (100, 1000, 10_000)]
-    (series,) = series_of(points, CurveGoal(human=94.0))
+def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm(unseen):
+    right, test = np.ones(len(unseen), bool), Dataset(unseen, Card("test"))
+    points = [point(0, 0.5, right)]
+    points += [point(size, (10 * math.log(size)) / 100, right) for size in (100, 1000, 10_000)]
+    (series,) = series_of(points, CurveGoal(human=94.0), [test])
     assert series.fitted == (100, 1000, 10_000)
     assert series.fit.slope == pytest.approx(10)
     assert series.fit.intercept == pytest.approx(0, abs=1e-9)
     assert series.reach.size == pytest.approx(math.exp(9.4))
-    (later,) = series_of(points, CurveGoal(fit_from=1000))
+    (later,) = series_of(points, CurveGoal(fit_from=1000), [test])
     assert later.fitted == (1000, 10_000)
 
 
@@ -206,7 +209,7 @@ def test_the_area_is_the_leaderboards_and_its_interval_is_of_restarts_and_proble
     for restart in (1, 2, 3):
         for size, share in ((160, 0.5), (640, 0.7), (2558, 0.9)):
             right = rng.random(len(unseen)) < share
-            points.append(point(size, float(right.mean()), restart, right=right))
+            points.append(point(size, float(right.mean()), right, restart))
     (series,) = series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))])
     means = [np.mean([p.accuracy.value for p in points if p.size == size]) for size in (160, 640, 2558)]
     assert series.auc.value == pytest.approx(leaderboard_auc(means, (160, 640, 2558)))
@@ -235,15 +238,12 @@ def test_intervals_of_three_restarts_hold_what_all_restarts_and_all_test_sets_wo
 def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
     rng = np.random.default_rng(2)
     shares = {160: 0.5, 640: 0.7, 2558: 0.6}
-    points = [point(size, 0, right=rng.random(len(unseen)) < share) for size, share in shares.items()]
-    points = [replace(one, accuracy=score(float(one.right.mean()), None)) for one in points]
-    (alone,), (with_test,) = (
-        series_of(points, CurveGoal()),
-        series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))]),
-    )
-    widths = [one.fit.slope_interval().high - one.fit.slope for one in (alone, with_test)]
-    assert math.isfinite(widths[1])
-    assert with_test.fit.variance[2] > alone.fit.variance[2]
+    rights = {size: rng.random(len(unseen)) < share for size, share in shares.items()}
+    points = [point(size, float(right.mean()), right) for size, right in rights.items()]
+    (with_test,) = series_of(points, CurveGoal(), [Dataset(unseen, Card("test"))])
+    scattered = fit_log(list(shares), [100 * one.accuracy.value for one in points])
+    assert math.isfinite(with_test.fit.slope_interval().high - with_test.fit.slope)
+    assert with_test.fit.variance[2] > scattered.variance[2]
 
 
 @pytest.mark.parametrize(
@@ -258,23 +258,18 @@ def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
 )
 def test_where_a_line_leads_is_said_as_it_is(values, said):
     wobble = (0.001, -0.001) if values != (0.5, 0.5005, 0.501) else (0, 0)
-    points = [
-        point(size, value + more, restart)
-        for size, value in zip((100, 1000, 10_000), values, strict=True)
-        for restart, more in enumerate(wobble, 1)
-    ]
-    (series,) = series_of(points, CurveGoal())
+    sizes = (100, 1000, 10_000)
+    fit = fit_log([*sizes, *sizes], [100 * (value + more) for more in wobble for value in values])
+    series = CurveSeries("test", "mc", ACCURACY, (), fit, sizes, reach_of(fit, 94.0))
     assert re.search(said, of_reach(series, 10_000).replace("\u00a0", " "))
 
 
 def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_much():
     # Elazar et al. (2021), Table 4.
     rows = "100,19.89 500,32.35 1000,42.89 2000,53.27 4000,55.72 6000,52.16 8000,55.43 10000,59.98 16000,64.21"
-    pairs = (map(float, row.split(",")) for row in rows.split())
-    _, series = series_of([point(int(size), 0.5, group=share / 100) for size, share in pairs], CurveGoal())
-    assert series.measure == GROUP
-    assert 5 < series.fit.slope * math.log(2) < 7
-    assert series.fit.slope_interval().low > 0
+    fit = fit_log(*zip(*(map(float, row.split(",")) for row in rows.split()), strict=True))
+    assert 5 < fit.slope * math.log(2) < 7
+    assert fit.slope_interval().low > 0
 
 
 def test_the_page_shows_every_size_and_opens_alone(made, tmp_path):

@@ -94,6 +94,20 @@ def test_sizes_are_beginnings_of_each_other_with_whole_groups_of_kept_and_remove
     assert {contents.status(p) for p in sizes[-1]} == {"kept", "removed"}
 
 
+def test_a_split_that_falls_short_says_why():
+    inputs = half_filtered()
+    settled = fill(inputs, ReleaseSettings(dev=4, test=4)).where
+    short = fill(inputs, ReleaseSettings(dev=20, test=20), settled).notes
+    assert [note.partition(": ")[2] for note in short] == ["problems stay in the splits of the previous version"] * 2
+
+
+def test_a_size_that_is_larger_than_what_there_is_to_train_on_is_noted():
+    assert not fill(half_filtered(), ReleaseSettings(sizes=(10, 20))).notes
+    contents = fill(half_filtered(), ReleaseSettings(sizes=(10, 9999)))
+    there = len(contents.files["train_xl"])
+    assert contents.notes == (f"train_xl has all {there:,} problems there are, of the 9,999 asked for",)
+
+
 def test_sizes_of_winogrande_are_a_quarter_of_each_other_and_small_data_has_fewer():
     assert size_targets(40398) == {"xs": 157, "s": 631, "m": 2524, "l": 10099, "xl": 40398}
     assert size_targets(322) == {"m": 20, "l": 80, "xl": 322}

@@ -358,6 +358,12 @@ def test_a_file_that_is_no_study_is_refused(data, bert, tmp_path):
         search(data, tmp_path, bert, SPACE, NAMES, 1)
 
 
+def test_a_device_that_is_not_there_is_refused_before_anything_is_written(data, bert, tmp_path):
+    with pytest.raises(BadInput, match="device 'cuda:99': not on this machine"):
+        search(data, tmp_path / "out", bert, SPACE, NAMES, 1, devices="cuda:99")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_in_which_nothing_can_be_written_is_refused(data, bert, tmp_path):
     (tmp_path / "study.lock").mkdir()
     with pytest.raises(BadInput, match=r"study.lock: cannot be written \(unable to open database file\)"):

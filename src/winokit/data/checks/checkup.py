@@ -197,9 +197,8 @@ def _structure(dataset: Dataset) -> Finding:
         messages.insert(0, f"before the blank: {shares}")
     if seen.groups:
         share = seen.special_last / seen.groups
-        messages.insert(
-            0, f"the special word is the last word in {seen.special_last} of {seen.groups} groups ({100 * share:.0f} %)"
-        )
+        groups = f"{seen.special_last:,} of {seen.groups:,} groups ({100 * share:.0f} %)"
+        messages.insert(0, f"the special word is the last word in {groups}")
     details = {
         "special_last": seen.special_last,
         "groups": seen.groups,

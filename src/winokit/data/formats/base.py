@@ -38,9 +38,9 @@ class FileHead:
 
     @cached_property
     def json_keys(self) -> frozenset[str]:
-        """Keys of the first object of a JSON-lines file; empty when it is none."""
-        rows = (_keys(line.strip(), whole=True) for line in self.lines[:2])
-        return next((keys for keys in rows if keys and keys != {"card"}), frozenset())
+        """Keys of the first object of a JSON-lines file, a card only where nothing follows; empty when it is none."""
+        rows = [_keys(line.strip(), whole=True) for line in self.lines[:2]]
+        return next((keys for keys in rows if keys and keys != {"card"}), next(iter(rows), frozenset()))
 
     @cached_property
     def array_keys(self) -> frozenset[str]:

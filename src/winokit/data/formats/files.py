@@ -101,8 +101,8 @@ def read(
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows, so they are not used to group twins")
     if not problems:
-        why = f"all {len(source.skipped)} records are malformed" if source.skipped else "the file is empty"
-        raise BadInput(f"{path}: no problems in it: {why}")
+        why = f": all {len(source.skipped)} records are malformed" if source.skipped else ""
+        raise BadInput(f"{path}: no problems in it{why}")
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
@@ -194,6 +194,8 @@ def write(
             if not lenient:
                 raise CannotWrite(f"{message} (--lenient leaves such problems out)") from None
             skipped.append(message)
+    if skipped and not rows:
+        raise CannotWrite(f"none of {len(skipped):,} problems can be written as {to}; the first: {skipped[0]}")
     text = (chosen.header(dataset.card) if chosen.header else "") + chosen.assemble(rows)
     write_bytes(path, chosen.encode(text))
     files = [path]

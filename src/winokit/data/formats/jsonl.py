@@ -118,7 +118,9 @@ json_format(
     (),
     render,
     recognise=lambda head: (
-        ("candidates" in head.json_keys and bool({"text", "before"} & head.json_keys)) or "texts" in head.json_keys
+        ("candidates" in head.json_keys and bool({"text", "before"} & head.json_keys))
+        or "texts" in head.json_keys
+        or head.json_keys == {"card"}
     ),
     records=_rows,
     header=header,

@@ -46,7 +46,7 @@ class Table:
         return found
 
 
-def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dict[str, str]:
+def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option: str = "--columns") -> dict[str, str]:
     """Columns by their roles, from "text=satz,option1=a" or from a mapping; where there is option1, there is option2.
 
     A comma inside a column's name is no trouble: only one before another `role=` ends it.
@@ -57,7 +57,7 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dic
     if isinstance(given, str):
         pairs = [part.partition("=") for part in re.split(r",(?=\s*\w+\s*=)", given)]
         if not all(role.strip() and column.strip() for role, _, column in pairs):
-            raise BadInput(f"--columns: role=column,role=column expected, found {given!r}")
+            raise BadInput(f"{option}: role=column,role=column expected, found {given!r}")
         named = [(role.strip(), column.strip()) for role, _, column in pairs]
     else:
         named = [(str(role), str(column)) for role, column in given.items()]
@@ -65,7 +65,7 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str]) -> dic
         if re.sub(r"[1-9]\d?$", "1", role) not in roles:
             raise UnknownName("role of a column", role, roles)
         if [each for each, _ in named].count(role) > 1:
-            raise BadInput(f"--columns: {role!r} is given twice")
+            raise BadInput(f"{option}: {role!r} is given twice")
     return dict(named)
 
 

@@ -61,7 +61,7 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns of predictions by their roles, as a user gives them."""
-    columns = parse_columns(given, ROLES)
+    columns = parse_columns(given, ROLES, OPTION)
     if not are_of_predictions(columns):
         raise BadInput(f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2': what the model chose")
     return columns

@@ -11,9 +11,11 @@ from winokit.data.formats import fields
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import Malformed
-from winokit.methods.transforms.variants import ORIGINAL
+from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, REVERSED
 
 KEYS = frozenset({"id", "prediction"})
+AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})
+"""The variants with as many candidates as the problem."""
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
@@ -30,7 +32,7 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, stem: str) -> Pred
     name = fields.string(row, "id")
     variant = fields.optional(row, "variant") or ORIGINAL
     hit = matcher.by_id.get(name)
-    count = len(matcher.dataset.problems[hit].candidates) if hit is not None and variant == ORIGINAL else None
+    count = len(matcher.dataset.problems[hit].candidates) if hit is not None and variant in AS_MANY else None
     scores = _scores(row, count)
     places = len(scores) if scores is not None else count
     return PredictionRow(

@@ -27,10 +27,8 @@ class Shards:
         self._files = [_opened(path) for path in paths]
         first = self._files[0]
         for path, file in zip(paths, self._files, strict=True):
-            if file.ndim != 2 or file.shape[1:] != first.shape[1:] or file.dtype != first.dtype:
-                raise BadInput(
-                    f"{path} holds {file.dtype} of shape {file.shape}, {paths[0]} {first.dtype} of shape {first.shape}"
-                )
+            if file.shape[1:] != first.shape[1:] or file.dtype != first.dtype:
+                raise BadInput(f"{path} holds {file.dtype} {file.shape}, and {paths[0]} {first.dtype} {first.shape}")
         self._ends = np.cumsum([len(file) for file in self._files])
         self.dtype = first.dtype
         self.shape = (int(self._ends[-1]), int(first.shape[1]))
@@ -73,7 +71,9 @@ def _opened(path: Path) -> Floats:
     try:
         rows: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise BadInput(f"{path} is not a .npy file of numbers: {error}") from error
+        raise BadInput(f"{path}: not a .npy file of numbers") from error
+    if np.ndim(rows) != 2:
+        raise BadInput(f"{path}: a .npy file of rows and columns expected, found shape {np.shape(rows)}")
     return rows
 
 

@@ -50,7 +50,7 @@ class AllOf:
 
 
 Query: TypeAlias = str | AnyOf | Near | AllOf
-"""A string is a phrase: words that follow each other, cut and lower-cased by whatever keeps the corpus."""
+"""A string is a phrase: words that follow each other, cut and lower-cased by the index."""
 
 
 @dataclass(frozen=True, slots=True)

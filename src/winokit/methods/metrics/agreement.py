@@ -11,8 +11,7 @@ problems whose votes are split: a table on which all agree is not known to the l
 measured coverage.
 """
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,17 +31,6 @@ class Coefficient:
 
     def __float__(self) -> float:
         return self.value
-
-
-def rating_table(ratings: Sequence[Sequence[Hashable]]) -> IntArray:
-    """How many workers chose each category (column) for each problem (row), from one list of votes per problem.
-
-    >>> rating_table([["yes", "yes", "no"], ["no", "no", "no"]]).tolist()
-    [[2, 1], [0, 3]]
-    """
-    categories = list(dict.fromkeys(vote for votes in ratings for vote in votes))
-    counted = [Counter(votes) for votes in ratings]
-    return np.array([[votes[category] for category in categories] for votes in counted], np.int64)
 
 
 def fleiss_kappa(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) -> Coefficient:

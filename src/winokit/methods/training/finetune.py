@@ -10,7 +10,7 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -128,12 +128,17 @@ def finetune(
         network = open_network(folder_settings(out, device))
     else:
         network = load_network(model, formalization, seed=settings.seed, device=device)
-        more, resumed = _trained(network, data, settings, out, identity, progress)
+    # A text that the model cannot read is refused here, not when hours of training are done.
+    evaluations = {DEV: Evaluation(data.dev, network, data.arm.trained_on)} if data.dev is not None else {}
+    for at, test in enumerate(data.tests):
+        evaluations[file_name(test, at, data.tests)] = Evaluation(test, network, data.arm.tested_on)
+    if about is None:
+        more, resumed = _trained(network, data, evaluations.get(DEV), settings, out, identity, progress)
         notes += more
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
     run = {"winokit": winokit.__version__, **identity, "tests": tests, "dropped": loaded.dropped}
-    outcome = replace(_tested(network, data, out, run, notes), resumed=resumed)
+    outcome = replace(_tested(network, evaluations, out, run, notes), resumed=resumed)
     outcome.save()
     drop_checkpoint(out)
     return outcome
@@ -161,8 +166,10 @@ def untrained(
     if done is not None and done.run == run:
         return done
     network = load_network(model, formalization, seed=settings.seed, device=device)
-    sets = [(f"{test.card.file_name}-{at}", test, variant) for at, test in enumerate(tests, 1)]
-    metrics, notes, _ = _examined(network, sets, out, model)
+    evaluations = {
+        f"{test.card.file_name}-{at}": Evaluation(test, network, variant) for at, test in enumerate(tests, 1)
+    }
+    metrics, notes, _ = _evaluated(network, evaluations, out, model)
     outcome = TrainOutcome(out, run, metrics, notes=notes)
     outcome.save()
     return outcome
@@ -186,6 +193,7 @@ def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded]
 def _trained(
     network: Network,
     data: TrainingData,
+    evaluation: Evaluation | None,
     settings: TrainSettings,
     out: Path,
     identity: dict[str, Any],
@@ -193,7 +201,6 @@ def _trained(
 ) -> tuple[list[str], int | None]:
     """Train and write the curve; notes, and the step a killed run went on from."""
     examples, notes = training_examples(data.train, network)
-    evaluation = None if data.dev is None else Evaluation(data.dev, network, data.arm.trained_on)
     make_writable(out)
     with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
@@ -230,30 +237,32 @@ def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]
     return {"chance": fmean(chances), "group_chance": together}
 
 
-def _tested(network: Network, data: TrainingData, out: Path, run: dict[str, Any], notes: list[str]) -> TrainOutcome:
+def _tested(
+    network: Network, evaluations: Mapping[str, Evaluation], out: Path, run: dict[str, Any], notes: list[str]
+) -> TrainOutcome:
     """The outcome of a network that is trained, on every set."""
     curve = json.loads((out / CURVE).read_text("utf-8"))
-    sets = [(DEV, data.dev, data.arm.trained_on)] if data.dev is not None else []
-    sets += [(file_name(test, at, data.tests), test, data.arm.tested_on) for at, test in enumerate(data.tests)]
-    metrics, more, predictions = _examined(network, sets, out, f"hf:{out}")
+    metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
     losses = [row["loss"] for row in curve["train"]]
-    on_dev = [row for row in metrics if row.subset == DEV]
-    warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), on_dev)
+    on_dev, dev = (
+        [row for row in metrics if row.subset == DEV],
+        evaluations[DEV].dataset if DEV in evaluations else None,
+    )
+    warnings = symptoms(losses, curve["guessing_loss"], dev, predictions.get(DEV, []), on_dev)
     return TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more])
 
 
-def _examined(
-    network: Network, sets: Iterable[tuple[str, Dataset, str]], out: Path, model: str
+def _evaluated(
+    network: Network, evaluations: Mapping[str, Evaluation], out: Path, model: str
 ) -> tuple[list[Metric], list[str], dict[str, list[Prediction]]]:
-    """Predict every set (its name, its problems, their variant) and write the predictions; rows, notes, predictions."""
+    """Predict every set and write the predictions under its name; rows, notes, predictions."""
     metrics: list[Metric] = []
     notes: list[str] = []
     predictions: dict[str, list[Prediction]] = {}
-    for name, dataset, variant in sets:
-        evaluation = Evaluation(dataset, network, variant)
+    for name, evaluation in evaluations.items():
         predictions[name] = evaluation.predictions(network, model)
         write_predictions(predictions[name], out / PREDICTIONS / f"{name}.jsonl")
-        metrics += rows(dataset, predictions[name], name)
+        metrics += rows(evaluation.dataset, predictions[name], name)
         notes += evaluation.notes
     return metrics, notes, predictions
 

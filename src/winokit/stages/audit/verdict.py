@@ -138,8 +138,8 @@ def groups_word(row: Metric) -> str:
 
 def _against(row: Metric, state: State) -> str:
     """How a score compares with what guessing gets, as the end of a sentence."""
-    if row.level is None:
-        return ""
+    if row.level is None or state["abstained"] == ALL:
+        return "" if row.level is None else ", since none was answered"
     coin = "a coin" if row.level == 0.5 else "guessing"
     who = "always giving the commonest answer" if FLOOR in row.details else coin
     same = " with the same abstentions" if state["abstained"] == SOME else ""

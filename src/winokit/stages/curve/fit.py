@@ -2,7 +2,7 @@
 
 A point is one training run. Every interval says what another test set (whole groups) *and* other restarts would have
 given (`metrics/curve.py`): a mean, an area, a slope and a line's height are all weighted sums of one table of restarts
-by test units. Where points come without predictions, a line's intervals are from how they scatter around it alone.
+by test units.
 """
 
 import math
@@ -49,13 +49,13 @@ class CurvePoint:
     size: int
     """What was trained on: at most what was asked, since groups are whole."""
     restart: int
-    seed: int | None
+    seed: int
     accuracy: Metric
+    right: NDArray[np.bool_] = field(compare=False, repr=False)
+    """Of each problem whether it is right, in the test set's order."""
     group_accuracy: Metric | None = None
     abstained: float = 0.0
     warnings: tuple[str, ...] = ()
-    right: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
-    """Of each problem whether it is right, in the test set's order; None where nobody knows."""
 
     def score(self, measure: str) -> Metric | None:
         """Its accuracy or its group accuracy."""
@@ -67,8 +67,8 @@ class ScoredPoint(NamedTuple):
 
     point: CurvePoint
     score: Metric
-    shares: Matrix | None
-    """As of `unit_shares`; None where the point comes without predictions."""
+    shares: Matrix
+    """As of `unit_shares`."""
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,14 @@ class CurveGoal(Settings):
                 raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
 
 
-def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset] = ()) -> list[CurveSeries]:
+def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset]) -> list[CurveSeries]:
     """Every curve that the points make, in the order in which they come, single accuracy before group accuracy."""
     known = {test.card.name: test for test in tests}
     curves: dict[tuple[str, str, str], list[ScoredPoint]] = {}
     for point, measure in product(points, (ACCURACY, GROUP)):
         score = point.score(measure)
         if score is not None:
-            test = known.get(point.dataset)
-            shares = None if test is None or point.right is None else unit_shares(test, measure, point.right)
+            shares = unit_shares(known[point.dataset], measure, point.right)
             named = point.dataset, point.formalization, measure
             curves.setdefault(named, []).append(ScoredPoint(point, score, shares))
     names = [curve[:2] for curve in curves]
@@ -225,14 +224,11 @@ def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metri
     sizes, values = tuple(one.point.size for one in scored), tuple(one.score.value for one in scored)
     guesses = [one.score.chance for one in scored if one.score.chance is not None]
     about = {"size": fmean(sizes), "restarts": len(values)}
-    asked, right = scored[0].point.asked, scored[0].point.right
-    mean = row(str(asked), measure, fmean(values), 0, chance=fmean(guesses) if guesses else None, details=about)
-    shares = [one.shares for one in scored if one.shares is not None]
-    if not shares or right is None:
-        return CurveLevel(asked, sizes, values, mean)
-    low, high = crossed_share(np.stack(shares))
-    n = len(shares[0]) if measure == GROUP else len(right)
-    return CurveLevel(asked, sizes, values, replace(mean, low=low, high=high, n=n))
+    low, high = crossed_share(np.stack([one.shares for one in scored]))
+    asked, n = scored[0].point.asked, len(scored[0].shares if measure == GROUP else scored[0].point.right)
+    chance = fmean(guesses) if guesses else None
+    mean = row(str(asked), measure, fmean(values), n, low, high, chance, details=about)
+    return CurveLevel(asked, sizes, values, mean)
 
 
 def _auc(
@@ -257,14 +253,13 @@ def _auc(
 def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None:
     """Weighted sums of points as an array of (restarts, units, sums), whose means over the first two they are.
 
-    `weights` has a row for each point and a column for each sum. None where a restart lacks a size, or units.
+    `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
     """
     restarts = grouped((one.point.restart, row) for row, one in enumerate(scored))
     asked = [sorted(scored[row].point.asked for row in rows) for rows in restarts.values()]
-    shares = [one.shares for one in scored if one.shares is not None]
-    if len(shares) < len(scored) or any(sizes != asked[0] for sizes in asked):
+    if any(sizes != asked[0] for sizes in asked):
         return None
-    each = np.stack(shares)
+    each = np.stack([one.shares for one in scored])
     return np.stack([len(restarts) * each[rows].T @ weights[rows] for _, rows in sorted(restarts.items())])
 
 

@@ -212,14 +212,17 @@ def fill(
         if not problems and split.wanted.get(name) != 0:
             asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
             raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
+    why = "problems stay in the splits of the previous version" if fixed else "groups and blocks stay whole"
     notes = [
-        f"{name} has {len(files[name]):,} of the {count:,} problems asked for: groups and blocks stay whole"
+        f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {why}"
         for name, count in split.wanted.items()
         if count - len(files[name]) > max(AT_LEAST, SHORT * count)
     ]
     if singles:
         alone = f"{sum(len(unit.kept) for unit in singles):,} kept problems without a twin are in {DEBIASED} only"
         notes.append(f"{alone}; --singles lets them into the sizes")
+    if settings.sizes and settings.sizes[-1] > (most := sum(len(unit.members) for unit in trained)):
+        notes.append(f"train_xl has all {most:,} problems there are, of the {settings.sizes[-1]:,} asked for")
     left_out = {
         TWIN_EVALUATED: sum(len(unit.removed) for unit in (*dev, *test)),
         NO_TWIN: sum(len(unit.removed) for unit in singles),

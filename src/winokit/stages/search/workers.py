@@ -29,6 +29,7 @@ from winokit.errors import BadInput, WinokitError
 from winokit.files import write_whole
 from winokit.methods.cluster import started
 from winokit.methods.training.learner import NAME as CHECKPOINT
+from winokit.models.hf_settings import usable_device
 from winokit.stages.search.trials import FAILED, EndedTrial, SearchJob, SearchTask, attempt
 
 Asking: TypeAlias = Callable[[], SearchTask | None]
@@ -69,6 +70,8 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> Engine:
         return partial(on_ray, address=address)
     if address is not None:
         raise BadInput(f"address {address}: a Ray cluster needs the engine 'ray'")
+    for device in crew.devices:
+        usable_device(device)
     return one_by_one if crew.workers == 1 else side_by_side
 
 
