@@ -8,6 +8,7 @@ answered now and then.
 """
 
 import json
+import logging
 import os
 import random
 import re
@@ -27,6 +28,7 @@ from winokit.models.base import Usage, estimated_tokens
 from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
 from winokit.models.registry import Spec
 
+LOG = logging.getLogger("winokit.models")
 PROMPT_REPLY = 0.5
 """Seconds: where replies come sooner, twice as many texts go into the next call; where it takes four times as long,
 half as many, so that a slow server is asked for one at a time."""
@@ -389,6 +391,8 @@ class _Exchange:
             else:
                 return self._divide(call, shorter=True)
             call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
+            if not self._answered and call.tries == 1:
+                LOG.warning("%s", server._line(self.path, f"{failed}", "it is tried again"))
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
                 if not alone:
