@@ -312,12 +312,12 @@ class Dataset(Sequence[Problem]):
     @cached_property
     def content_hash(self) -> str:
         """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
-        digest = hashlib.sha256()
+        digest, encode = hashlib.sha256(), json.JSONEncoder(default=str).encode
         for p in self.problems:
             row: list[Any] = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
             if p.language != "en":
                 row.append(p.language)
-            digest.update(json.dumps(row, default=str).encode())
+            digest.update(encode(row).encode())
         return digest.hexdigest()
 
     @cached_property

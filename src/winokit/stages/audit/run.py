@@ -315,10 +315,11 @@ def _check_once(what: str, names: Sequence[str | None]) -> None:
             raise BadInput(f"{what} {name!r} is named twice: name it once")
 
 
-def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
+def _check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
     """Refuse two sources of predictions for the same problems under one name: the first would be lost."""
     owners: dict[tuple[str, str, str], dict[str, str]] = {}
-    for source, rows in sources.items():
+    several = {source: rows for source, rows in sources.items() if rows}
+    for source, rows in several.items() if len(several) > 1 else ():
         for row in rows:
             owner = owners.setdefault((row.model, row.scoring, row.variant), {}).setdefault(row.id, source)
             if owner != source:
