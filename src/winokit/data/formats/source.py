@@ -12,6 +12,7 @@ import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from winokit.errors import BadInput, Malformed
+from winokit.files import BETWEEN, BLOCK
 from winokit.problem import Card, Problem
 
 R = TypeVar("R")
@@ -27,8 +29,6 @@ DELIMITERS = ",;\t|"
 LOST = "nothing from there on is read"
 SEPARATOR = re.compile(r"sep=(.)\r?\n")
 """What Excel writes above a table to say what stands between its cells."""
-BLOCK, BETWEEN = 200, "between lines"
-"""How many lines of JSON are parsed together, and what is put between them."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 """How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
 
@@ -108,20 +108,16 @@ class Source:
     def json_lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Number and object of each line of JSON."""
         lines = self.lines()
-        while not self.lenient and (block := [*islice(lines, BLOCK)]):
+        while block := [*islice(lines, 1 if self.lenient else BLOCK)]:
             rows = _objects([line for _, line in block])
-            yield from self._one_by_one(block) if rows is None else zip([number for number, _ in block], rows)
-        yield from self._one_by_one(lines)
-
-    def _one_by_one(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line in lines:
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
-                continue
-            if self.is_sound(row, line, number):
-                yield number, row
+            for place, (number, line) in enumerate(block):
+                try:
+                    row = rows[place] if rows else json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
+                    continue
+                if rows or self.is_sound(row, line, number):
+                    yield number, row
 
     def is_sound(self, row: object, written: str, line: int) -> bool:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
@@ -319,14 +315,12 @@ def _half(value: object) -> str | None:
 def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
     """The objects of some lines of JSON, parsed together in less time; None unless each line surely is one."""
     text = f',"{BETWEEN}",'.join(lines)
-    if "\\u" in text or text.count(BETWEEN) >= len(lines):  # a line may have what is to stand between lines alone
-        return None
-    try:
-        values = json.loads(f"[{text}]")
-    except (ValueError, RecursionError):
-        return None
-    rows = values[::2]
-    return rows if {*map(type, rows)} == {dict} and values[1::2] == [BETWEEN] * (len(lines) - 1) else None
+    is_between = "\\u" not in text and text.count(BETWEEN) < len(lines)  # and nowhere else, however it is spelled
+    with suppress(ValueError, RecursionError):
+        values = json.loads(f"[{text}]") if is_between else []
+        if {*map(type, values[::2])} == {dict} and values[1::2] == [BETWEEN] * (len(lines) - 1):
+            return values[::2]
+    return None
 
 
 def _reason(error: Exception) -> str:

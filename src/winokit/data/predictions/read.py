@@ -104,12 +104,8 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
     path, reader = source.path, recognise(source.path)
     if columns and reader not in LOGS:
         reader = partial(table.read_table, given=columns)
-    plain = winokit_rows.read_plain(path, matcher) if reader is winokit_rows.read else None
-    if plain is not None:
-        reads = [_filled(ReadPredictions(*key), made, matcher) for key, made in plain.items()]
-    else:
-        rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
-        reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
+    rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
+    reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
@@ -214,16 +210,12 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
         answer = problem.answer if known else gold
         made[place] = Prediction(ids[place], row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+    read.predictions = [made[place] for place in sorted(made)]
+    read.missing = len(matcher.dataset) - len(made)
     for places, what in (
         (other_gold, "the file's answer differs from the dataset's, which counts"),
         (other_verdict, "the file's own verdict does not follow from its prediction and answer"),
     ):
         if places:
             read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
-    return _filled(read, made, matcher)
-
-
-def _filled(read: ReadPredictions, made: Mapping[int, Prediction], matcher: Matcher) -> ReadPredictions:
-    read.predictions = [made[place] for place in sorted(made)]
-    read.missing = len(matcher.dataset) - len(made)
     return read

@@ -5,66 +5,15 @@ dataset's is refused: its candidates stood in another order, or its labels were 
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
-from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import Malformed
-from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL
 
 KEYS = frozenset({"id", "prediction"})
-_written = itemgetter(*Prediction.__slots__[:-1])
-
-
-def read_plain(path: Path, matcher: Matcher) -> dict[tuple[str, str, str], dict[int, Prediction]] | None:
-    """Predictions by model, scoring and variant, then by place; None where there is more to be said of any row.
-
-    Whole columns are looked at: rows one by one take twice as long, and `read` says what is wrong with which.
-    """
-    try:
-        rows = [(*_written(row), row.get("why")) for _, row in Source(path).json_lines()]
-        *names, scores, predictions, answers, whys = zip(*rows, strict=True)
-        places = [matcher.by_id[name] for name in names[0]]
-        indices, heads = {*predictions, *answers}, {*chain.from_iterable(names[1:])}
-        words = {*heads, *whys} - {None}
-    except (Malformed, KeyError, TypeError, ValueError):
-        return None
-    listed = [pair for pair in scores if pair is not None]
-    if not {*map(type, listed)} <= {list}:
-        return None
-    numbers = [*chain.from_iterable(listed)]
-    is_plain = (
-        {*map(len, listed)} <= {2}
-        and {*map(type, numbers)} <= {float}
-        and all(map((1e308).__gt__, map(abs, numbers)))
-        and indices <= {0, 1, None}
-        and {*map(type, predictions), *map(type, answers)} <= {int, type(None)}  # True and 1.0 are 1, too
-        and None not in heads
-        and all(type(word) is str and word.strip() for word in words)
-        and all(len(problem.candidates) == 2 for problem in matcher.dataset)
-    )
-    return _placed(rows, places, matcher) if is_plain else None
-
-
-def _placed(
-    rows: list[tuple[Any, ...]], places: list[int], matcher: Matcher
-) -> dict[tuple[str, str, str], dict[int, Prediction]] | None:
-    """Plain rows as predictions; None where two are about one problem, or the dataset has another answer."""
-    found: dict[tuple[str, str, str], dict[int, Prediction]] = {}
-    known = [problem.answer for problem in matcher.dataset]
-    for place, (name, variant, model, scoring, scores, prediction, answer, why) in zip(places, rows, strict=True):
-        if variant == ORIGINAL:
-            if answer is not None and known[place] not in (None, answer):
-                return None
-            answer = known[place]
-        own = found.setdefault((model, scoring, variant), {})
-        own[place] = Prediction(name, variant, model, scoring, scores and tuple(scores), prediction, answer, why)
-    return found if sum(map(len, found.values())) == len(rows) else None
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:

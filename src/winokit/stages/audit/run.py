@@ -318,8 +318,7 @@ def _check_once(what: str, names: Sequence[str | None]) -> None:
 def _check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
     """Refuse two sources of predictions for the same problems under one name: the first would be lost."""
     owners: dict[tuple[str, str, str], dict[str, str]] = {}
-    several = {source: rows for source, rows in sources.items() if rows}
-    for source, rows in several.items() if len(several) > 1 else ():
+    for source, rows in sources.items() if sum(map(bool, sources.values())) > 1 else ():
         for row in rows:
             owner = owners.setdefault((row.model, row.scoring, row.variant), {}).setdefault(row.id, source)
             if owner != source:
@@ -331,17 +330,15 @@ def _check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
 
 def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
     """For each scorer that says nothing about some problems, how many they are."""
-    answered: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        answered.setdefault((row.model, row.scoring), set()).update([row.id] if row.variant == ORIGINAL else [])
+    answered = grouped(((row.model, row.scoring), row.id if row.variant == ORIGINAL else None) for row in rows)
     return _together(
         (
             f"{model} ({scoring}): ",
             f"no prediction for {len(ids) - len(seen):,} of {len(ids):,} problems; "
             "they are left out, not counted as wrong",
         )
-        for (model, scoring), seen in answered.items()
-        if len(seen) < len(ids)
+        for (model, scoring), names in answered.items()
+        if len(seen := {*names} - {None}) < len(ids)
     )
 
 
