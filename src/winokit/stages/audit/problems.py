@@ -23,7 +23,7 @@ from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem, grouped
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
-DIGITS = 5
+SHORT = ".5g"
 HEAD, TAIL = 1000, 2000
 """Characters of a long reply that are shown."""
 Key = tuple[str, str]
@@ -205,4 +205,4 @@ def _choice(prediction: Prediction | None) -> tuple[Any, ...]:
 
 
 def _short(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+    return float(format(value, SHORT)) if isfinite(value) else None

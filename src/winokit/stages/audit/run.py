@@ -143,7 +143,7 @@ def audit(
         data, perturbed = logged[0], [*perturbed, *logged[1]]
     whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels, lenient=lenient)
     perturbed_data = [load(each, lenient=lenient) for each in perturbed]
-    dataset = whole[:limit]
+    dataset = whole if limit is None else whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
@@ -161,12 +161,12 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    versions = perturbed_variants(whole, whole, perturbed_data)
+    versions = perturbed_variants(whole, whole, perturbed_data) if perturbed_data else {}
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
-    variants = {**make_variants(dataset, needed), **perturbed_variants(whole, dataset, perturbed_data)}
+    variants = make_variants(dataset, needed) | (versions and perturbed_variants(whole, dataset, perturbed_data))
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
