@@ -1,12 +1,13 @@
-"""Files are written whole, or stay as they were."""
+"""Files are written whole, or stay as they were; rows one a line."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from winokit.errors import BadInput
-from winokit.files import write_whole
+from winokit.files import BETWEEN, json_rows, write_whole
 
 
 def test_a_file_in_the_place_of_a_folder_is_told_in_one_line(tmp_path):
@@ -65,3 +66,9 @@ def test_an_interrupt_leaves_no_half_file_behind(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "results.json", b"new")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_written_one_a_line_whatever_stands_in_them():
+    rows = [{"n": number, "texts": ["a", BETWEEN, "b"] if number % 300 == 7 else ["}, {"]} for number in range(1000)]
+    assert json_rows(iter(rows)) == "".join(json.dumps(row) + "\n" for row in rows)
+    assert json_rows([]) == ""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from winokit.errors import BadInput, refusing
 
 SCHEMA = 1
 """Of the files that stages write. Another number means that one of them is to be read in another way."""
+BLOCK, BETWEEN = 200, "between lines"
+"""How many lines of JSON are read or written at once, and what is put between them meanwhile."""
 _FOR_OTHERS = ContextVar("for_others", default=0o077)
 """What the owner's group and others may do with what is written, as far as the umask lets them."""
 
@@ -69,8 +72,12 @@ def our_toml(place: str) -> dict[str, Any]:
 
 def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON lines."""
-    line = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder per row
-    return "".join([f"{line(row)}\n" for row in rows])
+    encode, left, lines = json.JSONEncoder(ensure_ascii=False).encode, iter(rows), list[str]()
+    while block := [*islice(left, BLOCK)]:  # one call per row takes half as long again
+        text = encode([value for row in block for value in (row, BETWEEN)])
+        apart = f"{text[1:-1]}, ".split(f', "{BETWEEN}", ')
+        lines += apart[:-1] if len(apart) == len(block) + 1 else map(encode, block)
+    return "".join([f"{line}\n" for line in lines])
 
 
 def json_bytes(value: Any, **how: Any) -> bytes:

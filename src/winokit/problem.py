@@ -103,7 +103,7 @@ class Problem:
         >>> Problem.whole(["She sleep.", "She sleeps."], 1).text
         'She sleep. / She sleeps.'
         """
-        return " / ".join(sorted(self.candidates)) if self.is_whole else f"{self.before}{BLANK}{self.after}"
+        return f"{self.before}{BLANK}{self.after}" if self.before or self.after else " / ".join(sorted(self.candidates))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -312,12 +312,12 @@ class Dataset(Sequence[Problem]):
     @cached_property
     def content_hash(self) -> str:
         """A hash of everything that matters in a result: ids, answers, groups and labels, in order."""
-        digest = hashlib.sha256()
+        digest, encode = hashlib.sha256(), json.JSONEncoder(default=str).encode
         for p in self.problems:
             row: list[Any] = [p.id, list(p.candidates), p.answer, p.group, p.domain, sorted(p.labels.items())]
             if p.language != "en":
                 row.append(p.language)
-            digest.update(json.dumps(row, default=str).encode())
+            digest.update(encode(row).encode())
         return digest.hexdigest()
 
     @cached_property
@@ -377,8 +377,8 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
     for row, own in enumerate(links):
         parents.append(row)
         for link in own:
-            if link[1] is not None:
-                one, other = sorted((root(row), root(owner.setdefault(link, row))))
+            if link[1] is not None and (first := owner.setdefault(link, row)) != row:
+                one, other = sorted((root(row), root(first)))
                 parents[other] = one
     return [root(row) for row in range(len(parents))]
 

@@ -179,7 +179,7 @@ def problem_key(problem: Problem) -> str:
     if problem.is_whole:
         return "|".join(sorted(map(letters, problem.candidates)))
     parts = (problem.before, problem.after, problem.pronoun or "", problem.query or "")
-    return "|".join([letters(part) for part in parts])
+    return "|".join([part and letters(part) for part in parts])
 
 
 def hashes_of(keys: Sequence[str]) -> Hashes:

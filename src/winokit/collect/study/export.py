@@ -42,7 +42,7 @@ from winokit.data.checks.groups import group_name
 from winokit.data.formats import WriteOptions, write
 from winokit.files import csv_bytes, private, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
-from winokit.problem import Card, Dataset, Problem
+from winokit.problem import Card, Dataset, Problem, grouped
 from winokit.results import decide
 
 VALID = "valid"
@@ -107,10 +107,7 @@ def archive(study: Study) -> bytes:
 def with_group_names(study: Study, rows: Sequence[ProblemRow]) -> list[Problem]:
     """The problems of some rows, twins named as a group where both are among them."""
     problems = {row.id: exported_problem(study, row) for row in rows}
-    groups: dict[int | None, list[int]] = defaultdict(list)
-    for row in rows:
-        groups[row.group_id].append(row.id)
-    for group_id, members in groups.items():
+    for group_id, members in grouped((row.group_id, row.id) for row in rows).items():
         if group_id is not None and len(members) > 1:
             name = group_name(problems[member] for member in members)
             problems |= {member: problems[member].replace(group=name) for member in members}

@@ -7,7 +7,6 @@ none, is refused with a reason: a wrong match would go into a score unseen.
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -244,13 +243,11 @@ class Matcher:
     @cached_property
     def _texts(self) -> tuple[dict[str, list[int]], ...]:
         """Places by text to the letter, by its words, and by the words of the sentence with its pronoun, or premise."""
-        exact, worded, spoken = (defaultdict[str, list[int]](list) for _ in range(3))
-        for place, problem in enumerate(self.dataset):
-            exact[problem.text].append(place)
-            worded[" ".join(tokens(problem.text))].append(place)
-            if problem.pronoun is not None or "premise" in problem.labels:
-                spoken[" ".join(tokens(str(problem.labels.get("premise", problem.sentence))))].append(place)
-        return exact, worded, spoken
+        said = (p.labels.get("premise", None if p.pronoun is None else p.sentence) for p in self.dataset)
+        exact = [(problem.text, place) for place, problem in enumerate(self.dataset)]
+        worded = ((" ".join(tokens(text)), place) for text, place in exact)
+        spoken = ((" ".join(tokens(str(text))), place) for place, text in enumerate(said) if text is not None)
+        return grouped(exact), grouped(worded), grouped(spoken)
 
     @cached_property
     def _starts(self) -> dict[tuple[str, ...], list[tuple[list[str], int]]]:

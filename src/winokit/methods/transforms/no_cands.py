@@ -103,4 +103,6 @@ def _mentioned(problem: Problem, text: str, language: Language) -> list[tuple[in
 
 def _closed(text: str) -> str:
     """The text with the gaps closed that words have left: doubled spaces, and spaces before punctuation."""
-    return SPACE_BEFORE_A_MARK.sub("", re.sub(r" {2,}", " ", text) if "  " in text else text)
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return SPACE_BEFORE_A_MARK.sub("", text)

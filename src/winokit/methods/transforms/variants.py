@@ -53,7 +53,7 @@ def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
     """Every variant, or those named, with why problems have none, be it all of them."""
-    choices = dataset.filter(lambda problem: problem.query is None)
+    choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
     variants = {}

@@ -155,9 +155,7 @@ def _published(run: Run, known: Sequence[Scorer], metrics: Sequence[Metric]) -> 
     identity = identify(run.dataset.problems)
     if identity is None or identity.how != WHOLE:
         return
-    tables: dict[tuple[str, str, str], list[PublishedFact]] = {}
-    for fact in published(identity.known.name):
-        tables.setdefault((fact.protocol, fact.subset, fact.metric), []).append(fact)
+    tables = grouped(((fact.protocol, fact.subset, fact.metric), fact) for fact in published(identity.known.name))
     for name, facts in tables.items():
         ours = [row for row in metrics if (row.protocol, row.subset, row.metric) == name]
         if not ours and name != ("accuracy", "all", "accuracy"):

@@ -16,6 +16,7 @@ from winokit.drawing.plots import Scorer
 from winokit.drawing.wording import percent
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL
+from winokit.problem import grouped
 from winokit.results import Metric
 
 if TYPE_CHECKING:
@@ -83,10 +84,8 @@ def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
 
 def _made(run: Run, known: Sequence[Scorer], variant: str = ORIGINAL) -> list[tuple[Scorer, list[Prediction]]]:
     """For each scorer its predictions of labelled problems of a variant."""
-    found: dict[tuple[str, str], list[Prediction]] = {}
-    for p in run.predictions:
-        if p.variant == variant and p.answer is not None:
-            found.setdefault((p.model, p.scoring), []).append(p)
+    labelled = (p for p in run.predictions if p.variant == variant and p.answer is not None)
+    found = grouped(((p.model, p.scoring), p) for p in labelled)
     return [(scorer, found.get((scorer.model, scorer.scoring), [])) for scorer in known]
 
 

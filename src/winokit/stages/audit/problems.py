@@ -20,10 +20,10 @@ from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute
 from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, grouped
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
-DIGITS = 5
+SHORT = ".5g"
 HEAD, TAIL = 1000, 2000
 """Characters of a long reply that are shown."""
 Key = tuple[str, str]
@@ -109,10 +109,7 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Problem
 
 def transcript_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[str, str]]:
     """For each of those with questions, the name of a script of what was said about its problems, and the script."""
-    said: dict[str, list[Transcript]] = {}
-    for row in run.transcripts:
-        said.setdefault(row.variant, []).append(row)
-    predictions = _by_variant(run)
+    said, predictions = grouped((row.variant, row) for row in run.transcripts), _by_variant(run)
     for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
         if name in said:
             talk = _talk(said[name], _keys(predictions[name], known))
@@ -208,4 +205,4 @@ def _choice(prediction: Prediction | None) -> tuple[Any, ...]:
 
 
 def _short(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+    return float(format(value, SHORT)) if isfinite(value) else None

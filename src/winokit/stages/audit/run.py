@@ -143,7 +143,7 @@ def audit(
         data, perturbed = logged[0], [*perturbed, *logged[1]]
     whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels, lenient=lenient)
     perturbed_data = [load(each, lenient=lenient) for each in perturbed]
-    dataset = whole[:limit]
+    dataset = whole if limit is None else whole[:limit]
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
@@ -161,12 +161,12 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    versions = perturbed_variants(whole, whole, perturbed_data)
+    versions = perturbed_variants(whole, whole, perturbed_data) if perturbed_data else {}
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
-    variants = {**make_variants(dataset, needed), **perturbed_variants(whole, dataset, perturbed_data)}
+    variants = make_variants(dataset, needed) | (versions and perturbed_variants(whole, dataset, perturbed_data))
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
@@ -315,10 +315,10 @@ def _check_once(what: str, names: Sequence[str | None]) -> None:
             raise BadInput(f"{what} {name!r} is named twice: name it once")
 
 
-def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
+def _check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
     """Refuse two sources of predictions for the same problems under one name: the first would be lost."""
     owners: dict[tuple[str, str, str], dict[str, str]] = {}
-    for source, rows in sources.items():
+    for source, rows in sources.items() if sum(map(bool, sources.values())) > 1 else ():
         for row in rows:
             owner = owners.setdefault((row.model, row.scoring, row.variant), {}).setdefault(row.id, source)
             if owner != source:
@@ -330,17 +330,15 @@ def _check_apart(sources: Mapping[str, Iterable[Prediction]]) -> None:
 
 def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
     """For each scorer that says nothing about some problems, how many they are."""
-    answered: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        answered.setdefault((row.model, row.scoring), set()).update([row.id] if row.variant == ORIGINAL else [])
+    answered = grouped(((row.model, row.scoring), row.id if row.variant == ORIGINAL else None) for row in rows)
     return _together(
         (
             f"{model} ({scoring}): ",
             f"no prediction for {len(ids) - len(seen):,} of {len(ids):,} problems; "
             "they are left out, not counted as wrong",
         )
-        for (model, scoring), seen in answered.items()
-        if len(seen) < len(ids)
+        for (model, scoring), names in answered.items()
+        if len(seen := {*names} - {None}) < len(ids)
     )
 
 

@@ -95,8 +95,8 @@ class AuditSheet:
         return self._made_columns(graded)
 
     def _made_columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
-        problems, choices = [case.problem for case in graded], [case.choice for case in graded]
-        clusters = np.fromiter((self.clusters[case.prediction.id] for case in graded), np.int64, len(graded))
+        problems, choices = [case.problem for case in graded], [case.prediction.prediction for case in graded]
+        clusters = np.array([self.clusters[prediction.id] for _, prediction, _ in graded], np.int64)
         return MetricColumns(problems, choices, clusters, guesses(problems, self.formalization))
 
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
@@ -106,8 +106,8 @@ class AuditSheet:
             predictions = self.predictions.get(variant, {})
             if not predictions.keys() <= self.clusters.keys():
                 predictions = {name: predictions[name] for name in predictions.keys() & self.clusters.keys()}
-            labelled = (problem for problem in problems if problem.answer is not None)
-            found = ((problem, predictions.get(original_id(problem))) for problem in labelled)
+            labelled = [problem for problem in problems if problem.answer is not None]
+            found = zip(labelled, map(predictions.get, map(original_id, labelled)), strict=True)
             pairs = [(problem, prediction) for problem, prediction in found if prediction is not None]
             self._graded[variant] = [GradedProblem(*pair, row) for row, pair in enumerate(pairs)]
             self._columns[variant] = self._made_columns(self._graded[variant])
