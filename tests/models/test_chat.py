@@ -398,8 +398,9 @@ def test_a_server_that_only_refuses_is_given_up_after_a_while(monkeypatch):
 def test_whoever_waits_for_a_server_that_does_not_answer_is_told_so_once(caplog):
     with pytest.raises(BadInput, match="given up after 3 tries"):
         list(load_model("chat:tiny@http://127.0.0.1:1/v1?retries=2&delay=0.01").answer(asks(5)))
-    assert re.fullmatch(r"http://127\.0\.0\.1:1/v1/chat/completions: .*; it is tried again", caplog.messages[0])
-    assert len(caplog.messages) == 1
+    (told,) = caplog.messages
+    assert told.startswith("http://127.0.0.1:1/v1/chat/completions: ")
+    assert told.endswith("; it is tried again")
 
 
 def test_a_server_that_changes_its_model_in_the_middle_is_named():
