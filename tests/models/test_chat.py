@@ -386,7 +386,7 @@ def test_a_server_that_is_asked_too_much_is_asked_less_at_once():
 
     with ChatServer(behave) as server:
         assert len(dict(chat(server, concurrency=32, delay=0.01).answer(asks(200)))) == 200
-    assert len(server.bodies) < 350
+    assert len(server.bodies) < 500  # some 340; were it not asked less, more than 700
 
 
 def test_a_server_that_only_refuses_is_given_up_after_a_while(monkeypatch):
