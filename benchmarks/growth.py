@@ -150,7 +150,7 @@ def exponent(times: dict[int, float]) -> float:
 
 
 def draw(found: dict[str, dict[int, float]], path: Path) -> None:
-    """All paths in one figure, beside a line of slope 1."""
+    """All paths in one figure with their exponents, beside a line of slope 1."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -161,24 +161,17 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
         ax = figure.add_subplot()
         for place, (name, times) in enumerate(found.items()):
             style = {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--")[place // len(COLOURS) % 2]}
-            ax.loglog(list(times), list(times.values()), marker="o", ms=4, label=name, **style)
-            ax.annotate(
-                f"{exponent(times):.2f}",
-                (list(times)[-1], list(times.values())[-1]),
-                xytext=(6, -3),
-                textcoords="offset points",
-                color=style["color"],
-                fontsize="small",
-            )
+            label = f"{name}: {exponent(times):.2f}"
+            ax.loglog(list(times), list(times.values()), marker="o", ms=4, label=label, **style)
         sizes = np.array(list(next(iter(found.values()))), float)
         low = min(min(times.values()) for times in found.values())
-        ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear")
+        ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear: 1")
         ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         ax.minorticks_off()
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set(xlabel="problems", ylabel="CPU seconds")
         ax.grid(color="#e2e1db", linewidth=0.8)
-        figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+        figure.legend(loc="outside right upper", frameon=False, fontsize="small", handlelength=3.5)
         figure.savefig(path, dpi=DPI)
 
 
