@@ -135,7 +135,7 @@ def test_the_same_classifier_finds_gold_by_the_pronoun_in_its_blank(mixed, brows
     assert area < bound, "a pronoun of gold is not shown where twins are written"
     monkeypatch.setattr(voting, "WRITE", "nowhere")
     area, bound = told_apart(play(study, browser_of, "validate", people=1))
-    assert area > max(bound, 0.95)
+    assert area > max(min(bound, 0.99), 0.95)  # of one person's pages, four deviations may be more than there is
 
 
 def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
