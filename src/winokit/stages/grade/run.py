@@ -232,9 +232,8 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
             f"reaches with probability {GUESSED} at most"
         )
     if score.value <= best:
-        return (
-            f"not shown: less than a step ({percent(1 / rules.steps)}) above the best shown for this name, {percent(best)}"
-        )
+        step = percent(1 / rules.steps)
+        return f"not shown: less than a step ({step}) above the best score shown for this name, {percent(best)}"
     return None
 
 
