@@ -231,7 +231,7 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     return VerdictPoint(
         f"Problems without a twin are easier for it ({_sides(row, 'against', state)}): "
-        "it may solve them by something that a twin would expose.",
+        "it may solve them by a shortcut that a twin would expose.",
         BAD,
         {"alone": ABOVE},
     )
