@@ -182,7 +182,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _stricter(row: Metric) -> str:
-    return "" if stands(row) == AT else "; the verdict's tests share a level of 3\u00a0%, stricter than the interval's 5"
+    return "" if stands(row) == AT else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
