@@ -35,7 +35,7 @@ def run(*arguments: object, **more):
 def test_a_score_that_may_be_guessed_is_not_printed(release, five):
     found = run(release, five, *SAID)
     assert found.exit_code == 0
-    assert "not shown: below 100.0\u00a0%" in found.output
+    assert "not shown: the score is below 100.0\u00a0%" in found.output
     assert "the budget is 10, 3 per name" in found.output
     assert "92.9" not in found.output
 

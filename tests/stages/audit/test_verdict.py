@@ -247,7 +247,7 @@ def test_the_two_rows_of_a_headline_share_its_level():
     single = row("accuracy/all/accuracy", 0.56, 0.505, 0.61, 0.5, p=0.02)
     assert verdict([single]).word == "Above chance"
     assert verdict([single, TWINS_AT, GROUPED]).word == "Indistinguishable from guessing, but only just"
-    assert "a verdict requires more" in said(single, TWINS_AT, GROUPED)
+    assert "below the interval's 5" in said(single, TWINS_AT, GROUPED)
     # However clear the groups are: what is said of problems has its own half of the level.
     assert (
         verdict([single, TWINS_ABOVE, GROUPED]).word

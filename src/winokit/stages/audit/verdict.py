@@ -182,7 +182,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _stricter(row: Metric) -> str:
-    return "" if stands(row) == AT else "; a verdict requires more, since its tests share a level of 3\u00a0%"
+    return "" if stands(row) == AT else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -231,7 +231,7 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     return VerdictPoint(
         f"Problems without a twin are easier for it ({_sides(row, 'against', state)}): "
-        "it may solve them by something that a twin would expose.",
+        "it may solve them by a shortcut that a twin would expose.",
         BAD,
         {"alone": ABOVE},
     )
@@ -252,7 +252,7 @@ def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return VerdictPoint(
             f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself.", PLAIN, claims
         )
-    return VerdictPoint(f"No artifact baseline is significantly above guessing: {listed}.", GOOD, claims)
+    return VerdictPoint(f"No artifact baseline is significantly above guessing (corrected p): {listed}.", GOOD, claims)
 
 
 def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -278,7 +278,7 @@ def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     ends = {
         ABOVE: ". Word association carries part of the score.",
         BELOW: ". Associative problems are harder for it.",
-        AT: "; the difference is not significant.",
+        AT: "; the difference is not significant after correction for the number of tests.",
     }
     return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
 
@@ -300,7 +300,7 @@ def _sides(row: Metric, word: str, state: State) -> str:
     first, second = (row.details.get(side) for side in ("first", "second"))
     if first is None or second is None:  # a run that was written before they were kept
         return f"{points(row.value)} points apart"
-    among = "" if state["abstained"] == "none" else " of the answered"
+    among = "" if state["abstained"] == "none" else " of those answered"
     return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 

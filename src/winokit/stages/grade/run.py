@@ -228,13 +228,12 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
         return "not shown: no score on a test of so few problems can be distinguished from guessing"
     if score.value < rules.lowest:
         return (
-            f"not shown: below {percent(rules.lowest)}, which the best of {rules.budget:,} random guesses reaches with "
-            f"probability {GUESSED} at most"
+            f"not shown: the score is below {percent(rules.lowest)}, which the best of {rules.budget:,} random guesses "
+            f"reaches with probability {GUESSED} at most"
         )
     if score.value <= best:
-        return (
-            f"not shown: not a step ({percent(1 / rules.steps)}) above the best shown under this name, {percent(best)}"
-        )
+        step = percent(1 / rules.steps)
+        return f"not shown: less than a step ({step}) above the best score shown for this name, {percent(best)}"
     return None
 
 
