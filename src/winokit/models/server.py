@@ -283,7 +283,7 @@ class _Exchange:
         """Whether something unread may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
-        self._answered = False
+        self._answered = self._told = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all, and yield (index, what was read) as replies come."""
@@ -391,7 +391,8 @@ class _Exchange:
             else:
                 return self._divide(call, shorter=True)
             call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
-            if not self._answered and call.tries == 1:
+            if not (self._answered or self._told):
+                self._told = True
                 LOG.warning("%s", server._line(self.path, f"{failed}", "it is tried again"))
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
