@@ -342,6 +342,15 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, capfd):
     assert not any("secret" in text for text in shown)
 
 
+@pytest.mark.parametrize("status", [401, 500])
+def test_no_part_of_the_key_is_shown_where_a_long_complaint_is_cut(monkeypatch, caplog, status):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    behave = in_turn(complains(status, f"{'no ' * 96}sk-very-secret"))
+    with ChatServer(behave) as server, pytest.raises(BadInput) as error:
+        list(chat(server, retries=1, delay=0.01).answer(asks(1)))
+    assert "sk-" not in f"{error.value} {caplog.messages}"
+
+
 def test_the_key_may_come_from_another_variable(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
     monkeypatch.setenv("MY_KEY", "right")

@@ -425,14 +425,14 @@ class _Exchange:
         if isinstance(outcome, ExchangeFailed):
             raise _Failed(str(outcome))
         status = outcome.status
-        said = "" if status == 200 else _complaint(outcome)
+        said = "" if status == 200 else _complaint(outcome, server._hide)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
         if (status in (408, 409, 429) or status >= 500) and not lasting:
             raise _Failed(said, status, _requested_pause(outcome))
         if status != 200:
             line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
-            raise Complaint(line, server._hide(said), status)
+            raise Complaint(line, said, status)
         try:
             payload = json.loads(outcome.content)
             if not isinstance(payload, dict):
@@ -444,7 +444,7 @@ class _Exchange:
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not a valid answer: {_complaint(outcome)}", status) from None
+            raise _Failed(f"not a valid answer: {_complaint(outcome, server._hide)}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
@@ -469,8 +469,8 @@ def _written(payload: Mapping[str, Any]) -> list[str]:
     return ["".join(str(each.get(name) or "") for name in names) for each in said]
 
 
-def _complaint(response: HttpReply) -> str:
-    """What a server says is wrong, in one line."""
+def _complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
+    """What a server says is wrong, in one line; the key is hidden first, since what is cut off may begin in it."""
     text = response.content.decode(errors="replace")
     try:
         content = json.loads(response.content)
@@ -478,7 +478,7 @@ def _complaint(response: HttpReply) -> str:
             content = content.get(name, content) if isinstance(content, dict) else content
     except (ValueError, RecursionError):
         content = text
-    line = " ".join(str(content).split()) or (response.reason if response.status >= 400 else "nothing at all")
+    line = hide(" ".join(str(content).split())) or (response.reason if response.status >= 400 else "nothing at all")
     line = line if len(line) <= 300 else f"{line[:297]}…"
     quota = "insufficient_quota" in text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line
