@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 # and onnxruntime read this when they are loaded, here and in the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A test that imports onnxruntime by itself reports nothing to its makers either.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -18,7 +18,7 @@ from winokit.errors import BadInput, refusing
 SCHEMA = 1
 """Of the files that stages write. Another number means that one of them is to be read in another way."""
 BLOCK, BETWEEN = 200, "between lines"
-"""How many lines of JSON are read or written at once, and what is put between them meanwhile."""
+"""How many lines of JSON are made at once, and what is put between them meanwhile."""
 _FOR_OTHERS = ContextVar("for_others", default=0o077)
 """What the owner's group and others may do with what is written, as far as the umask lets them."""
 

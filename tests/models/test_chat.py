@@ -342,6 +342,15 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, capfd):
     assert not any("secret" in text for text in shown)
 
 
+@pytest.mark.parametrize("status", [401, 500])
+def test_no_part_of_the_key_is_shown_where_a_long_complaint_is_cut(monkeypatch, caplog, status):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    behave = in_turn(complains(status, f"{'no ' * 96}sk-very-secret"))
+    with ChatServer(behave) as server, pytest.raises(BadInput) as error:
+        list(chat(server, retries=1, delay=0.01).answer(asks(1)))
+    assert "sk-" not in f"{error.value} {caplog.messages}"
+
+
 def test_the_key_may_come_from_another_variable(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
     monkeypatch.setenv("MY_KEY", "right")
@@ -401,6 +410,17 @@ def test_whoever_waits_for_a_server_that_does_not_answer_is_told_so_once(caplog)
     (told,) = caplog.messages
     assert told.startswith("http://127.0.0.1:1/v1/chat/completions: ")
     assert told.endswith("; it is tried again")
+
+
+def test_requests_that_fail_side_by_side_are_told_once_and_so_is_a_server_that_loads_its_model(caplog):
+    with ChatServer(in_turn(*[complains(503, "loading model")] * 3, says("A"))) as server:
+        model = chat(server, delay=0.01)
+        assert len(dict(model.answer(asks(5)))) == 5
+    assert [told.partition(": ")[2] for told in caplog.messages] == ["status 503: loading model; it is tried again"]
+    caplog.clear()
+    with pytest.raises(BadInput, match="given up"):  # its answers have shown what it gives: all are asked at once
+        list(model.answer(asks(5)))
+    assert len(caplog.messages) == 1
 
 
 def test_a_server_that_changes_its_model_in_the_middle_is_named():

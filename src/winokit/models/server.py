@@ -283,7 +283,7 @@ class _Exchange:
         """Whether something unread may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
-        self._answered = False
+        self._answered = self._told = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
         """Send all, and yield (index, what was read) as replies come."""
@@ -391,7 +391,8 @@ class _Exchange:
             else:
                 return self._divide(call, shorter=True)
             call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
-            if not self._answered and call.tries == 1:
+            if not (self._answered or self._told):
+                self._told = True
                 LOG.warning("%s", server._line(self.path, f"{failed}", "it is tried again"))
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
@@ -424,14 +425,14 @@ class _Exchange:
         if isinstance(outcome, ExchangeFailed):
             raise _Failed(str(outcome))
         status = outcome.status
-        said = "" if status == 200 else _complaint(outcome)
+        said = "" if status == 200 else _complaint(outcome, server._hide)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
         if (status in (408, 409, 429) or status >= 500) and not lasting:
             raise _Failed(said, status, _requested_pause(outcome))
         if status != 200:
             line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
-            raise Complaint(line, server._hide(said), status)
+            raise Complaint(line, said, status)
         try:
             payload = json.loads(outcome.content)
             if not isinstance(payload, dict):
@@ -443,7 +444,7 @@ class _Exchange:
         except WinokitError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Failed(f"not a valid answer: {_complaint(outcome)}", status) from None
+            raise _Failed(f"not a valid answer: {_complaint(outcome, server._hide)}", status) from None
 
     def _pause(self, failed: _Failed, tries: int, refusals: int) -> float:
         """Seconds until the next try: twice as long each time, give or take a half, and no less than asked for."""
@@ -468,8 +469,8 @@ def _written(payload: Mapping[str, Any]) -> list[str]:
     return ["".join(str(each.get(name) or "") for name in names) for each in said]
 
 
-def _complaint(response: HttpReply) -> str:
-    """What a server says is wrong, in one line."""
+def _complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
+    """What a server says is wrong, in one line; the key is hidden first, since what is cut off may begin in it."""
     text = response.content.decode(errors="replace")
     try:
         content = json.loads(response.content)
@@ -477,7 +478,7 @@ def _complaint(response: HttpReply) -> str:
             content = content.get(name, content) if isinstance(content, dict) else content
     except (ValueError, RecursionError):
         content = text
-    line = " ".join(str(content).split()) or (response.reason if response.status >= 400 else "nothing at all")
+    line = hide(" ".join(str(content).split())) or (response.reason if response.status >= 400 else "nothing at all")
     line = line if len(line) <= 300 else f"{line[:297]}…"
     quota = "insufficient_quota" in text and "insufficient_quota" not in line
     return f"{line} (insufficient_quota)" if quota else line

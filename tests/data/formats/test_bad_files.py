@@ -6,7 +6,7 @@ import re
 import pytest
 
 from winokit.data.formats import FORMATS, WriteOptions, read, write
-from winokit.data.formats.source import _objects
+from winokit.data.formats.source import _loaded
 from winokit.data.loading import expand, load
 from winokit.errors import BadInput, CannotWrite, UnknownName, WinokitError
 from winokit.problem import Dataset, Problem
@@ -416,9 +416,11 @@ def test_files_that_share_the_start_of_their_name_have_a_label_list_each(tmp_pat
 @pytest.mark.parametrize(
     "line", ['{"a": 1}', ' {"a": [1.5, NaN]}\t', '{"a": 1} x', '{"a": 1', "", "\ufeff{}", "7 8", '"\\ud800"']
 )
-def test_lines_parsed_together_are_what_the_json_module_makes_of_each(line):
-    try:
-        alone = json.loads(line)
-    except ValueError:
-        alone = None
-    assert repr(_objects(["{}", line])) == repr([{}, alone] if isinstance(alone, dict) else None)
+def test_a_line_is_read_as_the_json_module_reads_it(line):
+    def outcome(loads):
+        try:
+            return repr(loads(line))
+        except ValueError as error:
+            return str(error)
+
+    assert outcome(_loaded) == outcome(json.loads)

@@ -167,6 +167,15 @@ def test_another_test_set_needs_no_new_training(bert, planted, unseen, twins, tm
     assert more.value("accuracy", "twins") is not None
 
 
+def test_test_sets_whose_names_a_file_would_confuse_are_all_tested(bert, planted, unseen, twins, tmp_path):
+    names = ["one two", "one/two", "one-two-2", "dev"]
+    tests = tuple(Dataset(part.problems, Card(name)) for name, part in zip(names, [twins, unseen] * 2, strict=True))
+    outcome = finetune(TrainingData(planted, tests=tests), tmp_path, bert, replace(QUICK, epochs=1), save=False)
+    assert [row.dataset for row in outcome.metrics if row.metric == "accuracy"] == names
+    files = ["dev-4.jsonl", "one-two-1.jsonl", "one-two-2-3.jsonl", "one-two-2.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "predictions").iterdir()) == files
+
+
 def test_a_test_that_the_model_cannot_read_is_refused_before_training(bert, planted, unseen, tmp_path):
     long = Dataset([unseen[0].replace(before="Jim " * 200 + unseen[0].before), *unseen[1:]], Card("long"))
     with pytest.raises(TooLong, match="the model reads at most 128"):

@@ -99,3 +99,10 @@ def test_the_table_never_says_that_p_is_zero(tmp_path):
     run(lambda i: False).save(tmp_path / "wrong")
     (table,) = lines(compare([tmp_path / "right", tmp_path / "wrong"]))
     assert [str(cell) for cell in table.columns[5].cells] == ["< 0.001", "< 0.001"]
+
+
+def test_a_run_and_a_folder_of_its_name_are_both_compared_and_this_folder_has_a_name(tmp_path, monkeypatch):
+    kept = run(lambda i: True)
+    run(lambda i: False).save(tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+    assert [(pair.first, pair.second) for pair in compare([kept, "."]).pairs] == [("run", "run (2)")] * 2

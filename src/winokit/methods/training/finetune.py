@@ -244,10 +244,8 @@ def _tested(
     curve = json.loads((out / CURVE).read_text("utf-8"))
     metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
     losses = [row["loss"] for row in curve["train"]]
-    on_dev, dev = (
-        [row for row in metrics if row.subset == DEV],
-        evaluations[DEV].dataset if DEV in evaluations else None,
-    )
+    on_dev = [row for row in metrics if row.subset == DEV]
+    dev = evaluations[DEV].dataset if DEV in evaluations else None
     warnings = symptoms(losses, curve["guessing_loss"], dev, predictions.get(DEV, []), on_dev)
     return TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more])
 
@@ -268,10 +266,11 @@ def _evaluated(
 
 
 def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
-    """A test set's name as a file may have it; numbered where two have the same."""
+    """A test set's name as a file may have it; numbered where another, or its numbered name, is the same."""
+    names = [DEV, *(each.card.file_name for each in among)]
+    taken = [*names, *(f"{name}-{place}" for place, name in enumerate(names))]
     name = dataset.card.file_name
-    alike = [other for other in among if other.card.name == dataset.card.name]
-    return name if len(alike) == 1 and name != DEV else f"{name}-{at + 1}"
+    return name if taken.count(name) == 1 else f"{name}-{at + 1}"
 
 
 def model_identity(model: str) -> dict[str, Any]:

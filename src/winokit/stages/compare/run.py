@@ -197,15 +197,16 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     """Runs by the shortest names that tell them apart: of their folders, or of the models in them."""
-    folders = [Path(run) for run in runs if not isinstance(run, Run)]
-    short = len({folder.name for folder in folders}) == len(folders)
+    folders = [Path(run).absolute().name for run in runs if not isinstance(run, Run)]
+    short = len({*folders}) == len(folders)
     named: dict[str, Run] = {}
     for number, run in enumerate(runs, 1):
         if isinstance(run, Run):
             name = ", ".join(run.settings.get("models") or run.settings.get("predictions") or ("run",))
-            named[f"{name} ({number})" if name in named else name] = run
         else:
-            named[Path(run).name if short else str(run)] = Run.load(Path(run))
+            name = Path(run).absolute().name if short else str(run)
+        own = name if name not in named or not (short or isinstance(run, Run)) else f"{name} ({number})"
+        named[own] = run if isinstance(run, Run) else Run.load(Path(run))
     return named
 
 
