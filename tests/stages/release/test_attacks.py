@@ -305,7 +305,7 @@ def test_under_one_name_only_a_step_above_the_best_is_shown(tmp_path):
     assert first.main is not None
     worse = ask(22, " ABLE ")
     assert worse.scores == ()
-    assert "above the best shown under this name" in worse.notes[-1]
+    assert "above the best score shown for this name" in worse.notes[-1]
     assert ask(20).main == first.main  # the same files again
     assert ask(0).main.value > first.main.value
 
