@@ -409,14 +409,14 @@ def test_whoever_waits_for_a_server_that_does_not_answer_is_told_so_once(caplog)
         list(load_model("chat:tiny@http://127.0.0.1:1/v1?retries=2&delay=0.01").answer(asks(5)))
     (told,) = caplog.messages
     assert told.startswith("http://127.0.0.1:1/v1/chat/completions: ")
-    assert told.endswith("; it is tried again")
+    assert told.endswith("; trying again")
 
 
 def test_requests_that_fail_side_by_side_are_told_once_and_so_is_a_server_that_loads_its_model(caplog):
     with ChatServer(in_turn(*[complains(503, "loading model")] * 3, says("A"))) as server:
         model = chat(server, delay=0.01)
         assert len(dict(model.answer(asks(5)))) == 5
-    assert [told.partition(": ")[2] for told in caplog.messages] == ["status 503: loading model; it is tried again"]
+    assert [told.partition(": ")[2] for told in caplog.messages] == ["status 503: loading model; trying again"]
     caplog.clear()
     with pytest.raises(BadInput, match="given up"):  # its answers have shown what it gives: all are asked at once
         list(model.answer(asks(5)))

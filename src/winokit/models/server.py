@@ -393,7 +393,7 @@ class _Exchange:
             call.due = monotonic() + self._pause(failed, call.tries, call.refusals)
             if not (self._answered or self._told):
                 self._told = True
-                LOG.warning("%s", server._line(self.path, f"{failed}", "it is tried again"))
+                LOG.warning("%s", server._line(self.path, f"{failed}", "trying again"))
         except Complaint as complaint:
             if call.settings is server.settings:  # else another request has found out what the server does not accept
                 if not alone:
