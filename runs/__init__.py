@@ -21,5 +21,7 @@ How the pieces fit:
   stands in no table is listed in `papers.STATED`.
 - `winogrande`, `winogrande_aaai`, `trichelair`, `liu`, `square_one`, `naturalness`: the tables, one module per paper.
 - `jobs`, `trainer`, `sets`, `authors`: the queue of training runs, what one does, its datasets, AFLite against its
-  authors. `trained` packs their records into stores, `trained_tables` writes the tables from these.
+  authors. `trained` packs their records into stores; `winogrande_trained`, `winogrande_aflite`,
+  `winogrande_aaai_trained`, `liu_trained`, `square_one_trained` and `training_time` write the tables from these, with
+  what all of them share in `trained_tables`.
 """

@@ -7,10 +7,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from runs.liu_trained import FORMALIZATIONS
 from runs.store import Record, Store
 from runs.tables import RESULTS, ROOT
 from runs.trained import score, seeds
-from runs.trained_tables import FORMALIZATIONS, curve_records
+from runs.winogrande_aaai_trained import curve_records
 from winokit.drawing.figures import COLOURS, GREY
 
 if TYPE_CHECKING:

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "runs" / "results"
 LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_label.json")
-MODULES = ("winogrande", "winogrande_aaai", "trichelair", "liu", "square_one", "naturalness", "trained_tables")
+MODULES = (
+    *("winogrande", "winogrande_aaai", "trichelair", "liu", "square_one", "naturalness"),
+    *("winogrande_trained", "winogrande_aflite", "winogrande_aaai_trained", "liu_trained", "square_one_trained"),
+    "training_time",
+)
+"""Every module that registers tables: the papers', then what was trained."""
 SHOWN = ("a coin", "hunter", "ensemble", "trigrams", "SmolLM2", "builtin", "mpnet with a head")
 """The order of models in tables; others follow."""
 NAMES = {"random": "a coin", "builtin": "builtin"}

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from runs import figures, sets, trained, trained_tables
+from runs import figures, liu_trained, sets, trained, winogrande_aaai_trained, winogrande_trained
 from runs.store import Record, Store
 from runs.tables import all_tables
 from winokit.problem import Card, Dataset, Problem
@@ -106,9 +106,9 @@ def test_a_difference_between_arms_is_that_of_their_means(tmp_path, known):
     gap = store["difference/xl - dpr"].find("accuracy", "equal steps")
     assert gap.value == pytest.approx(0.25)
     assert gap.low < 0.25 < gap.high
-    assert trained_tables.cell(store, "xl", "wsc273") == "85.0 ± 7.1"
-    assert trained_tables.cell(store, "dpr>xl", "wsc273") == "not run"
-    assert trained_tables.cell(store, "dpr", "dpr-train") == "–"
+    assert winogrande_trained.cell(store, "xl", "wsc273") == "85.0 ± 7.1"
+    assert winogrande_trained.cell(store, "dpr>xl", "wsc273") == "not run"
+    assert winogrande_trained.cell(store, "dpr", "dpr-train") == "–"
 
 
 def test_a_search_comes_to_its_median_its_best_and_what_guessing_gets(tmp_path, known):
@@ -123,8 +123,8 @@ def test_a_search_comes_to_its_median_its_best_and_what_guessing_gets(tmp_path, 
     assert found.settings["best"].endswith("/00")
     assert found.find("median").chance == 0.5
     assert store["liu/superglue-wsc/mpnet-head/mc-sent/00"].value("yes_found") == 8
-    assert "| MC-Sent | 3 | 70.0 |" in trained_tables.trials_table(store, "superglue-wsc")
-    assert "| P-Span | not run |" in trained_tables.trials_table(store, "superglue-wsc")
+    assert "| MC-Sent | 3 | 70.0 |" in liu_trained.trials_table(store, "superglue-wsc")
+    assert "| P-Span | not run |" in liu_trained.trials_table(store, "superglue-wsc")
 
 
 def test_pairs_right_in_either_form_are_compared_pair_by_pair(tmp_path, known):
@@ -137,8 +137,8 @@ def test_pairs_right_in_either_form_are_compared_pair_by_pair(tmp_path, known):
 
 
 def test_every_trained_table_can_be_written_where_nothing_was_run(tmp_path, known):
-    known.data |= {test: twins(test, 2) for test in trained_tables.TESTS if test not in known.data}
-    known.data |= {f"train:{size}": twins(size, 2) for size in trained_tables.CURVE}
+    known.data |= {test: twins(test, 2) for test in winogrande_trained.TESTS if test not in known.data}
+    known.data |= {f"train:{size}": twins(size, 2) for size in winogrande_aaai_trained.CURVE}
     stores(tmp_path, known)
     for table in all_tables().values():
         if table.file is not None:
@@ -147,7 +147,7 @@ def test_every_trained_table_can_be_written_where_nothing_was_run(tmp_path, know
 
 
 def test_figures_are_drawn_from_the_stores_that_have_something_to_draw(tmp_path, known, monkeypatch):
-    known.data |= {f"train:{size}": twins(size, 2 + at) for at, size in enumerate(trained_tables.CURVE)}
+    known.data |= {f"train:{size}": twins(size, 2 + at) for at, size in enumerate(winogrande_aaai_trained.CURVE)}
     trial = told(known, "liu/superglue-wsc/mpnet-head/mc-sent/00", {"superglue-wsc-val": {60: 4}})
     points = [told(known, f"{name}/0", {"winogrande-dev": {3789: 8}}) for name in ("curve/xs", "transfer/xl")]
     stores(tmp_path, known, trial | {"chosen_on": "superglue-wsc-val"}, *points)

@@ -1,0 +1,177 @@
+"""Liu et al., trained: the trials of every formalization, their spread, and the heads they begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from runs.papers import LIU_TABLE_2
+from runs.store import Record, Store
+from runs.tables import grid, number, percent, register
+from runs.trained import COMPARED, seeds
+from runs.trained_tables import LIU, NOT_RUN, trained
+from winokit.results import Metric
+
+FORMALIZATIONS = {
+    "mc-mlm": "MC-MLM",
+    "mc-sent": "MC-Sent",
+    "mc-sent-no-softmax": "MC-Sent-NoSoftmax",
+    "mc-sent-no-pair-loss": "MC-Sent-NoPairLoss",
+    "p-sent": "P-Sent",
+    "p-span": "P-Span",
+    "mc-mlm-fresh": "MC-MLM, fresh head",
+}
+SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogrande-m": "winogrande-dev"}
+
+
+def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
+    """The trials of every formalization on one set: spread, luck, guessing."""
+    lines = []
+    for name in names:
+        key = f"search/{on}/{model}/{name}"
+        if key not in store:
+            lines.append((FORMALIZATIONS[name], NOT_RUN))
+            continue
+        one = store[key]
+        dev = SEARCHED[on]
+        median = next(each for each in one.rows if each.metric == "median")
+        quartiles = f"{percent(one.value('lower_quartile'))} – {percent(one.value('upper_quartile'))}"
+        corrected = one.find("corrected")
+        spread = one.find("std")
+        kurtosis = one.find("excess_kurtosis")
+        told = [
+            FORMALIZATIONS[name],
+            one.settings["trials"],
+            percent(median),
+            quartiles,
+            percent(one.value("best")),
+            percent(corrected, interval=True),
+        ]
+        told += ["" if spread is None else percent(spread), "" if kurtosis is None else number(kurtosis.value)]
+        behind = one.find(COMPARED)
+        common = "" if behind is None else f"{percent(behind, interval=True)} ({behind.n})"
+        told += [percent(median.chance), percent(_of(one, dev, "ensemble")), common]
+        if on == "dpr":
+            told += [percent(_of(one, "dpr-test", "chosen"), interval=True), percent(_of(one, "dpr-test", "ensemble"))]
+        lines.append(tuple(told))
+    header = [
+        "formalization",
+        "trials",
+        "median",
+        "quartiles",
+        "best",
+        "best, corrected for luck",
+        "std",
+        "kurtosis",
+        "guessing",
+        "best five together",
+        "MC-MLM ahead by (common draws)",
+    ]
+    return grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
+
+
+def _of(record: Record, dataset: str, subset: str) -> Metric | None:
+    own = [one for one in record.rows if one.dataset == dataset and one.subset == subset]
+    return next((one for one in own if one.metric == "expected_accuracy"), None) or next(
+        (one for one in own if one.metric == "accuracy"), None
+    )
+
+
+def show_answers(store: Store) -> str:
+    """How often each formalization says yes on SuperGLUE-WSC's validation set."""
+    lines = []
+    for name, shown in FORMALIZATIONS.items():
+        trials = seeds(store, f"liu/superglue-wsc/mpnet-head/{name}")
+        if trials:
+            said, found = (sorted(int(one.value(metric)) for one in trials) for metric in ("said_yes", "yes_found"))
+            lines.append((shown, len(trials), _span(said), _span(found)))
+    return grid(
+        ["of 104 questions, 38 of them yes", "trials", "answered yes: median, range", "yes found: median, range"], lines
+    )
+
+
+def _span(values: Sequence[int]) -> str:
+    middle = (
+        values[len(values) // 2] if len(values) % 2 else (values[len(values) // 2 - 1] + values[len(values) // 2]) / 2
+    )
+    return f"{middle:g}, {values[0]} to {values[-1]}"
+
+
+def show_trials(store: Store) -> str:
+    """Every search that was run, under its name; then those that were not."""
+    second = "a second encoder, all-MiniLM-L6-v2 with a head made the same way"
+    parts: dict[str, tuple[str, Callable[[Store], str]]] = {
+        "SuperGLUE-WSC, validation set": (
+            "liu/superglue-wsc/mpnet-head/",
+            lambda store: f"{trials_table(store, 'superglue-wsc')}\n\n{show_answers(store)}",
+        ),
+        "DPR": ("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
+        "WinoGrande-m, dev": ("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
+    }
+    for name, on in (("SuperGLUE-WSC", "superglue-wsc"), ("DPR", "dpr")):
+        write = partial(trials_table, on=on, model="minilm-head", names=("mc-mlm", "mc-sent"))
+        parts[f"{name}, {second}"] = (f"liu/{on}/minilm-head/", write)
+    told, missing = [], []
+    for name, (prefix, write) in parts.items():
+        if any(key.startswith(prefix) for key in store.records):
+            told.append(f"{name}:\n\n{write(store)}")
+        else:
+            missing.append(name)
+    return "\n\n".join([*told, *([f"Not run: {'; '.join(missing)}."] if missing else [])])
+
+
+def show_published(store: Store) -> str:
+    """Table 2: the paper's numbers beside our standard deviations."""
+    lines = []
+    for name, shown in FORMALIZATIONS.items():
+        paper = LIU_TABLE_2.get(name, ("", "", ""))
+        ours = []
+        for on in SEARCHED:
+            key = f"search/{on}/mpnet-head/{name}"
+            ours.append(_spread(store[key]) if key in store else NOT_RUN)
+        lines.append((shown, paper[0], paper[1], ours[0], paper[2], ours[2], ours[1]))
+    header = [
+        "formalization",
+        "WSC test, paper",
+        "WSC std, kurtosis, paper",
+        "ours (trials)",
+        "WinoGrande std, kurtosis, paper",
+        "WinoGrande-m, ours",
+        "DPR, ours",
+    ]
+    return grid(header, lines)
+
+
+def _spread(record: Record) -> str:
+    std, kurtosis = (record.find(name) for name in ("std", "excess_kurtosis"))
+    shape = "–" if kurtosis is None else number(kurtosis.value)
+    return f"{percent(std) or '–'}, {shape} ({record.settings['trials']})"
+
+
+def show_heads(store: Store) -> str:
+    """What the heads learned."""
+    lines: list[Sequence[object]] = []
+    for name, shown in (("head/mpnet", "all-mpnet-base-v2"), ("head/minilm", "all-MiniLM-L6-v2")):
+        if name not in store:
+            lines.append((shown, NOT_RUN))
+            continue
+        one = store[name]
+        how = one.settings
+        guessed = [percent(how[key]) for key in ("guessed_before", "guessed_after")]
+        lines.append((shown, f"{how['pieces']:,}", f"{how['held_out']:,}", *guessed, f"{(one.seconds or 0) / 60:.1f}"))
+    return grid(
+        ["encoder", "pieces learned from", "held out", "masked words guessed before, %", "after, %", "minutes"], lines
+    )
+
+
+register(
+    trained("liu", "heads", "language-modelling heads", LIU, _=("head/", show_heads)),
+    trained(
+        "liu",
+        "1",
+        "distributions over runs",
+        LIU,
+        _=("liu/", show_trials),
+    ),
+    trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),
+)

@@ -1,0 +1,135 @@
+"""Square One, trained: artifacts, special words against the original, and learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_1, SQUARE_ONE_TABLE_6
+from runs.store import Record, Store
+from runs.tables import grid, number, percent, register
+from runs.trained import mean_sd, score, seeds
+from runs.trained_tables import NOT_RUN, SQUARE_ONE, runs_of, trained
+
+SETS = {"wsc": "WSC", "wsc-na": "WSC-na", "winogrande": "WinoGrande"}
+VARIANTS = ("original", "no-cands", "part-sent")
+
+
+def both(records: Sequence[Record], name: str) -> list[str]:
+    """Single and group accuracy, mean and standard deviation."""
+    return [mean_sd(score(one, name, None, metric) for one in records) for metric in ("accuracy", "group_accuracy")]
+
+
+def show_artifacts(
+    store: Store, arm: str, paper: Mapping[tuple[str, str], tuple[float, ...]], untrained: Sequence[Record] = ()
+) -> str:
+    """Twins as they are, without candidates, and in part."""
+    records, lines = seeds(store, arm), []
+    for name, shown in SETS.items():
+        for variant in VARIANTS:
+            wrong = mean_sd(score(one, f"{name}:{variant}", None, "none_right") for one in records)
+            cells = [
+                *both(records, f"{name}:{variant}"),
+                wrong,
+                *(both(untrained, f"{name}:{variant}") if untrained else ()),
+            ]
+            theirs = paper[name, variant]
+            lines.append(
+                (
+                    shown if variant == "original" else "",
+                    variant,
+                    *(number(one, 2) for one in theirs),
+                    *cells,
+                )
+            )
+    header = [
+        "dataset",
+        "variant",
+        "single, paper",
+        "group, paper",
+        f"single, {len(records)} runs",
+        "group",
+        "both twins wrong",
+    ]
+    return grid([*header, *(["untrained: single", "group"] if untrained else [])], lines)
+
+
+def show_single(store: Store) -> str:
+    """Table 1, trained."""
+    return show_artifacts(store, "transfer/xl", SQUARE_ONE_TABLE_1)
+
+
+def show_headed(store: Store) -> str:
+    """Table 6: the same with the MLM head, beside the model before training."""
+    return show_artifacts(store, "square-one/mc-mlm", SQUARE_ONE_TABLE_6, seeds(store, "untrained"))
+
+
+def show_forms(store: Store) -> str:
+    """Section 6.1: either form, each by a model that was trained on it."""
+    theirs = [number(one) for cells in SQUARE_ONE_MATCHED.values() for one in cells]
+    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", "", *theirs, "")]
+    for name, shown in SETS.items():
+        for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
+            original, words = seeds(store, arm), seeds(store, f"words/{loss}")
+            n = store["sets"].settings["tests"][f"{name}:words"]
+            first = f"{shown} ({n})" if loss == "mc-sent" else ""
+            if not original or not words:
+                lines.append((first, f"`{loss}`", NOT_RUN))
+                continue
+            key = f"difference/words/{loss}"
+            gap = next((one for one in store[key].rows if one.dataset == name), None) if key in store else None
+            cells = [*both(original, f"{name}:matched"), *both(words, f"{name}:words")]
+            lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, percent(gap, interval=True)))
+    header = ["dataset (problems)", "loss", "runs", "original: single", "group", "special word: single", "group"]
+    return f"{grid([*header, 'pairs, difference'], lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
+
+
+def show_other_form(store: Store) -> str:
+    """Trained on one form and asked in the other."""
+    lines = []
+    for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
+        for job, form, said in (
+            (arm, "words", "original, asked for special words"),
+            (f"words/{loss}", "matched", "special words, asked in the original"),
+        ):
+            records = seeds(store, job)
+            if records:
+                cells = [one for name in SETS for one in both(records, f"{name}:{form}")]
+                lines.append((f"`{loss}`", said, len(records), *cells))
+    return grid(
+        ["loss", "trained on", "runs", *(one for name in SETS.values() for one in (f"{name}: single", "group"))], lines
+    )
+
+
+def show_word_curve(store: Store, loss: str) -> str:
+    """Special words by how many were trained on."""
+    lines = []
+    for size, paper in SQUARE_ONE_CURVES[loss].items():
+        records = seeds(store, f"word-curve/{loss}/{size}")
+        wrong = mean_sd(score(one, "words-test", None, "none_right") for one in records)
+        lines.append((f"{size:,}", *paper, runs_of(records), *both(records, "words-test"), wrong))
+    header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single", "group"]
+    return grid([*header, "both twins wrong"], lines)
+
+
+register(
+    trained(
+        "square-one", "1-trained", "group scores and artifacts, trained", SQUARE_ONE, _=("transfer/xl/", show_single)
+    ),
+    trained(
+        "square-one",
+        "6.1-trained",
+        "special words, trained",
+        SQUARE_ONE,
+        _=("words/", show_forms),
+    ),
+    trained(
+        "square-one",
+        "4-5",
+        "learning curves",
+        SQUARE_ONE,
+        sent=("word-curve/mc-sent", partial(show_word_curve, loss="mc-sent")),
+        mlm=("word-curve/mc-mlm", partial(show_word_curve, loss="mc-mlm")),
+    ),
+    trained("square-one", "6", "artifacts with the MLM head", SQUARE_ONE, _=("square-one/", show_headed)),
+)

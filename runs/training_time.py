@@ -1,0 +1,48 @@
+"""What the training took: runs, steps and minutes of a GPU per table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runs.store import Record, Store
+from runs.tables import grid, number, register
+from runs.trained import STORES, minutes
+from runs.trained_tables import NOT_RUN, WINOGRANDE, trained
+
+TIMES = {
+    "WinoGrande, Tables 4 to 6, and AAAI results": r"transfer/",
+    "AAAI learning curve (without xl)": r"curve/",
+    "AFLite with fine-tuned features": r"aflite/",
+    "does what AFLite keeps teach less?": r"taught/",
+    "local contexts": r"local-context/",
+    "P-Span on Winogender": r"p-span/",
+    "WinoGrande as true or false": r"true-false/",
+    "language-modelling heads": r"head/",
+    "Liu, SuperGLUE-WSC": r"liu/superglue-wsc/",
+    "Liu, DPR": r"liu/dpr/",
+    "Liu, WinoGrande-m": r"liu/winogrande-m/",
+    "Square One, Table 6": r"square-one/",
+    "Square One, section 6.1": r"words/",
+    "Square One, Tables 4 and 5": r"word-curve/",
+}
+
+
+def show_times(store: Store) -> str:
+    """Runs, steps and minutes per table."""
+    records: dict[str, Record] = {}
+    for name in STORES:
+        records |= Store(store.path.with_name(f"{name}.json")).records
+    lines: list[Sequence[object]] = []
+    shown: list[Record] = []
+    for table, prefix in TIMES.items():
+        own = [one for key, one in records.items() if key.startswith(prefix)]
+        shown += own
+        steps = sum(one.settings.get("steps") or 0 for one in own)
+        lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))
+    lines.append(("all", len(shown), "", number(minutes(shown))))
+    return grid(["table", "runs", "training steps", "minutes, added up"], lines)
+
+
+register(
+    trained("winogrande", "time", "what the training took", WINOGRANDE, _=("", show_times)),
+)
