@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from runs.comparisons import COMPARED
 from runs.papers import LIU_TABLE_2
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import COMPARED, seeds
+from runs.trained import seeds
 from runs.trained_tables import LIU, NOT_RUN, trained
 from winokit.results import Metric
 

@@ -77,7 +77,11 @@ def show_forms(store: Store) -> str:
                 lines.append((first, f"`{loss}`", NOT_RUN))
                 continue
             key = f"difference/words/{loss}"
-            gap = next((one for one in store[key].rows if one.dataset == name), None) if key in store else None
+            gap = (
+                next((one for one in store[key].rows if (one.dataset, one.metric) == (name, "group_accuracy")), None)
+                if key in store
+                else None
+            )
             cells = [*both(original, f"{name}:matched"), *both(words, f"{name}:words")]
             lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, percent(gap, interval=True)))
     header = ["dataset (problems)", "loss", "runs", "original: single", "group", "special word: single", "group"]

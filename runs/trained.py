@@ -2,8 +2,8 @@
 
     python -m runs trained DIR --sets FILE      DIR is the --out of `python -m runs jobs`; FILE its prepared datasets
 
-Every record becomes one record of a store, rows and predictions under `SET@STEP`. What takes the datasets to compute is
-computed here: differences between arms with intervals over clusters, what a search comes to, twins wrong on both sides.
+Every record becomes one record of a store, rows and predictions under `SET@STEP`. What takes several records and the
+datasets to compute (`runs.comparisons`) is put beside them: differences between arms, gaps, what a search comes to.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from runs.sets import OPEN
 from runs.store import Record, Store, chosen
@@ -25,8 +22,6 @@ from runs.tables import RESULTS, number, row
 from winokit.results import Metric
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from runs.sets import Sets
     from winokit.problem import Dataset
 
@@ -40,12 +35,6 @@ PAIRED = re.compile(r".*:.*|words-test")
 """The sets of Square One's store; the others have the rest."""
 KEPT_ROWS = {"accuracy", "expected_accuracy", "group_accuracy", "abstained", "delta"}
 MACHINE = "NVIDIA H200"
-ARMS = ("wsc", "dpr", "debiased", "xl", "dpr>xl")
-DIFFERENCES = (("xl", "dpr"), ("dpr>xl", "xl"), ("xl", "debiased"))
-COMPARED = "mc-mlm"
-"""What the other formalizations are compared with, over the draws that both have."""
-TOP = 5
-"""Trials that vote together."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
     """Write every store from the records of a folder; jobs it has no record of keep what was stored of them."""
+    from runs.comparisons import MADE_OF_ALL
+
     told = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
     new = {one["job"] for one in told}
     about = sets.about()
@@ -77,11 +68,7 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         kept = [one for one in stored if re.fullmatch(pattern, one.key) and one.key not in new]
         records = [*kept, *(record_of(one, sets, paired=name == "trained-square-one") for one in own)]
         records.sort(key=lambda record: record.key)
-        more = {
-            "trained-winogrande": _differences,
-            "trained-liu": _searches,
-            "trained-square-one": _word_differences,
-        }[name](records, sets)
+        more = MADE_OF_ALL[name](records, sets)
         texts = {key: json.dumps(about[key], ensure_ascii=False) for key in ("empty", "dropped", "rules")}
         sizes = {"train": about["train"], "tests": {key: one["n"] for key, one in about["tests"].items()}}
         path.unlink(missing_ok=True)
@@ -219,7 +206,17 @@ def chosen_step(record: Record, test: str, store: Store) -> int | None:
 
 def seeds(store: Store, name: str) -> list[Record]:
     """The records of one arm, seed by seed."""
-    return [one for key, one in store.records.items() if key.rpartition("/")[0] == name]
+    return [one for one in store.records.values() if arm_of(one) == name]
+
+
+def arm_of(record: Record) -> str:
+    """What a run's seeds share: its name without the last part."""
+    return record.key.rpartition("/")[0]
+
+
+def seed_of(record: Record) -> str:
+    """The last part of a run's name: its seed, or the number of its draw."""
+    return record.key.rpartition("/")[2]
 
 
 def mean_sd(values: Iterable[Metric | float | None]) -> str:
@@ -233,145 +230,6 @@ def mean_sd(values: Iterable[Metric | float | None]) -> str:
 def minutes(records: Iterable[Record]) -> float:
     """How long jobs took, added up."""
     return sum(one.seconds or 0 for one in records) / 60
-
-
-# What takes the datasets
-
-
-def _credits(records: Sequence[Record], name: str, data: Dataset, step: Callable[[Record], int]) -> NDArray[Any]:
-    """What each problem earned, mean over runs."""
-    from winokit.methods.metrics.accuracy import credit
-
-    answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
-    each = [credit(chosen(one.predictions[f"{name}@{step(one)}"]), answers, sizes) for one in records]
-    found: NDArray[Any] = np.mean(each, axis=0)
-    return found
-
-
-def _differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
-    """Between arms, on every test set: mean over seeds, paired by problem."""
-    from winokit.methods.metrics.compare import paired_interval
-
-    held = Store(Path("nowhere"))
-    about = sets.about()
-    held.records = {"sets": Record("sets", {}, texts={key: json.dumps(about[key]) for key in ("rules", "empty")})}
-    by_arm = {arm: [one for one in records if one.key.startswith(f"transfer/{arm}/")] for arm in ARMS}
-    for first, second in DIFFERENCES:
-        rows = []
-        for test in dict.fromkeys(place.split("@")[0] for one in by_arm[first] for place in one.predictions):
-            if test in sets.empty.get(first, {}) or test in sets.empty.get(second, {}):
-                continue
-            data = sets.data[test]
-            for how in ("equal steps", "chosen"):
-
-                def step(one: Record, test: str = test, how: str = how) -> int:
-                    found = chosen_step(one, test, held) if how == "chosen" else None
-                    return last(one, test) if found is None else found
-
-                if by_arm[first] and by_arm[second]:
-                    ours, theirs = (_credits(by_arm[arm], test, data, step) for arm in (first, second))
-                    ends = paired_interval(ours, theirs, list(data.clusters))
-                    value = float((ours - theirs).mean())
-                    rows.append(
-                        row(test, "difference", how, "accuracy", value, len(data), low=ends.low, high=ends.high)
-                    )
-        if rows:
-            yield Record(f"difference/{first} - {second}", {"seeds": len(by_arm[first])}, tuple(rows))
-
-
-def _word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
-    """Pairs right as special words less pairs right as they are, each by a model trained on that form."""
-    from winokit.methods.metrics.compare import paired_interval
-
-    for loss, original in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
-        arms = {
-            "matched": [one for one in records if one.key.rpartition("/")[0] == original],
-            "words": [one for one in records if one.key.rpartition("/")[0] == f"words/{loss}"],
-        }
-        if not all(arms.values()):
-            continue
-        rows = []
-        for name in ("wsc", "wsc-na", "winogrande"):
-            right, groups = {}, []
-            for form, runs in arms.items():
-                data = sets.data[f"{name}:{form}"]
-                test = f"{name}:{form}"
-                each = [_credits([one], test, data, partial(last, name=test)) == 1 for one in runs]
-                right[form] = np.mean([one[0::2] & one[1::2] for one in each], axis=0)
-                groups = list(data.clusters)[0::2]
-            ends = paired_interval(right["words"], right["matched"], groups)
-            value = float((right["words"] - right["matched"]).mean())
-            rows.append(
-                row(name, "difference", "pairs", "group_accuracy", value, len(groups), low=ends.low, high=ends.high)
-            )
-        yield Record(
-            f"difference/words/{loss}", {"runs": {form: len(runs) for form, runs in arms.items()}}, tuple(rows)
-        )
-
-
-def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
-    """What the trials of each formalization come to."""
-    from winokit.methods.formalizations.cases import guesses
-    from winokit.methods.metrics.accuracy import chance, credit, majority_class
-    from winokit.methods.metrics.compare import paired_interval
-    from winokit.methods.scoring.scorer import Prediction
-    from winokit.methods.training.evaluation import rows as evaluation_rows
-    from winokit.stages.search.findings import voted
-    from winokit.stages.search.luck import luck, spread
-
-    by_kind: dict[str, list[Record]] = {}
-    for one in records:
-        if one.key.startswith("liu/"):
-            by_kind.setdefault(one.key.rpartition("/")[0], []).append(one)
-    for kind, trials in by_kind.items():
-        dev = trials[0].settings["chosen_on"]
-        data = sets.data[dev]
-        answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
-        step = {one.key: last(one, dev) for one in trials}
-        spec = trials[0].settings["formalization"]
-        earned = np.array([credit(chosen(one.predictions[f"{dev}@{step[one.key]}"]), answers, sizes) for one in trials])
-        scores = earned.mean(axis=1)
-        found = spread(scores.tolist())
-        floor = majority_class(answers) if all(p.query is not None for p in data) else chance(sizes)
-        lucky = luck(earned, list(data.clusters), floor)
-        guess = fmean(guesses(data, spec) or [chance(sizes)])
-        rows = [
-            row(dev, "search", "dev", name, getattr(found, name), found.n, chance=guess)
-            for name in ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
-            if getattr(found, name) is not None
-        ]
-        rows.append(row(dev, "search", "dev", "floor", floor, len(data)))
-        ends = {"low": lucky.low, "high": lucky.high}
-        rows.append(row(dev, "luck", "dev", "corrected", lucky.corrected or 0.0, len(data), **ends))
-        rows.append(row(dev, "luck", "dev", "best_of_guessers", lucky.guessing, len(data)))
-        rows.append(row(dev, "luck", "dev", "p_best_of_guessers", lucky.p_guessing, len(data)))
-        best = [trials[at] for at in sorted(range(len(trials)), key=lambda at: (-scores[at], at))]
-        for name in dict.fromkeys(place.split("@")[0] for place in best[0].predictions):
-            tested = sets.data[name]
-            ballots = [
-                [
-                    Prediction(p.id, "original", "", spec, None, c, p.answer)
-                    for p, c in zip(tested, chosen(t.predictions[f"{name}@{step[t.key]}"]), strict=True)
-                ]
-                for t in best[:TOP]
-            ]
-            for subset, sheet in (("chosen", ballots[0]), ("ensemble", voted(tested, ballots, ""))):
-                for each in evaluation_rows(tested, sheet, subset):
-                    if each.metric in KEPT_ROWS:
-                        rows.append(
-                            row(name, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)
-                        )
-        others = {one.key.rpartition("/")[2]: one for one in by_kind.get(f"{kind.rpartition('/')[0]}/{COMPARED}", [])}
-        ours = [one for one in trials if one.key.rpartition("/")[2] in others]
-        if ours and not kind.endswith(f"/{COMPARED}"):
-            theirs = [others[one.key.rpartition("/")[2]] for one in ours]
-            both = [_credits(some, dev, data, partial(last, name=dev)) for some in (theirs, ours)]
-            ends = paired_interval(*both, list(data.clusters))
-            value = float((both[0] - both[1]).mean())
-            rows.append(
-                row(dev, "difference", "common draws", COMPARED, value, len(ours), low=ends.low, high=ends.high)
-            )
-        yield Record(f"search/{kind.removeprefix('liu/')}", {"trials": len(trials), "best": best[0].key}, tuple(rows))
 
 
 if __name__ == "__main__":

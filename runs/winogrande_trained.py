@@ -71,7 +71,7 @@ def why_empty(store: Store, arm: str, test: str) -> str | None:
 def difference(store: Store, arms: str, test: str, how: str) -> str:
     """How much better the first arm is, with an interval over problems."""
     for one in store[f"difference/{arms}"].rows if f"difference/{arms}" in store else ():
-        if (one.dataset, one.subset) == (test, how):
+        if (one.dataset, one.subset, one.metric) == (test, how, "accuracy"):
             told = percent(one, interval=True)
             return told if one.value < 0 else f"+{told}"
     return ""
