@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from runs.comparisons import COMPARED
@@ -11,6 +11,7 @@ from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
 from runs.trained import seeds
 from runs.trained_tables import LIU, NOT_RUN, trained
+from winokit.drawing.wording import plural
 from winokit.results import Metric
 
 FORMALIZATIONS = {
@@ -21,6 +22,16 @@ FORMALIZATIONS = {
     "p-sent": "P-Sent",
     "p-span": "P-Span",
     "mc-mlm-fresh": "MC-MLM, fresh head",
+}
+FEWEST = 5
+"""Trials or common draws below which nothing is said of an order."""
+UNEVEN = "From {} to {} trials each, so that the medians of all trials compare different draws."
+SIDES = {
+    # by what the interval of a difference over common draws says
+    "ahead": "Question by question {} is ahead of",
+    "behind": "Question by question {} is behind",
+    "even": "{} cannot be told apart from",
+    "few": f"Too few draws (under {FEWEST}) are common to {{}} and",
 }
 SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogrande-m": "winogrande-dev"}
 
@@ -37,13 +48,14 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         dev = SEARCHED[on]
         median = next(each for each in one.rows if each.metric == "median")
         quartiles = f"{percent(one.value('lower_quartile'))} – {percent(one.value('upper_quartile'))}"
-        corrected = one.find("corrected")
+        corrected, shared = one.find("corrected"), one.find("median_common")
         spread = one.find("std")
         kurtosis = one.find("excess_kurtosis")
         told = [
             FORMALIZATIONS[name],
             one.settings["trials"],
             percent(median),
+            "" if shared is None else f"{percent(shared)} ({shared.n})",
             quartiles,
             percent(one.value("best")),
             percent(corrected, interval=True),
@@ -59,6 +71,7 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         "formalization",
         "trials",
         "median",
+        "over common draws",
         "quartiles",
         "best",
         "best, corrected for luck",
@@ -68,7 +81,45 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         "best five together",
         "MC-MLM ahead by (common draws)",
     ]
-    return grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
+    table = grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
+    return f"{table}\n\n{said_of_trials({name: store.records.get(f'search/{on}/{model}/{name}') for name in names})}"
+
+
+def said_of_trials(found: Mapping[str, Record | None]) -> str:
+    """What can be said of a search: how even it is, what leads, and whom MC-MLM is ahead of."""
+    known = {FORMALIZATIONS[name]: one for name, one in found.items() if one is not None}
+    trials = sorted({one.settings["trials"] for one in known.values()})
+    even = len(trials) == 1
+    told = [f"{plural(trials[0], 'trial')} each." if even else UNEVEN.format(trials[0], trials[-1])]
+    shared = {name: median for name, one in known.items() if (median := one.find("median_common"))}
+    if not even:
+        count = next(iter(shared.values())).n if shared else 0
+        told.append(f"The paper's formalizations that were run have {plural(count, 'draw')} in common.")
+    tried = {name: one for name, one in known.items() if one.settings["trials"] >= FEWEST}
+    if len(tried) > 1:
+        medians = {name: one.value("median") for name, one in tried.items()}
+        top, least = max(medians, key=lambda name: medians[name]), min(medians, key=lambda name: medians[name])
+        said = f"{top} has the highest median ({percent(medians[top])}), {least} the lowest ({percent(medians[least])})"
+        told.append(f"Of those with at least {FEWEST} trials {said}.")
+    gaps = {name: gap for name, one in known.items() if (gap := one.find(COMPARED))}
+    sides: dict[str, list[str]] = {}
+    for name, gap in gaps.items():
+        low, high = gap.low or 0.0, gap.high or 0.0
+        side = "few" if gap.n < FEWEST else "ahead" if low > 0 else "behind" if high < 0 else "even"
+        sides.setdefault(side, []).append(name)
+    for side, said in SIDES.items():
+        if side in sides:
+            told.append(f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}.")
+    if len(gaps) > 1:
+        told.append("These intervals are not corrected for their number.")
+    floors = {percent(one.value("floor")) for one in known.values() if one.value("floor") > (chance_of(one) or 1.0)}
+    return " ".join([*told, *(f"Answering always the same has {floor}." for floor in sorted(floors))])
+
+
+def chance_of(record: Record) -> float | None:
+    """What guessing gets under a formalization."""
+    found = record.find("median")
+    return None if found is None else found.chance
 
 
 def _of(record: Record, dataset: str, subset: str) -> Metric | None:
@@ -80,15 +131,15 @@ def _of(record: Record, dataset: str, subset: str) -> Metric | None:
 
 def show_answers(store: Store) -> str:
     """How often each formalization says yes on SuperGLUE-WSC's validation set."""
-    lines = []
+    lines, sizes = [], []
     for name, shown in FORMALIZATIONS.items():
         trials = seeds(store, f"liu/superglue-wsc/mpnet-head/{name}")
         if trials:
             said, found = (sorted(int(one.value(metric)) for one in trials) for metric in ("said_yes", "yes_found"))
             lines.append((shown, len(trials), _span(said), _span(found)))
-    return grid(
-        ["of 104 questions, 38 of them yes", "trials", "answered yes: median, range", "yes found: median, range"], lines
-    )
+            sizes = [one.n for metric in ("said_yes", "yes_found") if (one := trials[0].find(metric))]
+    asked = f"of {sizes[0]} questions, {sizes[1]} of them yes"
+    return grid([asked, "trials", "answered yes: median, range", "yes found: median, range"], lines)
 
 
 def _span(values: Sequence[int]) -> str:

@@ -7,9 +7,10 @@ from functools import partial
 
 from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_1, SQUARE_ONE_TABLE_6
 from runs.store import Record, Store
-from runs.tables import grid, number, percent, register
+from runs.tables import grid, number, register
 from runs.trained import mean_sd, score, seeds
-from runs.trained_tables import NOT_RUN, SQUARE_ONE, runs_of, trained
+from runs.trained_tables import DIFFERENCE_COLUMNS, NOT_RUN, SQUARE_ONE, counted, difference_cells, runs_of, trained
+from winokit.drawing.wording import join
 
 SETS = {"wsc": "WSC", "wsc-na": "WSC-na", "winogrande": "WinoGrande"}
 VARIANTS = ("original", "no-cands", "part-sent")
@@ -47,11 +48,22 @@ def show_artifacts(
         "variant",
         "single, paper",
         "group, paper",
-        f"single, {len(records)} runs",
+        f"single, {counted(records)}",
         "group",
         "both twins wrong",
     ]
-    return grid([*header, *(["untrained: single", "group"] if untrained else [])], lines)
+    table = grid([*header, *(["untrained: single", "group"] if untrained else [])], lines)
+    return f"{table}\n\n{said_of_guessing(records)}"
+
+
+def said_of_guessing(records: Sequence[Record]) -> str:
+    """What guessing has of single problems and of pairs, over all sets and variants."""
+    told = []
+    for metric, of in (("accuracy", "single problems"), ("group_accuracy", "pairs")):
+        found = (score(one, f"{name}:{kind}", None, metric) for one in records for name in SETS for kind in VARIANTS)
+        levels = sorted({number(100 * one.chance) for one in found if one is not None and one.chance is not None})
+        told.append(f"{' to '.join(dict.fromkeys((levels[0], levels[-1])))} of {of}" if levels else "")
+    return f"Guessing has {join([one for one in told if one])}." if any(told) else ""
 
 
 def show_single(store: Store) -> str:
@@ -76,16 +88,12 @@ def show_forms(store: Store) -> str:
             if not original or not words:
                 lines.append((first, f"`{loss}`", NOT_RUN))
                 continue
-            key = f"difference/words/{loss}"
-            gap = (
-                next((one for one in store[key].rows if (one.dataset, one.metric) == (name, "group_accuracy")), None)
-                if key in store
-                else None
-            )
             cells = [*both(original, f"{name}:matched"), *both(words, f"{name}:words")]
-            lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, percent(gap, interval=True)))
+            gap = difference_cells(store, f"words/{loss}", name, "pairs") or []
+            lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, *gap))
     header = ["dataset (problems)", "loss", "runs", "original: single", "group", "special word: single", "group"]
-    return f"{grid([*header, 'pairs, difference'], lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
+    header += ["seeds of both", "pairs, difference", *DIFFERENCE_COLUMNS[2:]]
+    return f"{grid(header, lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
 
 
 def show_other_form(store: Store) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from runs.store import Record, Store
-from runs.tables import Table
+from runs.tables import Table, number, percent
 from runs.trained import STORES, mean_sd, score
+from winokit.drawing.wording import plural
+from winokit.results import Metric
 
 NOT_RUN = "not run"
 NEEDS = "python -m runs jobs, then python -m runs trained; a GPU"
@@ -19,12 +21,66 @@ def runs_of(records: Sequence[Record]) -> str:
     return str(len(records)) if records else NOT_RUN
 
 
+def counted(records: Sequence[Record]) -> str:
+    """How many runs there are, in words: 1 run, 3 runs, not run."""
+    return plural(len(records), "run") if records else NOT_RUN
+
+
+def lowest_to_highest(values: Iterable[Metric | float | None], digits: int = 1, times: float = 100) -> str:
+    """What single runs have, from the lowest to the highest; nothing of fewer than two."""
+    known = [times * (one.value if isinstance(one, Metric) else one) for one in values if one is not None]
+    return f"{number(min(known), digits)} to {number(max(known), digits)}" if len(known) > 1 else ""
+
+
+DEV_COLUMNS = ("runs", "dev", "lowest to highest", "pairs")
+
+
 def on_dev(
     name: str, records: Sequence[Record], paper: Sequence[object] = ("", ""), test: str = "winogrande-dev"
 ) -> list[object]:
     """A line of Table 4: single problems and pairs of dev."""
-    found = [[score(one, test, None, metric) for one in records] for metric in ("accuracy", "group_accuracy")]
-    return [name, *paper, runs_of(records), *(mean_sd(each) for each in found)]
+    single, pairs = ([score(one, test, None, metric) for one in records] for metric in ("accuracy", "group_accuracy"))
+    return [name, *paper, runs_of(records), mean_sd(single), lowest_to_highest(single), mean_sd(pairs)]
+
+
+def guessing_on_dev(records: Sequence[Record], paper: Sequence[object] = ("", "")) -> list[object]:
+    """What guessing has there."""
+    known = (score(records[0], "winogrande-dev", None, metric) for metric in ("accuracy", "group_accuracy"))
+    single, pairs = ("" if one is None or one.chance is None else percent(one.chance) for one in known)
+    return ["guessing", *paper, "", single, "", pairs]
+
+
+DIFFERENCE_COLUMNS = ("seeds of both", "difference", "single seeds", "reading")
+
+
+def difference_cells(store: Store, name: str, test: str, how: str = "equal steps") -> list[str] | None:
+    """A difference between arms: over how many seeds, with its interval, by seed, and what follows; None without it."""
+    record = store.records.get(f"difference/{name}")
+    own = [one for one in record.rows if (one.dataset, one.subset) == (test, how)] if record else []
+    by_seed = next((one for one in own if one.metric == "by_seed"), None)
+    whole = next((one for one in own if one.metric != "by_seed"), None)
+    if by_seed is None or whole is None:
+        return None
+    ends = [100 * (end or 0.0) for end in (by_seed.low, by_seed.high)]
+    span = f"{signed(number(ends[0]))} to {signed(number(ends[1]))}" if by_seed.n > 1 else ""
+    return [str(by_seed.n), signed(percent(whole, interval=True)), span, reading(whole, by_seed)]
+
+
+def signed(text: str) -> str:
+    """A number with its sign, plus included."""
+    return text if text.startswith("−") else f"+{text}"
+
+
+def reading(whole: Metric, by_seed: Metric) -> str:
+    """What follows from a difference: nothing from one seed, nor from an interval that includes zero."""
+    if by_seed.n < 2:
+        return "one seed: no verdict"
+    assert None not in (whole.low, whole.high, by_seed.low, by_seed.high)
+    if (whole.low or 0.0) <= 0 <= (whole.high or 0.0):
+        return "not told apart"
+    side = "higher" if whole.value > 0 else "lower"
+    every = (by_seed.low or 0.0) > 0 if whole.value > 0 else (by_seed.high or 0.0) < 0
+    return f"{side}, in each of {by_seed.n} seeds" if every else f"{side} in the mean, not in every seed"
 
 
 def shown_if(prefix: str, write: Callable[[Store], str]) -> Callable[[Store], str]:

@@ -8,6 +8,7 @@ from runs.store import Record, Store
 from runs.tables import grid, number, register
 from runs.trained import STORES, minutes
 from runs.trained_tables import NOT_RUN, WINOGRANDE, trained
+from winokit.drawing.wording import join
 
 TIMES = {
     "WinoGrande, Tables 4 to 6, and AAAI results": r"transfer/",
@@ -24,6 +25,7 @@ TIMES = {
     "Square One, Table 6": r"square-one/",
     "Square One, section 6.1": r"words/",
     "Square One, Tables 4 and 5": r"word-curve/",
+    "models before training": r"untrained/",
 }
 
 
@@ -37,10 +39,14 @@ def show_times(store: Store) -> str:
     for table, prefix in TIMES.items():
         own = [one for key, one in records.items() if key.startswith(prefix)]
         shown += own
-        steps = sum(one.settings.get("steps") or 0 for one in own)
+        steps = sum(one.settings.get("steps") or 0 for one in own if one.settings.get("train"))
         lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))
-    lines.append(("all", len(shown), "", number(minutes(shown))))
-    return grid(["table", "runs", "training steps", "minutes, added up"], lines)
+    steps = sum(one.settings.get("steps") or 0 for one in shown if one.settings.get("train"))
+    lines.append(("all", len(shown), f"{steps:,}", number(minutes(shown))))
+    machines = sorted({one.made_with["machine"] for one in shown})
+    table = grid(["table", "runs", "training steps", "minutes, added up"], lines)
+    said = "Several runs at a time: less time passed than the minutes added up, and each took longer than alone."
+    return f"{table}\n\nOne {join(machines)}. {said}"
 
 
 register(

@@ -8,8 +8,8 @@ from runs.papers import AAAI_RESULTS
 from runs.store import Record, Store
 from runs.tables import grid, number, register
 from runs.trained import score, seeds
-from runs.trained_tables import WINOGRANDE, on_dev, trained
-from runs.winogrande_trained import TESTS, cell
+from runs.trained_tables import DEV_COLUMNS, WINOGRANDE, guessing_on_dev, on_dev, trained
+from runs.winogrande_trained import TESTS, arm_header, cell
 from winokit.methods.metrics.curve import SIZES as CURVE_SIZES
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 
@@ -33,6 +33,8 @@ def show_curve(store: Store) -> str:
             if found is not None:
                 sizes.append(n)
                 means.append(100 * found.value)
+    if means:
+        lines.append(guessing_on_dev([one for records in curve_records(store).values() for one in records], ("",)))
     said = ""
     if len(set(sizes)) > 2:
         fit = fit_log(sizes, means)
@@ -42,7 +44,7 @@ def show_curve(store: Store) -> str:
     if len(each) == len(CURVE_SIZES):
         area = leaderboard_auc([value / 100 for value in each])
         said += f" Area under the curve, as the leaderboard has it: {number(area, 3)}."
-    return grid(["training problems", "paper", "runs", "single", "group"], lines) + said
+    return grid(["training problems", "paper", *DEV_COLUMNS], lines) + said
 
 
 def show_results(store: Store) -> str:
@@ -57,13 +59,14 @@ def show_results(store: Store) -> str:
         )
         for test, paper in AAAI_RESULTS.items()
     ]
+    first, second = arm_header(store, ("xl", "dpr>xl"))
     return grid(
         [
             "test set",
             "RoBERTa-large on WinoGrande, paper",
-            "WinoGrande, equal steps",
+            f"{first}, equal steps",
             "steps chosen",
-            "DPR, then WinoGrande",
+            second,
         ],
         lines,
     )

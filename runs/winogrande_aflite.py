@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from runs.papers import WINOGRANDE_KL
 from runs.store import Record, Store
-from runs.tables import grid, number, register
-from runs.trained import mean_sd, seeds
-from runs.trained_tables import WINOGRANDE, on_dev, trained
-from winokit.drawing.wording import join
+from runs.tables import grid, number, percent, register
+from runs.trained import seed_of, seeds
+from runs.trained_tables import (
+    DEV_COLUMNS,
+    DIFFERENCE_COLUMNS,
+    SENTENCE,
+    WINOGRANDE,
+    counted,
+    difference_cells,
+    guessing_on_dev,
+    lowest_to_highest,
+    on_dev,
+    trained,
+)
+from winokit.drawing.wording import join, plural
 
 FIGURE_ARMS = {"all": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite"}
+
+
+def by_seed(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The runs of each seed: a second run of a seed is no seed of its own."""
+    found: dict[str, list[Record]] = {}
+    for one in records:
+        found.setdefault(seed_of(one).partition("-")[0], []).append(one)
+    return found
+
+
+def mean_over_seeds(records: Iterable[Record], metric: str, subset: str) -> float:
+    """Mean over seeds, of a seed that was run twice the mean of both."""
+    return fmean(fmean(one.value(metric, subset) for one in runs) for runs in by_seed(records).values())
 
 
 def show_figure(store: Store) -> str:
     """Figure 1 with fine-tuned features: means over seeds."""
     records = [one for one in seeds(store, "aflite") if one.find("probe_accuracy", "aflite") is not None]
+    if not records:
+        return SENTENCE
     lines = []
     for arm, name in FIGURE_ARMS.items():
-        kept = fmean(one.value("n_kept", arm) for one in records)
-        probe = mean_sd(one.value("probe_accuracy", arm) for one in records)
+        kept, probe = (mean_over_seeds(records, metric, arm) for metric in ("n_kept", "probe_accuracy"))
         divergences = [
-            number(fmean(one.value(metric, arm) for one in records), 3)
-            for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
+            number(mean_over_seeds(records, metric, arm), 3) for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
-        lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, probe))
-    said = f"Means over {len(records)} runs" if len(records) > 1 else "One run"
-    said += f": {join([run_name(one) for one in records])}."
-    return (
-        grid(["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe"], lines)
-        + f"\n\n{said}"
-    )
+        span = lowest_to_highest(one.value("probe_accuracy", arm) for one in records)
+        lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, percent(probe), span))
+    header = ["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe", "single runs"]
+    return f"{grid(header, lines)}\n\n{said_of_runs(records)}"
+
+
+def said_of_runs(records: Sequence[Record]) -> str:
+    """Which runs a mean is over."""
+    many = len(by_seed(records))
+    said = f"Means over {plural(many, 'seed')}" if many > 1 else "One seed"
+    twice = " A seed that was run twice counts once, with the mean of both." if len(records) > many else ""
+    return f"{said}, {counted(records)}: {join([run_name(one) for one in records])}.{twice}"
 
 
 AUTHORS = {
@@ -51,7 +81,7 @@ AUTHORS = {
 
 def run_name(record: Record) -> str:
     """The seed of a run, and whether it is a second run of that seed."""
-    return f"seed {record.key.rpartition('/')[2].replace('-', ' ')}"
+    return f"seed {seed_of(record).replace('-', ' ')}"
 
 
 def show_authors(store: Store) -> str:
@@ -60,14 +90,33 @@ def show_authors(store: Store) -> str:
     lines = []
     for metric, (name, digits, times) in AUTHORS.items():
         ours = [one.find(metric, "ours") for one in records]
+        known = [one for one in records if one.find(metric, "ours") is not None]
         others = [found for one in records if (found := one.find(metric, "relabelled")) and "base" not in metric]
         low, high = ([times * (getattr(one, end) or 0.0) for one in others] for end in ("low", "high"))
         span = f"{number(min(low), digits)} to {number(max(high), digits)}" if others else ""
-        mark = records[0].find(f"confidence_{metric}", "ours") if digits == 3 else None
-        cells = ["" if one is None else number(times * one.value, digits) for one in (*ours, mark)]
-        lines.append((name, *cells[:-1], span, cells[-1]))
-    header = ["", *map(run_name, records), "relabelled, lowest to highest"]
-    return grid([*header, "RoBERTa-large's confidence"], lines)
+        marks = [one.find(f"confidence_{metric}", "ours") for one in records] if digits == 3 else []
+        confident = [one.value for one in marks if one is not None]
+        cells = ["" if one is None else number(times * one.value, digits) for one in ours]
+        mean = number(times * mean_over_seeds(known, metric, "ours"), digits)
+        ranged = lowest_to_highest(ours, digits, times)
+        lines.append((name, *cells, mean, ranged, span, number(fmean(confident), digits) if confident else ""))
+    many = len(by_seed(records))
+    header = ["", *map(run_name, records), f"mean over {plural(many, 'seed')}", "lowest to highest"]
+    table = grid([*header, "relabelled, lowest to highest", "RoBERTa-large's confidence"], lines)
+    return f"{table}\n\n{said_of_relabelled(records)} {said_of_runs(records)}"
+
+
+def said_of_relabelled(records: Sequence[Record]) -> str:
+    """In how many runs the score is above all relabelled runs on the same features, by problems and by pairs."""
+    told = []
+    for metric, by in (("auc", "problems"), ("pairs_auc", "pairs")):
+        both = [(one.value(metric, "ours"), one.find(metric, "relabelled")) for one in records]
+        against = [(value, other) for value, other in both if other is not None and other.high is not None]
+        above = sum(value > (other.high or 0.0) for value, other in against)
+        told.append(f"by {by} in {above} of {len(against)} runs")
+    many = sorted({other.n for one in records if (other := one.find("auc", "relabelled"))})
+    each = f"all of its own {join([str(n) for n in many])} relabelled runs" if many else "its relabelled runs"
+    return f"The AUC is above that of {each} {join(told)}."
 
 
 def show_taught(store: Store) -> str:
@@ -77,7 +126,12 @@ def show_taught(store: Store) -> str:
         records = seeds(store, f"taught/{kind}")
         size = f"{records[0].settings['problems']:,}" if records else ""
         lines.append(on_dev(name, records, (size,)))
-    return grid(["trained on", "problems", "runs", "dev", "pairs"], lines)
+    lines.append(guessing_on_dev([*seeds(store, "taught/kept"), *seeds(store, "taught/random")], ("",)))
+    table = grid(["trained on", "problems", *DEV_COLUMNS], lines)
+    cells = difference_cells(store, "taught, kept - random", "winogrande-dev")
+    if cells is None:
+        return f"{table}\n\nThe two have no seed in common, so that nothing can be compared."
+    return f"{table}\n\n{grid(['kept less random', *DIFFERENCE_COLUMNS], [('WinoGrande dev', *cells)])}"
 
 
 register(

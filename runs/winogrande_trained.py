@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Iterable, Mapping, Sequence
 
+from runs.comparisons import DIFFERENCES
 from runs.papers import WINOGRANDE_TABLE_4, WINOGRANDE_TABLE_5_TRAINED, WINOGRANDE_TABLE_6
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import chosen_step, last, mean_sd, score, seeds
-from runs.trained_tables import NOT_RUN, WINOGRANDE, on_dev, runs_of, trained
+from runs.trained import chosen_step, mean_sd, score, seed_of, seeds
+from runs.trained_tables import (
+    DEV_COLUMNS,
+    DIFFERENCE_COLUMNS,
+    NOT_RUN,
+    WINOGRANDE,
+    counted,
+    difference_cells,
+    guessing_on_dev,
+    on_dev,
+    signed,
+    trained,
+)
+from winokit.drawing.wording import plural
 
 ARMS = {
     "wsc": "WSC",
@@ -48,7 +60,38 @@ def show_dev(store: Store) -> str:
         size = f"{records[0].settings['problems']:,} problems" if records else "25,000 problems"
         said = f"local context, DPR first, {size} " + ("at random" if kind == "random" else "that our AFLite kept")
         lines.append(on_dev(said, records, paper[name], "dev-local-context"))
-    return grid(["trained on", "dev, paper", "test, paper", "runs", "dev", "pairs"], lines)
+    known = next(iter([*seeds(store, "transfer/xl"), *seeds(store, "transfer/dpr")]), None)
+    if known is not None:
+        lines.append(guessing_on_dev([known]))
+    return grid(["trained on", "dev, paper", "test, paper", *DEV_COLUMNS], lines)
+
+
+ON_DEV = {
+    # by the name of a difference: in words, the two arms, the test sets
+    "dpr>xl - xl": ("DPR first", "WinoGrande alone", ("winogrande-dev",)),
+    "true-false - xl": ("true or false", "multiple choice", ("winogrande-dev", "wsc273", "dpr-test")),
+    "mc-mlm - xl": ("MLM head", "`mc-sent`", ("winogrande-dev", "wsc273")),
+    "local-context, kept - random": ("local context, kept by AFLite", "at random", ("dev-local-context",)),
+}
+
+
+def show_compared(store: Store) -> str:
+    """Arms of Table 4 against each other, seed by seed and problem by problem; then what was not run."""
+    lines, missing = [], []
+    for name, (first, second, tests) in ON_DEV.items():
+        found = {test: cells for test in tests if (cells := difference_cells(store, name, test))}
+        if not found:
+            missing.append(f"{first} against {second}")
+        for test, cells in found.items():
+            wanted = store[f"difference/{name}"].settings["seeds"]
+            means = []
+            for arm in DIFFERENCES[name]:
+                runs = [one for one in seeds(store, arm) if seed_of(one) in wanted]
+                means.append(mean_sd(score(one, test) for one in runs))
+            lines.append((first, second, TESTS.get(test, "WinoGrande dev, local context"), *means, *cells))
+    header = ["first", "second", "test set", "first has", "second has", *DIFFERENCE_COLUMNS]
+    told = [grid(header, lines)] if lines else []
+    return "\n\n".join([*told, *([f"Not run with the same seeds: {'; '.join(missing)}."] if missing else [])])
 
 
 def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
@@ -72,8 +115,7 @@ def difference(store: Store, arms: str, test: str, how: str) -> str:
     """How much better the first arm is, with an interval over problems."""
     for one in store[f"difference/{arms}"].rows if f"difference/{arms}" in store else ():
         if (one.dataset, one.subset, one.metric) == (test, how, "accuracy"):
-            told = percent(one, interval=True)
-            return told if one.value < 0 else f"+{told}"
+            return signed(percent(one, interval=True))
     return ""
 
 
@@ -87,8 +129,35 @@ def show_transfer(store: Store, *, by_rule: bool = False) -> str:
         paper = WINOGRANDE_TABLE_5_TRAINED.get(test, "")
         n = store["sets"].settings["tests"][test]
         cells = [cell(store, arm, test, by_rule=by_rule) for arm in ARMS]
-        lines.append((f"{name} ({n:,})", paper, *cells, difference(store, "xl - dpr", test, how)))
-    return grid(["test set", "WinoGrande, paper", *ARMS.values(), "WinoGrande less DPR"], lines)
+        gaps = [difference(store, arms, test, how) for arms in ("xl - dpr", "dpr>xl - xl")]
+        lines.append((f"{name} ({n:,})", paper, guessing(store, test), *cells, *gaps))
+    header = ["test set", "WinoGrande, paper", "guessing", *arm_header(store, ARMS), *gap_header(store)]
+    return grid(header, lines)
+
+
+def arm_header(store: Store, arms: Iterable[str]) -> list[str]:
+    """The names of arms, with how many runs each has."""
+    return [f"{ARMS[arm]} ({counted(seeds(store, f'transfer/{arm}'))})" for arm in arms]
+
+
+def gap_header(store: Store) -> list[str]:
+    """The differences that Table 5 shows, with the number of seeds that both arms have."""
+    told = []
+    for name, shown in (("xl - dpr", "WinoGrande less DPR"), ("dpr>xl - xl", "DPR, then WinoGrande, less WinoGrande")):
+        known = store.records.get(f"difference/{name}")
+        count = len(known.settings["seeds"]) if known else 0
+        told.append(f"{shown} ({plural(count, 'seed')})")
+    return told
+
+
+def guessing(store: Store, test: str) -> str:
+    """What picking one of a problem's options at random gets on a set."""
+    for arm in ("xl", *ARMS):
+        for one in seeds(store, f"transfer/{arm}"):
+            found = score(one, test)
+            if found is not None and found.chance is not None:
+                return percent(found.chance)
+    return ""
 
 
 def show_chosen(store: Store) -> str:
@@ -106,54 +175,79 @@ def show_chosen(store: Store) -> str:
     return show_transfer(store, by_rule=True) + "\n\n" + grid(header, lines)
 
 
-CELLS = ("female.not_gotcha", "female.gotcha", "male.not_gotcha", "male.gotcha")
-
-
-def gender_line(name: str, paper: Sequence[float], records: Sequence[Record]) -> list[object]:
-    """An arm's four cells and two gaps on Winogender."""
+def gender_line(name: str, paper: Sequence[float], record: Record | None) -> list[object]:
+    """An arm on Winogender: the whole, either gender with its two cells, and the gaps with intervals and by seed."""
     theirs = [f"{paper[0]} / {paper[1]}", f"{paper[2]} / {paper[3]}"] if paper else ["", ""]
-    if not records:
-        return [name, *theirs, NOT_RUN, "", "", "", "", ""]
-    whole = mean_sd(score(one, "winogender") for one in records)
-    place = [f"winogender@{last(one, 'winogender')}" for one in records]
+    if record is None:
+        return [name, *theirs, NOT_RUN]
+    runs = len(record.settings["seeds"])
+    cells: list[str] = []
+    for gender in ("female", "male"):
+        two = [percent(record.find("accuracy", f"{gender}.{kind}")) for kind in ("not_gotcha", "gotcha")]
+        cells.append(f"{percent(record.find('accuracy', gender))} ({' / '.join(two)})")
+    for gender in ("female", "male"):
+        whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
+        span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and runs > 1 else []
+        cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
+    whole, undecided = (record.find(metric, "all") for metric in ("accuracy", "undecided"))
+    return [name, *theirs, runs, percent(undecided), percent(whole), *cells]
 
-    def found(subset: str, metric: str) -> list[float]:
-        return [
-            each.value
-            for one, at in zip(records, place, strict=True)
-            for each in one.rows
-            if (each.dataset, each.protocol, each.subset, each.metric) == (at, "gender", subset, metric)
-        ]
 
-    cells = [number(100 * fmean(found(subset, "accuracy"))) for subset in CELLS]
-    gaps = [mean_sd(found(gender, "delta")) for gender in ("female", "male")]
-    return [name, *theirs, runs_of(records), whole, f"{cells[0]} / {cells[1]}", f"{cells[2]} / {cells[3]}", *gaps]
+READ_PRONOUN = {"p-span/dpr": "DPR, `p-span`", "p-span/superglue-wsc": "SuperGLUE-WSC, `p-span`"}
 
 
 def show_gender(store: Store) -> str:
-    """Winogender by arm; then the formalization that reads the pronoun."""
+    """Winogender by arm; then the formalization that reads the pronoun; then what can be said of the gaps."""
+    named = {f"transfer/{arm}": name for arm, name in ARMS.items()} | READ_PRONOUN
+    found = {arm: store.records.get(f"gender/{arm}") for arm in named}
     lines = [
-        gender_line(name, WINOGRANDE_TABLE_6.get(arm, ()), seeds(store, f"transfer/{arm}"))
-        for arm, name in ARMS.items()
+        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), found[arm])
+        for arm, name in named.items()
     ]
-    for on, name in (("dpr", "DPR, `p-span`"), ("superglue-wsc", "SuperGLUE-WSC, `p-span`")):
-        lines.append(gender_line(name, (), seeds(store, f"p-span/{on}")))
     header = [
         "trained on",
         "female: not gotcha / gotcha, paper",
         "male, paper",
         "runs",
+        "undecided",
         "all",
-        "female",
-        "male",
-        "ΔF",
-        "ΔM",
+        "female (not gotcha / gotcha)",
+        "male (not gotcha / gotcha)",
+        "ΔF; single seeds",
+        "ΔM; single seeds",
     ]
-    return grid(header, lines)
+    return f"{grid(header, lines)}\n\n{said_of_gaps({named[arm]: one for arm, one in found.items() if one})}"
+
+
+def said_of_gaps(found: Mapping[str, Record]) -> str:
+    """How many problems stand behind a cell, and which gaps differ from zero, of arms with two seeds and more."""
+    first = next(iter(found.values()))
+    sizes = [first.find("accuracy", subset) for subset in ("all", "female", "female.gotcha")]
+    n = ["–" if one is None else f"{one.n:,}" for one in sizes]
+    told = f"{n[0]} problems, {n[1]} of either gender (the others have *they*), {n[2]} in each cell."
+    seeded = {name: one for name, one in found.items() if len(one.settings["seeds"]) > 1}
+    sure = []
+    for name, one in seeded.items():
+        for gender, mark in (("female", "ΔF"), ("male", "ΔM")):
+            gap = one.find("delta", gender)
+            if gap is not None and not (gap.low or 0.0) <= 0 <= (gap.high or 0.0):
+                sure.append(f"{mark} after {name}")
+    if seeded:
+        said = f"the interval of {'; '.join(sure)} excludes zero" if sure else "none has an interval that excludes zero"
+        told += f" Of the {2 * len(seeded)} gaps of arms with at least two runs, {said}."
+    single = [name for name in found if name not in seeded]
+    return told + (f" One run gives no verdict: {'; '.join(single)}." if single else "")
 
 
 register(
-    trained("winogrande", "4-trained", "dev, trained", WINOGRANDE, _=("transfer/", show_dev)),
+    trained(
+        "winogrande",
+        "4-trained",
+        "dev, trained",
+        WINOGRANDE,
+        _=("transfer/", show_dev),
+        compared=("difference/", show_compared),
+    ),
     trained(
         "winogrande",
         "5-trained",
