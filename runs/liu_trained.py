@@ -110,7 +110,7 @@ def said_of_trials(found: Mapping[str, Record | None]) -> str:
     for side, said in SIDES.items():
         if side in sides:
             told.append(f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}.")
-    if len(gaps) > 1:
+    if len(gaps) > 1 and set(sides) != {"few"}:
         told.append("These intervals are not corrected for their number.")
     floors = {percent(one.value("floor")) for one in known.values() if one.value("floor") > (chance_of(one) or 1.0)}
     return " ".join([*told, *(f"Answering always the same has {floor}." for floor in sorted(floors))])

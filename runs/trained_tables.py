@@ -67,8 +67,12 @@ def difference_cells(store: Store, name: str, test: str, how: str = "equal steps
 
 
 def signed(text: str) -> str:
-    """A number with its sign, plus included."""
-    return text if text.startswith("−") else f"+{text}"
+    """A number with its sign, plus included, but for nought.
+
+    >>> signed("1.5 [0.1, 2.0]"), signed("−1.5"), signed("0.0 [−1.0, 1.0]")
+    ('+1.5 [0.1, 2.0]', '−1.5', '0.0 [−1.0, 1.0]')
+    """
+    return text if text.startswith("−") or text.partition(" ")[0] == "0.0" else f"+{text}"
 
 
 def reading(whole: Metric, by_seed: Metric) -> str:

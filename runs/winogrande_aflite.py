@@ -66,6 +66,8 @@ def said_of_runs(records: Sequence[Record]) -> str:
 
 AUTHORS = {
     # what, how many decimals, times what
+    "accuracy": ("the fine-tuned encoder on problems held out for it, %", 1, 100),
+    "commonest": ("… the commonest answer there, %", 1, 100),
     "auc": ("AUC of the first phase's score", 3, 1),
     "spearman": ("rank correlation", 3, 1),
     "pairs_auc": ("AUC, pairs removed whole against kept whole", 3, 1),
@@ -94,12 +96,12 @@ def show_authors(store: Store) -> str:
         others = [found for one in records if (found := one.find(metric, "relabelled")) and "base" not in metric]
         low, high = ([times * (getattr(one, end) or 0.0) for one in others] for end in ("low", "high"))
         span = f"{number(min(low), digits)} to {number(max(high), digits)}" if others else ""
-        marks = [one.find(f"confidence_{metric}", "ours") for one in records] if digits == 3 else []
-        confident = [one.value for one in marks if one is not None]
+        marked = [one for one in records if one.find(f"confidence_{metric}", "ours")] if digits == 3 else []
+        mark = number(mean_over_seeds(marked, f"confidence_{metric}", "ours"), digits) if marked else ""
         cells = ["" if one is None else number(times * one.value, digits) for one in ours]
         mean = number(times * mean_over_seeds(known, metric, "ours"), digits)
         ranged = lowest_to_highest(ours, digits, times)
-        lines.append((name, *cells, mean, ranged, span, number(fmean(confident), digits) if confident else ""))
+        lines.append((name, *cells, mean, ranged, span, mark))
     many = len(by_seed(records))
     header = ["", *map(run_name, records), f"mean over {plural(many, 'seed')}", "lowest to highest"]
     table = grid([*header, "relabelled, lowest to highest", "RoBERTa-large's confidence"], lines)

@@ -175,22 +175,21 @@ def show_chosen(store: Store) -> str:
     return show_transfer(store, by_rule=True) + "\n\n" + grid(header, lines)
 
 
-def gender_line(name: str, paper: Sequence[float], record: Record | None) -> list[object]:
+def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: Sequence[Record]) -> list[object]:
     """An arm on Winogender: the whole, either gender with its two cells, and the gaps with intervals and by seed."""
     theirs = [f"{paper[0]} / {paper[1]}", f"{paper[2]} / {paper[3]}"] if paper else ["", ""]
     if record is None:
         return [name, *theirs, NOT_RUN]
-    runs = len(record.settings["seeds"])
     cells: list[str] = []
     for gender in ("female", "male"):
         two = [percent(record.find("accuracy", f"{gender}.{kind}")) for kind in ("not_gotcha", "gotcha")]
         cells.append(f"{percent(record.find('accuracy', gender))} ({' / '.join(two)})")
     for gender in ("female", "male"):
         whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
-        span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and runs > 1 else []
+        span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and len(runs) > 1 else []
         cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
-    whole, undecided = (record.find(metric, "all") for metric in ("accuracy", "undecided"))
-    return [name, *theirs, runs, percent(undecided), percent(whole), *cells]
+    whole = mean_sd(score(one, "winogender") for one in runs)
+    return [name, *theirs, len(runs), percent(record.find("undecided", "all")), whole, *cells]
 
 
 READ_PRONOUN = {"p-span/dpr": "DPR, `p-span`", "p-span/superglue-wsc": "SuperGLUE-WSC, `p-span`"}
@@ -201,7 +200,7 @@ def show_gender(store: Store) -> str:
     named = {f"transfer/{arm}": name for arm, name in ARMS.items()} | READ_PRONOUN
     found = {arm: store.records.get(f"gender/{arm}") for arm in named}
     lines = [
-        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), found[arm])
+        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), found[arm], seeds(store, arm))
         for arm, name in named.items()
     ]
     header = [
