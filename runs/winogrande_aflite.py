@@ -99,7 +99,7 @@ def show_authors(store: Store) -> str:
         marked = [one for one in records if one.find(f"confidence_{metric}", "ours")] if digits == 3 else []
         mark = number(mean_over_seeds(marked, f"confidence_{metric}", "ours"), digits) if marked else ""
         cells = ["" if one is None else number(times * one.value, digits) for one in ours]
-        mean = number(times * mean_over_seeds(known, metric, "ours"), digits)
+        mean = number(times * mean_over_seeds(known, metric, "ours"), digits) if known else ""
         ranged = lowest_to_highest(ours, digits, times)
         lines.append((name, *cells, mean, ranged, span, mark))
     many = len(by_seed(records))

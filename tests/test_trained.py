@@ -1,6 +1,7 @@
 """runs/trained.py: from records of jobs to the stores that the page's trained tables are written from."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,17 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from runs import figures, liu_trained, sets, trained, winogrande_aaai_trained, winogrande_trained
+from runs import (
+    figures,
+    jobs,
+    liu_trained,
+    sets,
+    trained,
+    training_time,
+    winogrande_aaai_trained,
+    winogrande_aflite,
+    winogrande_trained,
+)
 from runs.store import Record, Store
 from runs.tables import all_tables
 from winokit.problem import Card, Dataset, Problem
@@ -134,6 +145,157 @@ def test_pairs_right_in_either_form_are_compared_pair_by_pair(tmp_path, known):
     gap = store["difference/words/mc-sent"].find("group_accuracy")
     assert gap.value == pytest.approx(2 / 20)
     assert gap.n == 20
+
+
+def gendered():
+    """Two occupations, either answer, three pronouns: the statistics point away from half of the answers."""
+    made = [
+        Problem(
+            f"The {job} told the client that ",
+            " was late.",
+            (job, "client"),
+            side,
+            word,
+            group=f"{job}{word}",
+            labels={"gender": gender, "bls_pct_female": percent},
+        )
+        for job, percent in (("nurse", 90), ("plumber", 2))
+        for side in (0, 1)
+        for gender, word in (("female", "she"), ("male", "he"), ("neutral", "they"))
+    ]
+    return Dataset(made, Card("winogender"))
+
+
+def test_arms_are_compared_over_the_seeds_that_both_have(tmp_path, known):
+    records = [told(known, f"transfer/xl/{seed}", {"wsc273": {3789: wrong}}) for seed, wrong in enumerate((8, 0, 0))]
+    records += [told(known, "transfer/dpr>xl/0", {"wsc273": {3789: 4}})]
+    record = stores(tmp_path, known, *records)[0]["difference/dpr>xl - xl"]
+    assert record.settings["seeds"] == ["0"]
+    assert record.find("accuracy", "equal steps").value == pytest.approx(4 / 40)
+    assert (record.find("by_seed").n, record.find("by_seed").low) == (1, pytest.approx(4 / 40))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({0: (20, 0)}, r"\| 1 \| \+50.0 \[\d.*\] \| \| one seed: no verdict \|"),
+        ({0: (20, 2), 2: (20, 4)}, r"\| 2 \| \+42.5 \[\d.*\] \| \+40.0 to \+45.0 \| higher, in each of 2 seeds \|"),
+        ({0: (2, 3), 1: (3, 2)}, r"\| 2 \| 0.0 \[−.*\] \| −2.5 to \+2.5 \| not told apart \|"),
+        ({0: (40, 0), 1: (1, 4)}, r"\| −7.5 to \+100.0 \| higher in the mean, not in every seed \|"),
+    ],
+)
+def test_a_verdict_takes_two_seeds_and_an_interval_without_zero(tmp_path, known, wrong, said):
+    known.data["dev-local-context"] = twins("dev-local-context")
+    records = [
+        told(known, f"local-context/{kind}/{seed}", {"dev-local-context": {2344: count}}, problems=25_000)
+        for seed, counts in wrong.items()
+        for kind, count in zip(("random", "kept"), counts, strict=True)
+    ]
+    found = winogrande_trained.show_compared(stores(tmp_path, known, *records)[0])
+    line = next(line for line in found.splitlines() if "local context, kept by AFLite" in line)
+    assert re.search(said, line), line
+    assert "Not run with the same seeds: DPR first against WinoGrande alone; true or false" in found
+
+
+def test_true_or_false_is_compared_with_multiple_choice_on_every_set_both_were_tested_on(tmp_path, known):
+    tests = {name: {3789: 8} for name in ("winogrande-dev", "wsc273", "dpr-test")}
+    records = [told(known, f"{arm}/{seed}", tests) for arm in ("true-false", "transfer/xl") for seed in range(3)]
+    found = winogrande_trained.show_compared(stores(tmp_path, known, *records)[0])
+    for name in ("WinoGrande dev", "WSC", "DPR test"):
+        assert f"| true or false | multiple choice | {name} | 80.0 ± 0.0 | 80.0 ± 0.0 | 3 | 0.0 [" in found
+
+
+def test_what_aflite_kept_is_compared_with_as_many_at_random(tmp_path, known):
+    runs = {"kept": ((0, 8), (1, 10)), "random": ((0, 2), (1, 2), (2, 40))}
+    records = [
+        told(known, f"taught/{kind}/{seed}", {"winogrande-dev": {3789: wrong}}, problems=22_441)
+        for kind, each in runs.items()
+        for seed, wrong in each
+    ]
+    found = winogrande_aflite.show_taught(stores(tmp_path, known, *records)[0])
+    assert "| kept by our AFLite | 22,441 | 2 | 77.5 ± 3.5 | 75.0 to 80.0 |" in found
+    assert "| WinoGrande dev | 2 | −17.5 [" in found
+
+
+def test_an_undecided_problem_counts_one_half_in_cells_and_gaps_alike(tmp_path, known):
+    known.data["winogender"] = gendered()
+    records = [told(known, f"p-span/dpr/{seed}", {"winogender": {2000: 0}}) for seed in range(2)]
+    for one in records:
+        mark = one["tests"]["winogender"]["2000"]
+        mark["predictions"] = "-" + mark["predictions"][1:]  # a nurse who is right and female: not gotcha
+        mark["rows"].append(["accuracy", "all", "expected_accuracy", 23 / 24, 12, None, None, 0.5])
+    store = stores(tmp_path, known, *records)[0]
+    found = store["gender/p-span/dpr"]
+    cells = {kind: found.find("accuracy", f"female.{kind}") for kind in ("gotcha", "not_gotcha")}
+    assert {kind: (cell.value, cell.n) for kind, cell in cells.items()} == {"gotcha": (1.0, 2), "not_gotcha": (0.75, 2)}
+    assert found.find("delta", "female").value == pytest.approx(-0.25)
+    assert (found.find("accuracy", "female").value, found.find("accuracy", "female").n) == (0.875, 4)
+    assert found.find("undecided").value == pytest.approx(1 / 12)
+    line = winogrande_trained.gender_line("DPR", (), found, trained.seeds(store, "p-span/dpr"))
+    assert line[3:7] == [2, "8.3", "95.8 ± 0.0", "87.5 (75.0 / 100.0)"]
+    assert "; −25.0 to −25.0" in line[-2]
+
+
+def filtered(name, auc, relabelled=0.51, **more):
+    """A record of AFLite, with one run on relabelled features."""
+    about = {"job": f"aflite/{name}", "settings": {"seed": 0}, "seconds": 60.0, "device": "NVIDIA H200"}
+    authors = {"auc": auc, "pairs_auc": auc, "base": 0.8, "removed": 1000, "score_with_confidence": 0.2}
+    others = [{"auc": relabelled, "pairs_auc": 0.5, "removed": 10}]
+    figure = [
+        ["debias", arm, metric, value, 10, None, None, None]
+        for arm in winogrande_aflite.FIGURE_ARMS
+        for metric, value in (("n_kept", 5), ("probe_accuracy", auc), *((f"kl_{one}", auc) for one in KINDS))
+    ]
+    return about | {"versions": {}, "filtered": 10, "authors": authors, "relabelled": others, "figure": figure} | more
+
+
+KINDS = ("histogram", "knn", "gaussian")
+
+
+def test_a_second_run_of_a_seed_is_no_seed_of_its_own(tmp_path, known):
+    known.parts = [(np.arange(1), None, None)]
+    runs = [filtered("0", 0.6), filtered("0-again", 0.8), filtered("1", 0.5), filtered("3", 0.6, figure=[])]
+    store = stores(tmp_path, known, *runs)[0]
+    found = winogrande_aflite.show_authors(store)
+    assert "| seed 0 | seed 0 again | seed 1 | seed 3 | mean over 3 seeds | lowest to highest |" in found
+    assert "score | 0.600 | 0.800 | 0.500 | 0.600 | 0.600 | 0.500 to 0.800 | 0.510 to 0.510 |" in found
+    assert "1 relabelled runs by problems in 3 of 4 runs and by pairs in 3 of 4 runs." in found
+    figure = winogrande_aflite.show_figure(store)
+    assert "| AFLite | 5 | 0.02 | 0.600 | 0.600 | 0.600 | 60.0 | 50.0 to 80.0 |" in figure
+    assert "Means over 2 seeds, 3 runs: seed 0, seed 0 again and seed 1." in figure
+
+
+def test_trials_of_uneven_numbers_are_compared_over_the_draws_all_have(tmp_path, known):
+    wrong = {"mc-mlm": (0, 0, 2, 2, 2, 2), "p-span": (10, 10, 10, 10, 10), "mc-sent": (4, 8), "mc-mlm-fresh": (9,)}
+    trials = [
+        told(known, f"liu/superglue-wsc/mpnet-head/{name}/{at:02}", {"superglue-wsc-val": {60: count}})
+        | {"chosen_on": "superglue-wsc-val"}
+        for name, counts in wrong.items()
+        for at, count in enumerate(counts)
+    ]
+    found = liu_trained.trials_table(stores(tmp_path, known, *trials)[1], "superglue-wsc")
+    assert "| MC-MLM | 6 | 90.0 | 100.0 (2) |" in found
+    assert "| MC-Sent | 2 | 70.0 | 70.0 (2) |" in found
+    assert "| MC-MLM, fresh head | 1 | 55.0 | | 55.0 – 55.0 |" in found
+    assert "From 1 to 6 trials each" in found
+    assert "have 2 draws in common" in found
+    assert "MC-MLM has the highest median (90.0), P-Span the lowest (50.0)" in found
+    assert "MC-MLM is ahead of P-Span. Too few draws (under 5) are common to MC-MLM and MC-Sent; MC-MLM, fresh" in found
+
+
+def test_times_count_every_record_once(tmp_path, known):
+    tests = {"winogrande-dev": {3789: 8}} | {"wsc:words": {3789: 4}}
+    trial = told(known, "liu/superglue-wsc/mpnet-head/mc-sent/00", {"superglue-wsc-val": {60: 4}}, train="train:x")
+    runs = [told(known, f"square-one/mc-mlm/{seed}", tests, train="train:xl") for seed in range(2)]
+    found = training_time.show_times(stores(tmp_path, known, *runs, trial | {"chosen_on": "superglue-wsc-val"})[0])
+    assert "| Square One, Table 6 | 2 | 7,578 | 0.2 |" in found
+    assert "| all | 3 | 11,367 | 0.3 |" in found
+    assert "One NVIDIA H200. Several runs at a time" in found
+
+
+def test_every_job_of_the_queue_has_a_line_among_the_times():
+    names = [job.name for job in jobs.all_jobs("corpus") if not job.name.startswith("example/")]
+    assert [name for name in names if not name.startswith(tuple(training_time.TIMES.values()))] == []
 
 
 def test_every_trained_table_can_be_written_where_nothing_was_run(tmp_path, known):
