@@ -25,7 +25,7 @@ FORMALIZATIONS = {
 }
 FEWEST = 5
 """Trials or common draws below which nothing is said of an order."""
-UNEVEN = "From {} to {} trials each, so that the medians of all trials compare different draws."
+UNEVEN = ", not all with the same draws, so that the medians of all trials compare different draws."
 SIDES = {
     # by what the interval of a difference over common draws says
     "ahead": "Question by question {} is ahead of",
@@ -38,7 +38,9 @@ SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogr
 
 def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
     """The trials of every formalization on one set: spread, luck, guessing."""
-    lines = []
+    lines: list[tuple[object, ...]] = []
+    known = [one for name in names if (one := store.records.get(f"search/{on}/{model}/{name}")) is not None]
+    even = same_draws(known)
     for name in names:
         key = f"search/{on}/{model}/{name}"
         if key not in store:
@@ -55,7 +57,7 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
             FORMALIZATIONS[name],
             one.settings["trials"],
             percent(median),
-            "" if shared is None else f"{percent(shared)} ({shared.n})",
+            "" if even or shared is None else f"{percent(shared)} ({shared.n})",
             quartiles,
             percent(one.value("best")),
             percent(corrected, interval=True),
@@ -85,12 +87,19 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
     return f"{table}\n\n{said_of_trials({name: store.records.get(f'search/{on}/{model}/{name}') for name in names})}"
 
 
+def same_draws(searches: Iterable[Record]) -> bool:
+    """Whether all have the same trials: as many as are common to all."""
+    shared = [(one.find("median_common"), one.settings["trials"]) for one in searches]
+    return all(found is not None and found.n == trials for found, trials in shared)
+
+
 def said_of_trials(found: Mapping[str, Record | None]) -> str:
     """What can be said of a search: how even it is, what leads, and whom MC-MLM is ahead of."""
     known = {FORMALIZATIONS[name]: one for name, one in found.items() if one is not None}
     trials = sorted({one.settings["trials"] for one in known.values()})
-    even = len(trials) == 1
-    told = [f"{plural(trials[0], 'trial')} each." if even else UNEVEN.format(trials[0], trials[-1])]
+    even = same_draws(known.values())
+    count = plural(trials[0], "trial") if len(trials) == 1 else f"From {trials[0]} to {trials[-1]} trials"
+    told = [f"{count} each{'.' if even else UNEVEN}"]
     shared = {name: median for name, one in known.items() if (median := one.find("median_common"))}
     if not even:
         count = next(iter(shared.values())).n if shared else 0
@@ -98,8 +107,10 @@ def said_of_trials(found: Mapping[str, Record | None]) -> str:
     tried = {name: one for name, one in known.items() if one.settings["trials"] >= FEWEST}
     if len(tried) > 1:
         medians = {name: one.value("median") for name, one in tried.items()}
-        top, least = max(medians, key=lambda name: medians[name]), min(medians, key=lambda name: medians[name])
-        said = f"{top} has the highest median ({percent(medians[top])}), {least} the lowest ({percent(medians[least])})"
+        ends = []
+        for end in (max(medians.values()), min(medians.values())):
+            ends.append(f"{' and '.join(name for name, value in medians.items() if value == end)} ({percent(end)})")
+        said = f"the highest median is that of {ends[0]}, the lowest that of {ends[1]}"
         told.append(f"Of those with at least {FEWEST} trials {said}.")
     gaps = {name: gap for name, one in known.items() if (gap := one.find(COMPARED))}
     sides: dict[str, list[str]] = {}

@@ -119,9 +119,14 @@ def difference(store: Store, arms: str, test: str, how: str) -> str:
     return ""
 
 
+TRANSFER_DIFFERENCES = {"xl - dpr": "WinoGrande less DPR", "dpr>xl - xl": "DPR, then WinoGrande, less WinoGrande"}
+"""Those of Table 5; after the steps that were chosen the first alone."""
+
+
 def show_transfer(store: Store, *, by_rule: bool = False) -> str:
     """Every arm on every test set."""
     how = "chosen" if by_rule else "equal steps"
+    named = dict(list(TRANSFER_DIFFERENCES.items())[: 1 if by_rule else None])
     lines = []
     for test, name in TESTS.items():
         if by_rule and test == "winogrande-dev":
@@ -129,9 +134,9 @@ def show_transfer(store: Store, *, by_rule: bool = False) -> str:
         paper = WINOGRANDE_TABLE_5_TRAINED.get(test, "")
         n = store["sets"].settings["tests"][test]
         cells = [cell(store, arm, test, by_rule=by_rule) for arm in ARMS]
-        gaps = [difference(store, arms, test, how) for arms in ("xl - dpr", "dpr>xl - xl")]
+        gaps = [difference(store, arms, test, how) for arms in named]
         lines.append((f"{name} ({n:,})", paper, guessing(store, test), *cells, *gaps))
-    header = ["test set", "WinoGrande, paper", "guessing", *arm_header(store, ARMS), *gap_header(store)]
+    header = ["test set", "WinoGrande, paper", "guessing", *arm_header(store, ARMS), *gap_header(store, named)]
     return grid(header, lines)
 
 
@@ -140,10 +145,10 @@ def arm_header(store: Store, arms: Iterable[str]) -> list[str]:
     return [f"{ARMS[arm]} ({counted(seeds(store, f'transfer/{arm}'))})" for arm in arms]
 
 
-def gap_header(store: Store) -> list[str]:
-    """The differences that Table 5 shows, with the number of seeds that both arms have."""
+def gap_header(store: Store, named: Mapping[str, str]) -> list[str]:
+    """Differences by name, with the number of seeds that both arms have."""
     told = []
-    for name, shown in (("xl - dpr", "WinoGrande less DPR"), ("dpr>xl - xl", "DPR, then WinoGrande, less WinoGrande")):
+    for name, shown in named.items():
         known = store.records.get(f"difference/{name}")
         count = len(known.settings["seeds"]) if known else 0
         told.append(f"{shown} ({plural(count, 'seed')})")

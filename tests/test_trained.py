@@ -277,10 +277,23 @@ def test_trials_of_uneven_numbers_are_compared_over_the_draws_all_have(tmp_path,
     assert "| MC-MLM | 6 | 90.0 | 100.0 (2) |" in found
     assert "| MC-Sent | 2 | 70.0 | 70.0 (2) |" in found
     assert "| MC-MLM, fresh head | 1 | 55.0 | | 55.0 – 55.0 |" in found
-    assert "From 1 to 6 trials each" in found
+    assert "From 1 to 6 trials each, not all with the same draws" in found
     assert "have 2 draws in common" in found
-    assert "MC-MLM has the highest median (90.0), P-Span the lowest (50.0)" in found
+    assert "the highest median is that of MC-MLM (90.0), the lowest that of P-Span (50.0)" in found
     assert "MC-MLM is ahead of P-Span. Too few draws (under 5) are common to MC-MLM and MC-Sent; MC-MLM, fresh" in found
+
+
+def test_as_many_trials_with_other_draws_are_not_called_the_same(tmp_path, known):
+    trials = [
+        told(known, f"liu/superglue-wsc/mpnet-head/{name}/0{at}", {"superglue-wsc-val": {60: at}})
+        | {"chosen_on": "superglue-wsc-val"}
+        for name, draws in (("mc-mlm", (0, 1)), ("mc-sent", (1, 2)))
+        for at in draws
+    ]
+    found = liu_trained.trials_table(stores(tmp_path, known, *trials)[1], "superglue-wsc")
+    assert "2 trials each, not all with the same draws" in found
+    assert "have 1 draw in common" in found
+    assert "| MC-MLM | 2 | 97.5 | 95.0 (1) |" in found
 
 
 def test_times_count_every_record_once(tmp_path, known):
