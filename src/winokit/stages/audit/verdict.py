@@ -143,10 +143,12 @@ def _against(row: Metric, state: State) -> str:
     coin = "a coin" if row.level == 0.5 else "guessing"
     who = "always giving the commonest answer" if FLOOR in row.details else coin
     same = " with the same abstentions" if state["abstained"] == SOME else ""
-    how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}"}.get(state["single"], "where {} gets")
+    how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}", UNKNOWN: "where {} gets"}
+    near = _near(row, state["single"])
     border = (state["single"], state["luck"]) in ((ABOVE, LARGE), (AT, RARE))
-    said = ("on the border of what {} gets" if border else how).format(who + same)
-    return f", {said} ({percent(row.level)}{_near(row, state['single'])})"
+    said = f"not clearly {how[stands(row)]}" if near else how[state["single"]]
+    said = "on the border of what {} gets" if border else said
+    return f", {said.format(who + same)} ({percent(row.level)}{near})"
 
 
 def _beside(row: Metric, where: str = UNKNOWN) -> str:
@@ -158,7 +160,7 @@ def _beside(row: Metric, where: str = UNKNOWN) -> str:
 
 def _near(row: Metric, where: str) -> str:
     """What a reader of the interval sees, where a verdict's stricter test does not reject guessing."""
-    return ", just outside the 95\u00a0% interval" if where == AT != stands(row) else ""
+    return ", just outside the 95\u00a0% interval" if where == AT and stands(row) in (ABOVE, BELOW) else ""
 
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -182,7 +184,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _stricter(row: Metric) -> str:
-    return "" if stands(row) == AT else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
+    return "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%" if _near(row, AT) else ""
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
