@@ -106,6 +106,20 @@ CLUMSY = [
 ]  # fmt: skip
 
 
+IMPORTERS = [
+    path
+    for folder in ("src", "tools", "benchmarks", "runs", "docs")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if re.search(r"^ *(import|from) onnxruntime", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("path", IMPORTERS, ids=[path.stem for path in IMPORTERS])
+def test_whoever_imports_onnxruntime_turns_its_telemetry_off_first(path):
+    before = re.split(r"^ *(?:import|from) onnxruntime", path.read_text("utf-8"), flags=re.MULTILINE)[0]
+    assert 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")' in before
+
+
 def test_sentences_that_were_no_english_stay_gone():
     places = [path for kind in ("py", "toml", "j2", "md") for path in SRC.rglob(f"*.{kind}")]
     places += [ROOT / page for page in PAGES if page != "docs/reproduction.md"]  # that one is written from results
