@@ -1,6 +1,8 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
+import tarfile
 import time
+from pathlib import Path
 
 import pytest
 from sqlalchemy import bindparam, create_engine, func, inspect, select, text
@@ -110,16 +112,12 @@ def test_an_index_with_another_condition_or_none_is_a_difference(database):
     store.close()
 
 
-def test_the_migrations_from_the_first_on_make_the_tables_of_the_models(database):
-    """A new database is made from the models: none of it may be left when the migrations make theirs."""
-    store = Store(database)
-    revisions = list(ScriptDirectory.from_config(_config()).walk_revisions())
-    with store.write() as session, Operations.context(MigrationContext.configure(session.connection())):
-        for revision in revisions:
-            revision.module.downgrade()
-        assert inspect(session.connection()).get_table_names() == ["alembic_version"]
-        for revision in reversed(revisions):
-            revision.module.upgrade()
+@pytest.mark.parametrize("name", ["study-0001", "study-0002"])
+def test_the_migrations_give_a_real_study_of_an_earlier_version_the_tables_of_the_models(name, tmp_path):
+    """A new database is made from the models: only an old one has the first indexes as they were made then."""
+    with tarfile.open(Path(__file__).parents[1] / "earlier" / "files" / f"{name}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    store = Store(f"sqlite:///{tmp_path / name / 'study.db'}")
     assert differences(store) == []
     store.close()
 
