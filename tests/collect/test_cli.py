@@ -125,14 +125,16 @@ def test_withdraw_says_what_was_taken_out_and_what_is_owed(folder):
         run("withdraw", folder, "w-nobody", "--yes")
 
 
-@pytest.mark.parametrize("arguments", [("withdraw", "w-1"), ("reset-pilot",)])
-def test_where_nobody_can_be_asked_the_option_that_confirms_is_named(folder, arguments):
+def test_where_nobody_can_be_asked_the_option_that_confirms_is_named(folder):
     """As in a script or a cron job: one line, and no question."""
-    verb, *more = arguments
-    done = CliRunner().invoke(cli.app, [verb, str(folder), *more], input="")
-    assert isinstance(done.exception, BadInput)
-    assert "cannot be undone; confirm with --yes" in str(done.exception)
-    assert done.output == ""
+    study = Study.open(folder)
+    worker = workers.join(study, "links")
+    study.close()
+    for arguments in (["withdraw", str(folder), worker.code], ["reset-pilot", str(folder)]):
+        done = CliRunner().invoke(cli.app, arguments, input="")
+        assert isinstance(done.exception, BadInput)
+        assert "cannot be undone; confirm with --yes" in str(done.exception)
+        assert done.output == ""
 
 
 def test_who_says_no_keeps_everything(folder, monkeypatch):

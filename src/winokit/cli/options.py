@@ -75,10 +75,10 @@ def command(
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
                 given[parameter.name] = tuple(typed) if typed else parameter.default
+        asked = questions(given)  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
-        for name, (question, kind) in questions(given).items() if somebody else ():
-            whether = kind is bool  # to go on
-            ask = partial(typer.confirm, abort=True) if whether else partial(typer.prompt, type=kind)
+        for name, (question, kind) in asked.items() if somebody else ():
+            ask = partial(typer.confirm, abort=True) if kind is bool else partial(typer.prompt, type=kind)
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:

@@ -231,12 +231,8 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
-    return VerdictPoint(
-        f"Problems without a twin are easier for it ({_sides(row, 'against', state)}): "
-        "it may solve them by a shortcut that a twin would expose.",
-        BAD,
-        {"alone": ABOVE},
-    )
+    easier = f"Problems without a twin are easier for it ({_sides(row, 'against', state)})"
+    return VerdictPoint(f"{easier}: it may solve them by a shortcut that a twin would expose.", BAD, {"alone": ABOVE})
 
 
 def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -251,9 +247,8 @@ def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
     listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
-        return VerdictPoint(
-            f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself.", PLAIN, claims
-        )
+        little = f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself."
+        return VerdictPoint(little, PLAIN, claims)
     return VerdictPoint(f"No artifact baseline is significantly above guessing (corrected p): {listed}.", GOOD, claims)
 
 
@@ -262,9 +257,8 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
         return None
-    text = (
-        f"When the candidates switch places, its answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
-    )
+    often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
+    text = f"When the candidates switch places, its answer follows in {often_so}"
     if before is not None and after is not None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
@@ -337,9 +331,8 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     ties = f" ({percent(tied)} tie, or change when candidates switch places)" if tied else ""
     text = f"{percent(row.value)} of problems are left undecided{ties}; they count as wrong, for guessing too"
     if expected is not None:
-        text += (
-            f". With a coin for these the score would be {percent(expected.value)} (a coin: {percent(expected.chance)})"
-        )
+        would_be = f"{percent(expected.value)} (a coin: {percent(expected.chance)})"
+        text += f". With a coin for these the score would be {would_be}"
     return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
 

@@ -104,15 +104,6 @@ def _apart(names: Sequence[str]) -> list[str]:
     return apart
 
 
-def numbered(runs: Mapping[str, Run]) -> list[str]:
-    """The columns with a number after their name, a sentence for each."""
-    return [
-        f"{column} is {scorer.name} of the run {name}; without the number it would be called like another column"
-        for column, name, scorer in _columns(runs)
-        if column not in (name, scorer.name, f"{name} · {scorer.name}")
-    ]
-
-
 def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
     """A column for each scorer of each run, and all rows under the names of their columns."""
     columns: list[Scorer] = []
@@ -195,7 +186,11 @@ def compare(
     comparisons = compare_runs(loaded)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
-    notes = [*unpaired(loaded), *numbered(loaded)]
+    notes = unpaired(loaded) + [
+        f"{column} is {scorer.name} of the run {name}; without the number it would be called like another column"
+        for column, name, scorer in _columns(loaded)
+        if column not in (name, scorer.name, f"{name} · {scorer.name}")
+    ]
     tell(notes)
     page = None if out is None else write_comparison(loaded, comparisons, Path(out), notes)
     return ComparedRuns(paired(comparisons), page, tuple(notes))
