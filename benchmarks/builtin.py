@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # as winokit does: the import alone reports otherwise
+
 import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer

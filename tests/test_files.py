@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from winokit.errors import BadInput
-from winokit.files import BETWEEN, json_rows, write_whole
+from winokit.files import BETWEEN, json_lines, json_rows, write_whole
 
 
 def test_a_file_in_the_place_of_a_folder_is_told_in_one_line(tmp_path):
@@ -72,3 +72,10 @@ def test_rows_are_written_one_a_line_whatever_stands_in_them():
     rows = [{"n": number, "texts": ["a", BETWEEN, "b"] if number % 300 == 7 else ["}, {"]} for number in range(1000)]
     assert json_rows(iter(rows)) == "".join(json.dumps(row) + "\n" for row in rows)
     assert json_rows([]) == ""
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
+def test_a_line_of_json_ends_at_a_line_feed_alone(mark):
+    rows = [{"id": f"a{mark}b"}, {"id": "c"}]
+    assert mark in json_rows(rows)
+    assert list(json_lines(json_rows(rows))) == rows

@@ -94,6 +94,20 @@ def test_every_verb_of_the_command_line_is_a_call_of_the_library():
     assert verbs <= set(winokit.__all__)
 
 
+IMPORTERS = [
+    path
+    for folder in ("src", "tools", "benchmarks", "runs", "docs")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if re.search(r"^ *(import|from) onnxruntime", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("path", IMPORTERS, ids=[path.stem for path in IMPORTERS])
+def test_whoever_imports_onnxruntime_turns_its_telemetry_off_first(path):
+    before = re.split(r"^ *(?:import|from) onnxruntime", path.read_text("utf-8"), flags=re.MULTILINE)[0]
+    assert 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")' in before
+
+
 CLUMSY = [
     "told from guessing", "told from chance", "nought is best", "stand there twice", "stands there twice", "start anew",
     "anew with", "would be lost;", "in it, for which", "mend it in", "the server is well", "tokens a batch",

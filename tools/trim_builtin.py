@@ -13,8 +13,11 @@ becomes one Gemm: loading then transposes no 47 MB matrix.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # as winokit does: the import alone reports otherwise
 
 import numpy as np
 import onnx

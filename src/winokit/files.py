@@ -80,6 +80,11 @@ def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join([f"{line}\n" for line in lines])
 
 
+def json_lines(text: str) -> Iterator[Any]:
+    r"""The values of JSON lines; they end at \n alone, while `str.splitlines` also splits inside a string (U+2028)."""
+    return (json.loads(line) for line in text.split("\n") if line)
+
+
 def json_bytes(value: Any, **how: Any) -> bytes:
     """A value as the JSON of our files: indented, in UTF-8; `how` is for `json.dumps`."""
     return (json.dumps(value, indent=1, ensure_ascii=False, **how) + "\n").encode()

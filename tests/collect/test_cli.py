@@ -9,8 +9,10 @@ import tempfile
 import tomllib
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import typer
 from sqlalchemy import select
 from typer.testing import CliRunner
 
@@ -115,14 +117,45 @@ def test_withdraw_says_what_was_taken_out_and_what_is_owed(folder):
     study = Study.open(folder)
     worker = workers.join(study, "links")
     study.close()
-    done = CliRunner().invoke(cli.app, ["withdraw", str(folder), worker.code], input="n\n")
-    assert done.exit_code == 1
     told = run("withdraw", folder, worker.code, "--yes")
     assert f"{worker.code}: deleted 0 judgements and 0 sentences; still owed: $0.00" in told
     with pytest.raises(BadInput, match="has withdrawn"):
         run("withdraw", folder, worker.code, "--yes", "--json")
     with pytest.raises(BadInput, match="no such worker"):
         run("withdraw", folder, "w-nobody", "--yes")
+
+
+def test_where_nobody_can_be_asked_the_option_that_confirms_is_named(folder):
+    """As in a script or a cron job: one line, and no question."""
+    study = Study.open(folder)
+    worker = workers.join(study, "links")
+    study.close()
+    for arguments in (["withdraw", str(folder), worker.code], ["reset-pilot", str(folder)]):
+        done = CliRunner().invoke(cli.app, arguments, input="")
+        assert isinstance(done.exception, BadInput)
+        assert "cannot be undone; confirm with --yes" in str(done.exception)
+        assert done.output == ""
+
+
+def test_who_says_no_keeps_everything(folder, monkeypatch):
+    study = Study.open(folder, pilot=True)
+    worker = workers.join(study, "links")
+    study.close()
+    asked, terminal = [], SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("winokit.cli.options.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+
+    def no(question, *, abort, err):
+        asked.append(question)
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", no)
+    for arguments in (["withdraw", str(folder), worker.code], ["reset-pilot", str(folder)]):
+        assert CliRunner().invoke(cli.app, arguments).exit_code == 1
+    assert asked == [
+        f"Delete the sentences and judgements of {worker.code}? This cannot be undone.",
+        "Delete everything people did in the pilot? This cannot be undone.",
+    ]
+    assert "workers: 1," in run("reset-pilot", folder, "--yes")
 
 
 @pytest.fixture
@@ -184,7 +217,6 @@ def test_a_pilot_is_removed_in_a_terminal(folder):
     study = Study.open(folder, pilot=True)
     workers.join(study, "links")
     study.close()
-    assert CliRunner().invoke(cli.app, ["reset-pilot", str(folder)], input="n\n").exit_code == 1
     told = run("reset-pilot", folder, "--yes")
     assert told == "workers: 1, submissions: 0, problems: 0, written off cents: 0\n"
 

@@ -108,6 +108,11 @@ def test_a_wrong_topic_is_one_line_with_its_place(tmp_path, line, complaint):
     assert complaint in str(caught.value)
 
 
+def test_a_topic_may_hold_any_character_that_json_allows(tmp_path):
+    (tmp_path / "topics.jsonl").write_text('{"topic": "So\u2028up", "words": ["a"]}\n', "utf-8")
+    assert [topic.topic for topic in read_topics(tmp_path / "topics.jsonl")] == ["So\u2028up"]
+
+
 def test_a_wrong_quiz_question_is_one_line_with_its_number(tmp_path):
     (tmp_path / "quiz.toml").write_text('[[question]]\ntext = "?"\noptions = ["a", "b"]\nanswer = 2\n')
     with pytest.raises(Malformed, match=r"quiz\.toml: field 'answer': question 1: .* found 2"):

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from winokit.collect.study import moderation, quality, submissions, tasks, workers
+from winokit.collect.study import moderation, progress, quality, submissions, tasks, workers
 from winokit.collect.study.export import export
 from winokit.collect.study.gold import gold_score
 from winokit.collect.study.next_task import is_gold_turn, situation
@@ -77,14 +77,14 @@ def test_votes_on_gold_change_nothing_about_the_problem(settled, crew, tmp_path)
     crew.write(study, crew.newcomer(study), 1)
     without_given(with_gold_now(study))
     before = [(row.valid, row.agreement) for row in rows(study, select(ProblemRow).order_by(ProblemRow.id))]
-    kappa = [row.kappa for row in quality.agreement_by_question(study)]
+    kappa = [row.kappa for row in progress.snapshot(study).agreement]
     stranger = crew.newcomer(study)
     task = tasks.lease(study, stranger.id, "validate")
     wrong = {"choice": "0" if crew.ballot(task)["choice"] == "1" else "1"}
     submissions.submit(study, stranger.id, task.token, crew.ballot(task, **wrong))
     moderation.adjudicate(study, asked_of(study, task).problem_id, None, "", "ann")  # settles it again
     assert [(row.valid, row.agreement) for row in rows(study, select(ProblemRow).order_by(ProblemRow.id))] == before
-    assert [row.kappa for row in quality.agreement_by_question(study)] == kappa
+    assert [row.kappa for row in progress.snapshot(study).agreement] == kappa
     with study.store.read() as session:
         assert gold_score(session, stranger.id) == (1, 0)
     assert export(study, tmp_path / "export").files["problems.jsonl"] == 2

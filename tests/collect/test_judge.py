@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import winokit
 from winokit.cli import collect as cli
 from winokit.collect import verbs
-from winokit.collect.study import new_tasks, quality, submissions, tasks
+from winokit.collect.study import new_tasks, progress, submissions, tasks
 from winokit.collect.study.new_tasks import drawn_by_groups
 from winokit.collect.study.refusals import NotNow
 from winokit.collect.study.schema import Lease, ProblemRow, Task
@@ -64,7 +64,7 @@ def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
     study = opened(tmp_path / "study")
     known = {problem.id: problem.labels for problem in data}
     judge_as(study, crew, lambda kind, name: {"choice": "yes" if known[name][kind] else "no"})
-    assert [(row.kappa, row.ac1) for row in quality.agreement_by_question(study)] == [(1, 1)] * 2
+    assert [(row.kappa, row.ac1) for row in progress.snapshot(study).agreement] == [(1, 1)] * 2
     study.close()
     verbs.export(tmp_path / "study")
     labels = tmp_path / "study" / "export" / "labels.jsonl"

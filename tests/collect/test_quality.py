@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 from support.votes import rating_table
 
-from winokit.collect.study import listings, moderation, quality, submissions, tasks, workers
+from winokit.collect.study import listings, moderation, progress, quality, submissions, tasks, workers
 from winokit.collect.study.content import bundled
 from winokit.collect.study.refusals import Incomplete, NotAllowed, NotNow
 from winokit.collect.study.schema import Identity, Lease, ProblemRow, Task, Vote, Worker
@@ -193,7 +193,7 @@ def test_agreement_is_fleiss_kappa_over_complete_problems(study, crew):
     for number, worker in enumerate(people):
         for _ in range(4):
             crew.vote(study, worker, equally_plausible="yes" if number == 0 else "no")
-    told = {row.question: row for row in quality.agreement_by_question(study)}
+    told = {row.question: row for row in progress.snapshot(study).agreement}
     assert told["answer"].problems == 4
     assert told["answer"].unanimous == 4
     assert told["answer"].kappa == pytest.approx(1.0)
@@ -245,7 +245,7 @@ def test_what_the_database_counts_is_what_every_vote_says(make_study, crew, cloc
             submissions.submit(study, worker.id, task.token, told)
     moderation.discard(study, 9, "nonsense", "requester:ada")
     questions, agreed, compared = counted_by_hand(study)
-    counted = quality.agreement_by_question(study)
+    counted = progress.snapshot(study).agreement
     assert [(row.problems, row.unanimous) for row in counted] == [row[:2] for row in questions]
     assert [row.kappa for row in counted] == pytest.approx([row[2] for row in questions], abs=1e-12)
     assert max(row.problems for row in counted) > 3

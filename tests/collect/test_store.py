@@ -1,9 +1,12 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
+import tarfile
 import time
+from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import bindparam, create_engine, func, inspect, select, text
+from sqlalchemy.pool import NullPool
 
 pytest.importorskip("alembic", reason="needs the collect extra")
 
@@ -30,10 +33,33 @@ def database(request, tmp_path):
 
 
 def differences(store):
-    """Where a database has other tables than the models."""
+    """Where a database has other tables than the models, or other conditions of partial indexes."""
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        return compare_metadata(context, Base.metadata)
+        found = compare_metadata(context, Base.metadata)  # it knows nothing of conditions
+        own, wanted = conditions(connection), wanted_conditions(connection)
+        return found + [(name, own.get(name), where) for name, where in wanted.items() if own.get(name) != where]
+
+
+def conditions(connection, schema=None):
+    """The condition of each index, by the name of the index; "None" for one of all rows."""
+    there = inspect(connection)
+    indexes = [index for table in there.get_table_names(schema) for index in there.get_indexes(table, schema)]
+    key = f"{connection.dialect.name}_where"
+    return {index["name"]: str(index["dialect_options"].get(key)) for index in indexes}
+
+
+def wanted_conditions(connection):
+    """As the models have them, in the database's own words for them."""
+    if connection.dialect.name == "sqlite":
+        with create_engine("sqlite://", poolclass=NullPool).connect() as beside:
+            Base.metadata.create_all(beside)
+            return conditions(beside)
+    connection.execute(text("CREATE SCHEMA wanted"))
+    Base.metadata.create_all(connection.execution_options(schema_translate_map={None: "wanted"}))
+    found = conditions(connection, "wanted")
+    connection.rollback()
+    return found
 
 
 def test_a_place_that_another_test_has_used_is_empty_and_counts_from_one(postgresql):
@@ -71,6 +97,28 @@ def test_a_new_database_has_the_tables_of_the_models_and_the_last_revision(datab
     with store.read() as session:
         last = ScriptDirectory.from_config(_config()).get_current_head()
         assert session.scalar(text("SELECT version_num FROM alembic_version")) == last
+    store.close()
+
+
+def test_an_index_with_another_condition_or_none_is_a_difference(database):
+    store = Store(database)
+    with store.write() as session:
+        for name, condition in (("ix_tasks_free", "WHERE free > 1"), ("uq_leases_one_live", "")):
+            session.execute(text(f"DROP INDEX {name}"))
+            columns = "tasks (kind, rank)" if name == "ix_tasks_free" else "leases (worker_id, kind)"
+            unique = "UNIQUE" if name.startswith("uq") else ""
+            session.execute(text(f"CREATE {unique} INDEX {name} ON {columns} {condition}"))
+    assert {name for name, *_ in differences(store)} == {"ix_tasks_free", "uq_leases_one_live"}
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["study-0001", "study-0002"])
+def test_the_migrations_give_a_real_study_of_an_earlier_version_the_tables_of_the_models(name, tmp_path):
+    """A new database is made from the models: only an old one has the first indexes as they were made then."""
+    with tarfile.open(Path(__file__).parents[1] / "earlier" / "files" / f"{name}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    store = Store(f"sqlite:///{tmp_path / name / 'study.db'}")
+    assert differences(store) == []
     store.close()
 
 

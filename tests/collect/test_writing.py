@@ -1,5 +1,7 @@
 """Feedback on a form: the rules of `winokit check`, half filled in or whole; and the adversary."""
 
+import threading
+
 import pytest
 from sqlalchemy import select
 
@@ -257,6 +259,17 @@ def test_a_model_that_cannot_decide_is_not_fooled(make_study, crew, tmp_path, mo
     verdict = adversary.ask(make_study(adversary={"model": "python:undecided:score"}), crew.form())
     assert (verdict.right, verdict.fooled) == ((None, None), False)
     assert "could not be asked" in verdict.message
+
+
+def test_people_go_on_where_no_thread_can_be_started_to_ask_a_model(make_study, crew, monkeypatch):
+    study = make_study(adversary={"model": "random"})
+
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    verdict = adversary.ask(study, crew.form())
+    assert (verdict.right, verdict.fooled) == ((None, None), False)
 
 
 def test_a_model_says_how_sure_it_is(make_study, crew, tmp_path, monkeypatch):

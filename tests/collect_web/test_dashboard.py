@@ -47,6 +47,22 @@ def test_a_snapshot_of_a_large_study_is_kept_for_some_seconds_and_then_made_anew
     assert snapshots.get().at > second.at
 
 
+def test_a_snapshot_is_shown_and_later_made_anew_though_no_thread_can_be_started(large, clock, monkeypatch):
+    snapshots = progress.KeptSnapshot(large)
+    first = snapshots.get()
+
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    for _ in range(2):
+        clock.pass_minutes(10 / 60)
+        assert snapshots.get() is first
+    clock.pass_minutes(5)
+    assert not snapshots._turn.locked()  # else the next line would wait for ever
+    assert snapshots.get().at > first.at
+
+
 def test_the_button_to_pause_is_never_an_old_one(large, requester):
     assert "Pause" in requester.get("/requester").text
     large.pause(True, "requester:ada")

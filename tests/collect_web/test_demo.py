@@ -13,7 +13,7 @@ def test_the_example_study_is_filled_with_bundled_twins_and_votes_on_them(tmp_pa
     bundled = {problem.text for problem in load("open")}
     written = listings.problems(study).rows
     people = quality.workers(study)
-    asked = {row.question for row in quality.agreement_by_question(study)}
+    asked = {row.question for row in now.agreement}
     study.close()
     assert len(written) == 12
     assert {f"{problem.before}_{problem.after}" for problem in written} <= bundled

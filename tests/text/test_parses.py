@@ -26,6 +26,13 @@ def test_a_file_has_phrases_and_a_name_that_tells_its_content(tmp_path):
     assert one.name != other.name
 
 
+def test_a_parsed_text_may_hold_any_character_that_json_allows(tmp_path):
+    text = TEXT.replace(" ", "\u2028")
+    row = json.dumps({"text": text, "phrases": ["Jim"], "tokens": TOKENS}, ensure_ascii=False)
+    (tmp_path / "one.jsonl").write_text(f'{{"parser": "spacy 2.3.9"}}\n{row}\n', "utf-8")
+    assert open_parses(tmp_path / "one.jsonl").phrases(text) == ("Jim",)
+
+
 def test_a_text_without_a_parse_is_refused(tmp_path):
     path = write(tmp_path / "one.jsonl", {"text": TEXT, "phrases": [], "tokens": TOKENS})
     with pytest.raises(BadInput, match=r"one\.jsonl: no parse of 'Kevin left\.'"):

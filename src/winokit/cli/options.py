@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from glob import escape
 from pathlib import Path
 from types import NoneType, UnionType
@@ -74,11 +75,11 @@ def command(
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
                 given[parameter.name] = tuple(typed) if typed else parameter.default
-        for name, (question, kind) in questions(given).items():
-            if kind is bool:  # whether to go on
-                given[name] = typer.confirm(question, abort=True)
-            elif sys.stdin.isatty() and sys.stderr.isatty():
-                given[name] = typer.prompt(question, err=True, type=kind)
+        asked = questions(given)  # which may refuse what is given
+        somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
+        for name, (question, kind) in asked.items() if somebody else ():
+            ask = partial(typer.confirm, abort=True) if kind is bool else partial(typer.prompt, type=kind)
+            given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
             handled = {"progress": progress, "say": typer.echo}

@@ -360,7 +360,7 @@ def withdraw(
 ) -> StudyAnswer:
     """Take out what a worker has written and judged, for good, as they have asked. What they earned stays owed."""
     if not yes:
-        raise BadInput(f"{worker}: withdrawing cannot be undone; confirm that you are sure (yes)")
+        raise BadInput(f"{worker}: withdrawing cannot be undone; confirm with --yes (in Python: yes=True)")
     with opened(folder, db) as study:
         from winokit.collect.study import moderation, workers
         from winokit.collect.web.rendering import money
@@ -428,7 +428,7 @@ def reset_pilot(
 ) -> StudyAnswer:
     """Delete what people did in a pilot, for good. What was paid stays in the ledger."""
     if not yes:
-        raise BadInput(f"{folder}: removing cannot be undone; confirm that you are sure (yes)")
+        raise BadInput(f"{folder}: removing cannot be undone; confirm with --yes (in Python: yes=True)")
     with opened(folder, db) as study:
         from winokit.collect.study.pilot import remove_pilot_data
 

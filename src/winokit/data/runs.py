@@ -15,7 +15,7 @@ from typing import Any
 import winokit
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput
-from winokit.files import check_own_folder, json_rows, result_bytes, write_whole
+from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.notebook import to_frame
@@ -126,8 +126,7 @@ class Run(Brief):
             results = json.loads((folder / RESULTS).read_text("utf-8"))
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
-            lines = (folder / PREDICTIONS).read_text("utf-8").split("\n")
-            predictions = [_prediction(json.loads(line)) for line in lines if line]
+            predictions = [_prediction(row) for row in json_lines((folder / PREDICTIONS).read_text("utf-8"))]
             settings = dict(results["run"])
             transcripts = list(_transcripts(folder / TRANSCRIPTS))
         except FileNotFoundError as error:

@@ -34,7 +34,7 @@ class ParseFile:
 @lru_cache(8)
 def open_parses(path: Path) -> ParseFile:
     """Read a file of parses; BadInput names the line that is not as it should be."""
-    lines = read_text(path).splitlines()
+    lines = read_text(path).removesuffix("\n").split("\n")
     rows: dict[str, Any] = {}
     parser = ""
     for number, line in enumerate(lines, 1):

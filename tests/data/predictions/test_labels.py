@@ -13,7 +13,7 @@ def written(tmp_path, text: str):
 
 def test_labels_count_from_one_in_the_order_of_the_problems(twins, tmp_path):
     (read,) = read_predictions(written(tmp_path, "1\n2\n2\r\n1\n1\n2"), twins)
-    assert (read.model, read.scoring, read.missing) == ("mine", "labels", 0)
+    assert (read.model, read.scoring) == ("mine", "labels")
     assert [made.prediction for made in read.predictions] == [0, 1, 1, 0, 0, 1]
     assert [made.id for made in read.predictions] == [problem.id for problem in twins]
 
@@ -59,7 +59,7 @@ def test_a_line_that_is_no_label_is_named(twins, tmp_path, text, says):
 def test_a_skipped_line_keeps_its_place(twins, tmp_path):
     (read,) = read_predictions(written(tmp_path, "1\nx\n2\n1\n1\n1"), twins, lenient=True)
     assert [made.id for made in read.predictions] == [problem.id for problem in twins if problem is not twins[1]]
-    assert (read.predictions[1].prediction, read.missing) == (1, 1)
+    assert read.predictions[1].prediction == 1
 
 
 def test_labels_may_be_letters_and_stand_under_a_heading(twins, tmp_path):

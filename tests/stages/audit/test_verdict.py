@@ -268,6 +268,30 @@ def test_a_headline_says_where_an_interval_excludes_guessing_and_its_tests_do_no
 
 
 @pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (
+            0.56,
+            0.505,
+            0.61,
+            "56.0 % of 284 problems right, not clearly better than a coin (50.0 %, just outside the 95 %",
+        ),
+        (
+            0.44,
+            0.39,
+            0.495,
+            "44.0 % of 284 problems right, not clearly worse than a coin (50.0 %, just outside the 95 %",
+        ),
+        (0.56, None, None, "56.0 % of 284 problems right, as a coin might get (50.0 %), and"),
+    ],
+)
+def test_a_score_whose_interval_excludes_guessing_is_not_said_to_be_a_coins(value, low, high, said):
+    """Its interval and the stricter test disagree; a row without an interval has none for guessing to be outside of."""
+    found = verdict([row("accuracy/all/accuracy", value, low, high, 0.5, p=0.02), TWINS_AT, GROUPED])
+    assert said in plain(found.headline)
+
+
+@pytest.mark.parametrize(
     ("rows", "word", "tone"),
     [
         ([ABOVE_CHANCE, TWINS_ABOVE], "Above chance, on whole groups too", "good"),

@@ -5,7 +5,7 @@ from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
-from winokit.stages.compare.run import compare, compare_runs, lines
+from winokit.stages.compare.run import ComparePage, compare, compare_runs, lines
 
 OPEN = load("open")
 
@@ -92,6 +92,37 @@ def test_of_several_datasets_what_can_be_paired_is_and_what_cannot_is_named():
 
 def test_one_dataset_has_nothing_to_note():
     assert compare({"a": run(lambda i: i % 3), "b": run(lambda i: i % 2)}).notes == ()
+
+
+def test_two_scorers_never_share_a_column():
+    """A run may have the name that a scorer of another run has in its column, and one with a number, too."""
+    both = run(lambda i: True, model="reader")
+    both.predictions += run(lambda i: i % 2, model="random").predictions
+    runs = {"a": both, "a · random": run(lambda i: i % 3), "a · random (2)": run(lambda i: i % 5)}
+    found = compare(runs)
+    columns = ["a · reader", "a · random", "a · random (3)", "a · random (2)"]
+    assert list(dict.fromkeys(name for pair in found.pairs for name in (pair.first, pair.second))) == columns
+    assert [column.name for column in ComparePage(runs, {}).columns] == columns
+    differences = {
+        (pair.first, pair.second): pair.found.difference for pair in found.pairs if pair.measure == "accuracy"
+    }
+    assert differences["a · reader", "a · random"] == pytest.approx(0.5)
+    assert differences["a · reader", "a · random (3)"] == pytest.approx(1 / 3, abs=0.01)
+    assert found.notes == (
+        "a · random (3) is m of the run a · random; without the number it would be called like another column",
+    )
+
+
+def test_a_folder_named_like_a_numbered_run_is_compared_too(tmp_path):
+    run(lambda i: False).save(tmp_path / "run (3)")
+    found = compare([run(lambda i: True), tmp_path / "run (3)", run(lambda i: i % 2)])
+    assert {name for pair in found.pairs for name in (pair.first, pair.second)} == {"run", "run (2)", "run (3)"}
+
+
+def test_a_folder_named_twice_is_one_run(tmp_path):
+    run(bool).save(tmp_path / "run")
+    with pytest.raises(BadInput, match="at least two scorers"):
+        compare([tmp_path / "run", tmp_path / "run"])
 
 
 def test_the_table_never_says_that_p_is_zero(tmp_path):

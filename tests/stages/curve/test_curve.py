@@ -13,6 +13,7 @@ import winokit
 from winokit.errors import BadInput
 from winokit.methods.metrics.curve import crossed_share, fit_log, leaderboard_auc
 from winokit.methods.training.data import TrainingData, VariantArm
+from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.results import Metric
@@ -27,7 +28,7 @@ from winokit.stages.curve.fit import (
 )
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import of_reach, write_curve_page
-from winokit.stages.curve.run import CurveDesign, learning_curve, planned_jobs, restart_seed
+from winokit.stages.curve.run import CurveDesign, CurveJob, _point, learning_curve, planned_jobs, restart_seed
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)
@@ -188,6 +189,18 @@ def score(value, chance=0.5):
 
 def point(size, value, right, restart=1):
     return CurvePoint("test", "mc", size, size, restart, 0, score(value), right)
+
+
+def test_a_point_reads_predictions_of_a_model_with_any_name_that_json_allows(unseen, tmp_path):
+    test, rows = Dataset(unseen[:2], Card("test")), [(0, 0), (1, 0), (1, None)]
+    (tmp_path / "predictions").mkdir()
+    lines = [
+        f'{{"model": "m\u2028n", "prediction": {said}, "answer": {json.dumps(answer)}}}\n' for said, answer in rows
+    ]
+    (tmp_path / "predictions" / "test.jsonl").write_text("".join(lines), "utf-8")
+    accuracy = replace(score(0.5), dataset="test", subset="test", metric="accuracy")
+    job = CurveJob("mc", 0, 0, 8, unseen, tmp_path, 1)
+    assert _point(job, test, TrainOutcome(tmp_path, {}, [accuracy])).right.tolist() == [True, False]
 
 
 def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm(unseen):

@@ -18,7 +18,7 @@ SPACE = SearchSpace(learning_rate="1e-6..1e-4", batch_size="8", epochs="3")
 
 
 def made_up(out, data, name, share, count=8):
-    """Trials that are right about a share of the problems, more and more of them."""
+    """Trials that are right about a share of the problems, more and more; some readers split lines at U+2028."""
     rng, some = np.random.default_rng(len(name)), []
     for number in range(count):
         trial = Trial(name, number, SPACE.draw(0, number), EndedTrial("done", 0.0))
@@ -28,11 +28,11 @@ def made_up(out, data, name, share, count=8):
             folder.mkdir(parents=True, exist_ok=True)
             right = rng.random(len(dataset)) < share + number / 40
             rows = (
-                f'{{"id": "{p.id}", "variant": "original", "model": "m", "scoring": "{name}", "scores": null, '
+                f'{{"id": "{p.id}", "variant": "original", "model": "m\u2028", "scoring": "{name}", "scores": null, '
                 f'"prediction": {p.answer if good else 1 - p.answer}, "answer": {p.answer}}}\n'
                 for p, good in zip(dataset, right, strict=True)
             )
-            (folder / f"{which}.jsonl").write_text("".join(rows))
+            (folder / f"{which}.jsonl").write_text("".join(rows), "utf-8")
             shares[which] = float(right.mean())
         warned = ("nothing <was> learned",) if number == 0 else ()
         some.append(replace(trial, ended=EndedTrial("done", shares["dev"], 0.2, 9, 9, False, 0.1, warned)))

@@ -122,9 +122,8 @@ class Adversary:
             except Exception as error:
                 answer.set_exception(error)
 
-        # A thread that nobody waits for when the server stops: it may hang in a connection.
-        threading.Thread(target=ask, name="adversary", daemon=True).start()
-        try:
+        try:  # in a thread that nobody waits for when the server stops: it may hang in a connection
+            threading.Thread(target=ask, name="adversary", daemon=True).start()
             return answer.result(self.seconds)
         except Exception as error:  # whatever a model does, people can go on; what it says may name files of ours
             LOG.error("the model %s did not answer: %s", self.spec, error or f"nothing within {self.seconds:g} s")

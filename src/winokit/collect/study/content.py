@@ -79,7 +79,7 @@ def place_of(study: Study, own: str, name: str) -> Path:
 def read_topics(path: Path) -> list[Topic]:
     """Topics, one JSON object a line: topic, domain (social, physical or either), words."""
     topics = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
                 topics.append(validated(Topic, json.loads(line), str(path)))

@@ -156,7 +156,10 @@ class KeptSnapshot:
         kept = self._kept  # before its successor is begun, which may be done at once
         assert kept is not None
         if self._age() >= self._lasts and self._turn.acquire(blocking=False):
-            threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
+            try:
+                threading.Thread(target=self._renew, name="snapshot", daemon=True).start()
+            except RuntimeError:  # no thread to be had: whoever looks next tries again, or counts what is old
+                self._turn.release()
         return kept
 
     @property

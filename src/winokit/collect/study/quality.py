@@ -194,14 +194,8 @@ class DawidSkene:
     """How often each worker is right according to the model."""
 
 
-def agreement_by_question(study: Study) -> list[QuestionAgreement]:
-    """Agreement on every question the study asks, over tasks with as many votes as it asks for."""
-    with study.store.read(steady=True) as session:
-        return agreement_now(study, session)
-
-
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
-    """The same, as a session sees it: the database counts how often votes fall in each of the few possible ways."""
+    """Agreement on every question, over tasks with all their votes; the database counts the few ways they can fall."""
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
     values["choice"] = _choices(session)
     answers = [(name, value) for name in values for value in values[name]]

@@ -44,8 +44,6 @@ class ReadPredictions:
     """One for each matched problem, in the order of the dataset; none for a problem the file says nothing about."""
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
-    missing: int = 0
-    """How many problems of the dataset have no prediction."""
     surprisals: dict[str, float] = field(default_factory=dict)
     """Per-word surprisal of solved texts, by problem id, where those were scored."""
     notes: list[str] = field(default_factory=list)
@@ -211,7 +209,6 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
         answer = problem.answer if known else gold
         made[place] = Prediction(ids[place], row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
     read.predictions = [made[place] for place in sorted(made)]
-    read.missing = len(matcher.dataset) - len(made)
     for places, what in (
         (other_gold, "the file's answer differs from the dataset's, which counts"),
         (other_verdict, "the file's own verdict does not follow from its prediction and answer"),

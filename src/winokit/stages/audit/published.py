@@ -5,13 +5,13 @@ al. WinoGrande's first version was measured on other problems than the public on
 its own rows are left out; its results on other datasets are not. The numbers lie in `assets/published.jsonl`.
 """
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from winokit.drawing.protocols import CITATIONS, Citation
 from winokit.drawing.wording import SAY, kind
+from winokit.files import json_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,7 @@ def published(known_set: str) -> tuple[PublishedFact, ...]:
 @cache
 def _facts() -> dict[str, tuple[PublishedFact, ...]]:
     facts: dict[str, tuple[PublishedFact, ...]] = {}
-    for line in (files("winokit") / "assets" / "published.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
+    for row in json_lines((files("winokit") / "assets" / "published.jsonl").read_text("utf-8")):
         fact = PublishedFact(**{**row, "source": CITATIONS[row["source"]]})
         facts[fact.known_set] = (*facts.get(fact.known_set, ()), fact)
     return facts

@@ -6,7 +6,7 @@ from typing import Any
 from winokit.data.runs import Run
 from winokit.drawing.decision import BAD
 from winokit.drawing.figures import canvas
-from winokit.drawing.plots import ForestLine, forest, owner, scorers
+from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, often, say, say_chance, say_interval
 from winokit.errors import check_known
@@ -52,10 +52,10 @@ def _few(run: Run, judged: JudgedScorer) -> Table:
     found = dict(judged.tiles)
     if same := rows.find("dependence", "complete", "same_option"):
         found = {**dict(list(found.items())[:2]), "Same option for both twins": same, **found}
-    made: list[list[str | Text]] = [
-        [_named(label, row), dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"]
-        for label, row in found.items()
-    ]
+    made: list[list[str | Text]] = []
+    for label, row in found.items():
+        name = f"{label} ({row.subset})" if row.protocol == "artifacts" else label
+        made.append([name, dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"])
     if luck := rows.find("luck", "all", "p_chance"):
         made.append(["A coin scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
     return table(["", "", "95\u00a0% interval", "a coin", "n"], made)
@@ -68,10 +68,6 @@ def _comparison(judged: Sequence[JudgedScorer]) -> Table:
         [each.scorer.name, *(_said(each.tiles.get(name)) for name in heads)] for each in judged
     ]
     return table(["", *heads], [*rows, ["a coin", *map(say_chance, heads.values())]])
-
-
-def _named(label: str, row: Metric) -> str:
-    return f"{label} ({row.subset})" if row.protocol == "artifacts" else label
 
 
 def _said(row: Metric | None) -> str | Text:
@@ -96,7 +92,8 @@ def summary_table(run: Run) -> Table:
     rows: list[list[str | Text]] = []
     for block in forest(run.metrics, known).blocks:
         for place, line in enumerate(block.lines):
-            cells = [_cell(line, index) for index in range(len(known))]
+            by_scorer = {mark.scorer: mark.row for mark in line.marks}
+            cells = [_said(by_scorer.get(index)) for index in range(len(known))]
             first = line.marks[0].row
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
     for name, title, speak in (
@@ -109,7 +106,3 @@ def summary_table(run: Run) -> Table:
             n = next(f"{row.n:,}" for row in found if row)
             rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
     return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)
-
-
-def _cell(line: ForestLine, scorer: int) -> str | Text:
-    return _said(next((mark.row for mark in line.marks if mark.scorer == scorer), None))

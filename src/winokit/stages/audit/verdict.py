@@ -143,10 +143,12 @@ def _against(row: Metric, state: State) -> str:
     coin = "a coin" if row.level == 0.5 else "guessing"
     who = "always giving the commonest answer" if FLOOR in row.details else coin
     same = " with the same abstentions" if state["abstained"] == SOME else ""
-    how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}"}.get(state["single"], "where {} gets")
+    how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}", UNKNOWN: "where {} gets"}
+    near = _near(row, state["single"])
     border = (state["single"], state["luck"]) in ((ABOVE, LARGE), (AT, RARE))
-    said = ("on the border of what {} gets" if border else how).format(who + same)
-    return f", {said} ({percent(row.level)}{_near(row, state['single'])})"
+    said = f"not clearly {how[stands(row)]}" if near else how[state["single"]]
+    said = "on the border of what {} gets" if border else said
+    return f", {said.format(who + same)} ({percent(row.level)}{near})"
 
 
 def _beside(row: Metric, where: str = UNKNOWN) -> str:
@@ -158,7 +160,7 @@ def _beside(row: Metric, where: str = UNKNOWN) -> str:
 
 def _near(row: Metric, where: str) -> str:
     """What a reader of the interval sees, where a verdict's stricter test does not reject guessing."""
-    return ", just outside the 95\u00a0% interval" if where == AT != stands(row) else ""
+    return ", just outside the 95\u00a0% interval" if where == AT and stands(row) in (ABOVE, BELOW) else ""
 
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -182,7 +184,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _stricter(row: Metric) -> str:
-    return "" if stands(row) == AT else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
+    return "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%" if _near(row, AT) else ""
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -229,12 +231,8 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row = rows.find("groups", "all", "single_minus_grouped")
     if row is None or state["alone"] != ABOVE:
         return None
-    return VerdictPoint(
-        f"Problems without a twin are easier for it ({_sides(row, 'against', state)}): "
-        "it may solve them by a shortcut that a twin would expose.",
-        BAD,
-        {"alone": ABOVE},
-    )
+    easier = f"Problems without a twin are easier for it ({_sides(row, 'against', state)})"
+    return VerdictPoint(f"{easier}: it may solve them by a shortcut that a twin would expose.", BAD, {"alone": ABOVE})
 
 
 def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -249,9 +247,8 @@ def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
     listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
     if state["single"] != ABOVE:
-        return VerdictPoint(
-            f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself.", PLAIN, claims
-        )
+        little = f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself."
+        return VerdictPoint(little, PLAIN, claims)
     return VerdictPoint(f"No artifact baseline is significantly above guessing (corrected p): {listed}.", GOOD, claims)
 
 
@@ -260,9 +257,8 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
     if same is None:
         return None
-    text = (
-        f"When the candidates switch places, its answer follows in {percent(same.value)} of {plural(same.n, 'problem')}"
-    )
+    often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
+    text = f"When the candidates switch places, its answer follows in {often_so}"
     if before is not None and after is not None:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
@@ -335,9 +331,8 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     ties = f" ({percent(tied)} tie, or change when candidates switch places)" if tied else ""
     text = f"{percent(row.value)} of problems are left undecided{ties}; they count as wrong, for guessing too"
     if expected is not None:
-        text += (
-            f". With a coin for these the score would be {percent(expected.value)} (a coin: {percent(expected.chance)})"
-        )
+        would_be = f"{percent(expected.value)} (a coin: {percent(expected.chance)})"
+        text += f". With a coin for these the score would be {would_be}"
     return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
 
 

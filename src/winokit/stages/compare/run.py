@@ -6,7 +6,7 @@ Runs stand side by side: models by protocols, paired differences, and what is le
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,22 +87,31 @@ def paired(comparisons: Comparisons) -> list[ScorerPair]:
     return [ScorerPair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
 
 
-def _columns(runs: Mapping[str, Run]) -> Iterator[tuple[str, Run, Scorer]]:
-    """Each scorer of each run, and what its column is called."""
-    for name, run in runs.items():
-        for scorer in (known := scorers(run)):
-            own = scorer.name if len(runs) == 1 else f"{name} · {scorer.name}"
-            yield name if len(known) == 1 else own, run, scorer
+def _columns(runs: Mapping[str, Run]) -> Iterator[tuple[str, str, Scorer]]:
+    """What each scorer's column is called, unlike any other, with its run's name and the scorer."""
+    found = [(name, scorer, len(known)) for name, run in runs.items() for known in [scorers(run)] for scorer in known]
+    both = "{1}" if len(runs) == 1 else "{0} · {1}"
+    columns = _apart([name if many == 1 else both.format(name, scorer.name) for name, scorer, many in found])
+    yield from ((column, name, scorer) for column, (name, scorer, _) in zip(columns, found, strict=True))
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """Names as they are, those that an earlier one has with a number that makes them unlike all others."""
+    apart: list[str] = []
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(2))
+        apart.append(name if name not in apart else next(own for own in numbered if own not in {*names, *apart}))
+    return apart
 
 
 def _side_by_side(runs: Mapping[str, Run]) -> tuple[tuple[Scorer, ...], list[Metric]]:
     """A column for each scorer of each run, and all rows under the names of their columns."""
     columns: list[Scorer] = []
     rows: list[Metric] = []
-    for column, run, scorer in _columns(runs):
+    for column, name, scorer in _columns(runs):
         columns.append(replace(scorer, model=column, name=column))
-        known = scorers(run)
-        rows += [replace(row, model=column) for row in run.metrics if owner(row, known) == scorer]
+        known = scorers(runs[name])
+        rows += [replace(row, model=column) for row in runs[name].metrics if owner(row, known) == scorer]
     return tuple(columns), rows
 
 
@@ -177,7 +186,11 @@ def compare(
     comparisons = compare_runs(loaded)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
-    notes = unpaired(loaded)
+    notes = unpaired(loaded) + [
+        f"{column} is {scorer.name} of the run {name}; without the number it would be called like another column"
+        for column, name, scorer in _columns(loaded)
+        if column not in (name, scorer.name, f"{name} · {scorer.name}")
+    ]
     tell(notes)
     page = None if out is None else write_comparison(loaded, comparisons, Path(out), notes)
     return ComparedRuns(paired(comparisons), page, tuple(notes))
@@ -197,17 +210,17 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     """Runs by the shortest names that tell them apart: of their folders, or of the models in them."""
-    folders = [Path(run).absolute().name for run in runs if not isinstance(run, Run)]
+    given = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
+    folders = [Path(run).absolute().name for run in given if not isinstance(run, Run)]
     short = len({*folders}) == len(folders)
-    named: dict[str, Run] = {}
-    for number, run in enumerate(runs, 1):
-        if isinstance(run, Run):
-            name = ", ".join(run.settings.get("models") or run.settings.get("predictions") or ("run",))
-        else:
-            name = Path(run).absolute().name if short else str(run)
-        own = name if name not in named or not (short or isinstance(run, Run)) else f"{name} ({number})"
-        named[own] = run if isinstance(run, Run) else Run.load(Path(run))
-    return named
+    names = [
+        ", ".join(run.settings.get("models") or run.settings.get("predictions") or ("run",))
+        if isinstance(run, Run)
+        else (Path(run).absolute().name if short else str(run))
+        for run in given
+    ]
+    loaded = (run if isinstance(run, Run) else Run.load(Path(run)) for run in given)
+    return dict(zip(_apart(names), loaded, strict=True))
 
 
 def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparison]:
@@ -245,10 +258,10 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
         column: {
             # A prediction is judged by the answer beside it: another run may list the candidates in another order.
             p.id: 1 / len(problems[p.id].candidates) if p.prediction is None else float(p.prediction == p.answer)
-            for p in run.predictions
+            for p in runs[name].predictions
             if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
         }
-        for column, run, scorer in _columns(runs)
+        for column, name, scorer in _columns(runs)
     }
 
 

@@ -9,7 +9,6 @@ batches (the three "runs" a point of Elazar et al.'s curves train one and the sa
 size holds the one before. The same call goes on where it was killed, since each point is a run that remembers itself.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,7 @@ import numpy as np
 import winokit
 from winokit.data.loading import DATA_HELP, Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import result_bytes, write_whole
+from winokit.files import json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
@@ -283,8 +282,8 @@ def _point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
     """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]
-    predictions = (outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8").splitlines()
-    answered = [row for row in map(json.loads, predictions) if row["answer"] is not None]
+    predictions = json_lines((outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8"))
+    answered = [row for row in predictions if row["answer"] is not None]
     return CurvePoint(
         dataset=test.card.name,
         formalization=accuracy.scoring,

@@ -4,7 +4,6 @@ The ensemble is the five best trials as one: each votes and the majority decides
 predictions.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from winokit.errors import BadInput
+from winokit.files import json_lines
 from winokit.methods.arrays import FloatArray
 from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.accuracy import chance, credit, majority_class
@@ -151,7 +151,7 @@ class SearchSets:
         path = self.out / trial.folder / PREDICTIONS / f"{name}.jsonl"
         dataset = self.dev if name == DEV else self.tests[name]
         try:
-            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            lines = json_lines(path.read_text("utf-8"))
             predictions = [Prediction(**{**row, "scores": row["scores"] and tuple(row["scores"])}) for row in lines]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadInput(

@@ -9,7 +9,6 @@ problems of a test set, or of what is chosen on for it, that cell stays empty an
 setting are compared, as the authors' code does; `keep="best"` chooses among the weights of each run as well.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import result_bytes, write_whole
+from winokit.files import json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
@@ -287,7 +286,7 @@ def _cell(arm: str, test: TransferTarget, runs: "Sequence[TrainOutcome]", model:
     first = rows[0]
     if has_gender(test.data):
         path = outcome.folder / "predictions" / f"{own[0].subset}.jsonl"
-        choices = [json.loads(line)["prediction"] for line in path.read_text("utf-8").splitlines()]
+        choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
         head = RowHead(first.dataset, first.model, first.scoring, first.formalization, about)
         note = None if Formalization.parse(first.scoring).definition.reads_pronoun else BLIND
         columns = MetricColumns(test.data, choices, clusters_by_id(test.data))
