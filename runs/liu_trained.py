@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from runs.comparisons import COMPARED
@@ -32,6 +32,11 @@ SIDES = {
     "behind": "Question by question {} is behind",
     "even": "{} cannot be told apart from",
     "few": f"Too few draws (under {FEWEST}) are common to {{}} and",
+}
+HEADS = {
+    "head/mpnet": "all-mpnet-base-v2",
+    "head/mpnet-again": "all-mpnet-base-v2, made again",
+    "head/minilm": "all-MiniLM-L6-v2",
 }
 SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogrande-m": "winogrande-dev"}
 
@@ -160,27 +165,13 @@ def _span(values: Sequence[int]) -> str:
     return f"{middle:g}, {values[0]} to {values[-1]}"
 
 
-def show_trials(store: Store) -> str:
-    """Every search that was run, under its name; then those that were not."""
-    second = "a second encoder, all-MiniLM-L6-v2 with a head made the same way"
-    parts: dict[str, tuple[str, Callable[[Store], str]]] = {
-        "SuperGLUE-WSC, validation set": (
-            "liu/superglue-wsc/mpnet-head/",
-            lambda store: f"{trials_table(store, 'superglue-wsc')}\n\n{show_answers(store)}",
-        ),
-        "DPR": ("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
-        "WinoGrande-m, dev": ("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
-    }
-    for name, on in (("SuperGLUE-WSC", "superglue-wsc"), ("DPR", "dpr")):
-        write = partial(trials_table, on=on, model="minilm-head", names=("mc-mlm", "mc-sent"))
-        parts[f"{name}, {second}"] = (f"liu/{on}/minilm-head/", write)
-    told, missing = [], []
-    for name, (prefix, write) in parts.items():
-        if any(key.startswith(prefix) for key in store.records):
-            told.append(f"{name}:\n\n{write(store)}")
-        else:
-            missing.append(name)
-    return "\n\n".join([*told, *([f"Not run: {'; '.join(missing)}."] if missing else [])])
+def show_second(store: Store) -> str:
+    """The two sets on which a second encoder was tried."""
+    told = []
+    for shown, on in (("SuperGLUE-WSC, validation set", "superglue-wsc"), ("DPR", "dpr")):
+        if any(key.startswith(f"liu/{on}/minilm-head/") for key in store.records):
+            told.append(f"{shown}:\n\n{trials_table(store, on, 'minilm-head', ('mc-mlm', 'mc-sent'))}")
+    return "\n\n".join(told)
 
 
 def show_published(store: Store) -> str:
@@ -214,9 +205,9 @@ def _spread(record: Record) -> str:
 def show_heads(store: Store) -> str:
     """What the heads learned."""
     lines: list[Sequence[object]] = []
-    for name, shown in (("head/mpnet", "all-mpnet-base-v2"), ("head/minilm", "all-MiniLM-L6-v2")):
+    for name, shown in HEADS.items():
         if name not in store:
-            lines.append((shown, NOT_RUN))
+            lines += [] if name.endswith("-again") else [(shown, NOT_RUN)]
             continue
         one = store[name]
         how = one.settings
@@ -234,7 +225,11 @@ register(
         "1",
         "distributions over runs",
         LIU,
-        _=("liu/", show_trials),
+        superglue=("liu/superglue-wsc/mpnet-head/", partial(trials_table, on="superglue-wsc")),
+        yes=("liu/superglue-wsc/mpnet-head/", show_answers),
+        dpr=("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
+        winogrande=("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
+        second=("liu/", show_second),
     ),
     trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),
 )

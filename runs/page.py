@@ -25,7 +25,8 @@ PAGE = ROOT / "docs" / "reproduction.md"
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
-INTERVAL = re.compile(r"\[[−\d.,]+, [−\d.,]+\]")
+JOINED = re.compile(r"[\d.,]+ (?:± [\d.]+|\[[−\d.,]+, [−\d.,]+\])|\[[−\d.,]+, [−\d.,]+\]")
+"""What is one number: a mean with its deviation, a value with its interval, an interval."""
 
 
 def rewritten(page: str, results: Path = RESULTS) -> str:
@@ -58,7 +59,7 @@ class Section:
 
     def numbers(self) -> set[str]:
         """Those in its generated tables."""
-        return {one for found in PART.finditer(self.text) for one in _numbers(found[3])}
+        return {one for found in PART.finditer(self.text) for one in _numbers(found[3], apart=True)}
 
     def blocks(self) -> Iterator[str]:
         """The paragraphs of its prose, and the lines of its lists and hand-made tables, one by one."""
@@ -92,21 +93,24 @@ def unsupported(page: str) -> list[str]:
         for block in section.blocks():
             links = re.findall(r"\]\(#([\w-]+)\)", block)
             allowed = always.union(*(known.get(link, set()) for link in links))
-            for number in sorted(set(_numbers(block)) - allowed):
+            for number in sorted(_numbers(block) - allowed):
                 if number.isdigit() and number in {one.split(".")[0] for one in allowed if one.endswith(".0")}:
                     continue
                 where = SKIPPED.sub(" ", block)
-                at = where.find(number.lstrip("["))
+                at = where.find(re.split(r"[ \]]", number.lstrip("["))[0])
                 around = " ".join(where[max(0, at - 40) : at + 40].split())
                 problems.append(f"{anchor or 'top'}: {number} in “…{around}…”")
     return problems
 
 
-def _numbers(text: str) -> list[str]:
-    """Decimals and per-cent numbers as written, without sign and commas; bounds of intervals keep a bracket."""
+def _numbers(text: str, *, apart: bool = False) -> set[str]:
+    """Decimals and per-cent numbers as written, without sign and commas, and what belongs together; its parts too."""
     plain = SKIPPED.sub(" ", text)
-    bounds = [f"[{found}" for interval in INTERVAL.findall(plain) for found in NUMBER.findall(interval)]
-    return [found.replace(",", "").strip() for found in (*NUMBER.findall(INTERVAL.sub(" ", plain)), *bounds)]
+    whole = JOINED.findall(plain)
+    found = [*NUMBER.findall(JOINED.sub(" ", plain)), *whole]
+    if apart:
+        found += [part for one in whole for part in re.findall(r"^[\d.,]+|\[.*\]", one)]
+    return {one.replace(",", "").strip() for one in found}
 
 
 def _anchor(heading: str) -> str:
