@@ -10,7 +10,8 @@ VERBS = (
     *("audit", "compare", "gate", "suite", "report", "stats", "check", "convert", "datasets", "score", "embed"),
     *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask"),
     *("train", "search", "curve", "transfer", "release", "verify", "grade"),
-    *("collect init", "collect serve", "collect invite", "collect status", "collect export", "collect withdraw"),
+    *("collect init", "collect serve", "collect invite", "collect publish", "collect status", "collect export"),
+    *("collect account", "collect withdraw", "collect reset-pilot"),
 )
 PLAIN = {"TERM": "dumb", "NO_COLOR": "1"}
 WIDTH = 78

@@ -86,7 +86,8 @@ def test_numbers_are_allowed_by_section_and_by_link():
 <!-- table a -->
 | 62.3 [58.1, 64.2] |
 <!-- end -->
-Ours is 62.3 [58.1, 64.2], not 63.3 or 58.1, nor 62.3 [58.1, 64.3] or 62.3 ± 1.0; see section 6.1 of version 1.1, and `0.5`.
+Ours is 62.3 [58.1, 64.2], not 63.3 or 58.1, nor 62.3 [58.1, 64.3] or 62.3 ± 1.0; see
+section 6.1 of version 1.1, and `0.5`.
 
 ## Two
 It was 62.3.

@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 
 from winokit.cli import collect as cli
 from winokit.collect import verbs
+from winokit.collect.platforms.mturk import MTurk
 from winokit.collect.study import invites, workers
-from winokit.collect.study.schema import Task
+from winokit.collect.study.schema import LogEntry, Task
 from winokit.collect.study.study import Study
 from winokit.collect.verbs import listen
 from winokit.errors import BadInput, WinokitError
@@ -135,6 +136,26 @@ def test_where_nobody_can_be_asked_the_option_that_confirms_is_named(folder):
         assert isinstance(done.exception, BadInput)
         assert "cannot be undone; confirm with --yes" in str(done.exception)
         assert done.output == ""
+
+
+def test_a_study_is_offered_on_mechanical_turk_once_its_cost_is_confirmed(folder, monkeypatch):
+    fill_in(folder)
+    settings = folder / "study.toml"
+    named = settings.read_text().replace('name = "links"', 'name = "mturk"')
+    settings.write_text(named.replace("base_reward = 0.00", "base_reward = 0.40"))
+    asked = []
+    monkeypatch.setattr(MTurk, "_call", lambda self, what, **how: asked.append((what, how)) or {"HIT": {"HITId": "3X"}})
+    with pytest.raises(BadInput, match="publishing spends money; confirm with --yes"):
+        run("publish", folder, "--url", "https://x.org")
+    assert asked == []
+    told = json.loads(run("publish", folder, "--visits", 30, "--url", "https://x.org/", "--yes", "--json"))
+    assert told == {"id": "3X", "visits": 30, "url": "https://x.org/start"}
+    [(what, how)] = asked
+    assert (what, how["MaxAssignments"], how["Reward"]) == ("create_hit", 30, "0.40")
+    assert "<ExternalURL>https://x.org/start</ExternalURL>" in how["Question"]
+    with closing(Study.open(folder)) as study, study.store.read() as session:
+        last = session.scalars(select(LogEntry).order_by(LogEntry.id.desc())).first()
+    assert (last.action, last.target, last.detail) == ("publish", "3X", {"visits": 30})
 
 
 def test_who_says_no_keeps_everything(folder, monkeypatch):

@@ -339,11 +339,25 @@ def test_a_hit_asks_for_the_papers_qualifications(turk):
     told = dict.fromkeys(("Title", "Description", "Question", "LifetimeInSeconds", "MaxAssignments"), ANY)
     told |= {"Reward": "0.40", "AssignmentDurationInSeconds": 3600, "QualificationRequirements": ANY}
     stub.add_response("create_hit", {"HIT": {"HITId": "3X"}}, told)
-    made = platform.create_hit("https://x.org/start?a=1&b=2", title="T", description="D", assignments=9, minutes=60)
-    assert made == "3X"
+    assert platform.publish("https://x.org", "T", visits=9, minutes=60) == "3X"
     percent, number, home = platform.qualifications()
     assert (percent["IntegerValues"], number["IntegerValues"]) == ([99], [5000])
     assert [place["Country"] for place in home["LocaleValues"]] == ["US", "CA", "GB", "AU", "NZ"]
+
+
+def test_a_hit_needs_a_reward_and_a_page_that_mechanical_turk_shows(turk):
+    platform, _ = turk
+    with pytest.raises(BadInput, match="https:// pages only"):
+        platform.publish("http://x.org", "T", visits=9, minutes=60)
+    unpaid = MTurk(Settings(name="mturk"))
+    with pytest.raises(BadInput, match="base_reward"):
+        unpaid.publish("https://x.org", "T", visits=9, minutes=60)
+
+
+@pytest.mark.parametrize(("name", "way"), [("links", "collect invite"), ("prolific", "the page Invites")])
+def test_where_there_is_nothing_to_publish_the_way_is_told(name, way):
+    with pytest.raises(BadInput, match=way):
+        PLATFORMS[name](Settings(name=name)).publish("https://x.org", "T", visits=9, minutes=60)
 
 
 def test_mechanical_turk_s_refusal_is_told_in_one_line(turk):

@@ -13,9 +13,11 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twi
 
 
 def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """What is asked before a worker is taken out, or a pilot's data."""
+    """What is asked before money is spent, a worker is taken out, or a pilot's data."""
     if given.get("yes", True):
         return {}
+    if "visits" in given:
+        return {"yes": (f"Offer {given['visits']} visits, each for its reward and Mechanical Turk's fee?", bool)}
     if "worker" not in given:
         return {"yes": ("Delete everything people did in the pilot? This cannot be undone.", bool)}
     with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
@@ -27,5 +29,5 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
-for call in (verbs.invite, verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot):
+for call in (verbs.invite, verbs.publish, verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot):
     app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

@@ -309,6 +309,28 @@ def invite(
 
 
 @verb
+def publish(
+    folder: Folder,
+    *,
+    visits: Annotated[int, Help("How many to offer.", least=1)] = 10,
+    minutes: Annotated[int, Help("How long a visit may take.", least=1)] = 60,
+    url: Address = None,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Offer visits on Mechanical Turk: a HIT with the reward and the qualifications of study.toml."""
+    if not yes:
+        raise BadInput(f"{folder}: publishing spends money; confirm with --yes (in Python: yes=True)")
+    with opened(folder, db) as study:
+        from winokit.collect.platforms.base import platform_of
+
+        platform, base = platform_of(study), links_begin(study, url)
+        made = platform.publish(base, study.config.title, visits, minutes)
+        study.note("terminal", "publish", made, visits=visits)
+    return StudyAnswer({"id": made, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {made}"])
+
+
+@verb
 def status(
     folder: Folder,
     *,

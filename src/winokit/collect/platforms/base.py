@@ -16,7 +16,7 @@ from winokit.collect.study.refusals import NotFound, NotNow
 from winokit.collect.study.schema import ACTIVE, SCREENED_OUT, Identity, Submission, Worker
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
-from winokit.errors import WinokitError
+from winokit.errors import BadInput, WinokitError
 
 
 class PlatformError(WinokitError, RuntimeError):
@@ -62,6 +62,8 @@ class Platform:
     """Sites that may show this address in a frame of theirs, as a Content-Security-Policy lists them."""
     by_hand = False
     """Whether the requester pays, and the ledger only notes it."""
+    offered_by = "`winokit collect invite` makes links"
+    """How people get to know of the study, where it is not `publish` that tells them."""
 
     def __init__(self, settings: PlatformConfig) -> None:
         self.settings = settings
@@ -76,6 +78,10 @@ class Platform:
     def warning(self) -> str:
         """What whoever starts the server should know; nothing where all is well."""
         return ""
+
+    def publish(self, address: str, title: str, visits: int, minutes: int) -> str:
+        """Offer visits to the platform's people, who come to `address`; what the platform calls the offer."""
+        raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Where to send somebody who is done, or whom the study is not for."""

@@ -15,7 +15,7 @@ from winokit.collect import PLATFORMS
 from winokit.collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
 from winokit.collect.study.refusals import NotAllowed
 from winokit.collect.study.texts import say
-from winokit.errors import MissingExtra
+from winokit.errors import BadInput, MissingExtra
 
 SECONDS = 15
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
@@ -97,18 +97,22 @@ class MTurk(Platform):
                 return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
             asked["NextToken"] = answer["NextToken"]
 
-    def create_hit(self, address: str, *, title: str, description: str, assignments: int, minutes: int) -> str:
-        """Publish the study's address as an external question; the id of the HIT."""
+    def publish(self, address: str, title: str, visits: int, minutes: int) -> str:
+        """Offer the study's address as an external question; the id of the HIT."""
+        if not address.startswith("https://"):
+            raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
+        if not self.settings.base_reward:
+            raise BadInput("a HIT needs a reward: [platform] base_reward in study.toml")
         question = (
-            f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}</ExternalURL>'
+            f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}/start</ExternalURL>'
             "<FrameHeight>0</FrameHeight></ExternalQuestion>"
         )
         answer = self._call(
             "create_hit",
             Title=title,
-            Description=description,
+            Description=title,
             Reward=f"{self.settings.base_reward:.2f}",
-            MaxAssignments=assignments,
+            MaxAssignments=visits,
             AssignmentDurationInSeconds=60 * minutes,
             LifetimeInSeconds=int(self.settings.invite_days * 86_400),
             Question=question,

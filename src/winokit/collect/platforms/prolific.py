@@ -43,6 +43,7 @@ class Prolific(Platform):
     title = "Prolific"
     parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     start = "/start?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in parameters)
+    offered_by = "make the study on Prolific's pages, with the address on the page Invites"
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """Who has come, by the three parameters of Prolific's address."""
