@@ -56,6 +56,8 @@ PAIRS = tuple(
 )
 FORMS = tuple(f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("matched", "words"))
 HEAD = {"epochs": 2, "batch_size": 256, "learning_rate": 5e-5}
+FULL = ("out of memory", "ALLOC_FAILED")
+"""What a device says that has no room for another job."""
 GRACE = 120
 """Seconds that jobs under way are given once the minutes are over."""
 
@@ -276,6 +278,9 @@ class Queue:
     def __init__(self, jobs: Sequence[Job], given: argparse.Namespace) -> None:
         self.jobs, self.given, self.out = list(jobs), given, Path(given.out)
         self.failed: set[str] = set()
+        self.crowded: list[Job] = []
+        """Jobs for which the device had no room beside the others: they come again, with one worker fewer."""
+        self.workers = given.workers
         self.began = time.monotonic()
 
     def place(self, job: Job) -> Path:
@@ -310,9 +315,11 @@ class Queue:
         context = multiprocessing.get_context("spawn")
         workers: list[Worker] = []
         left = [job for job in self.jobs if not self.done(job)]
-        say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.given.workers} at a time")
+        say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.workers} at a time")
         over, again = self.began + 60 * self.given.minutes, True
         while True:
+            left += self.crowded
+            self.crowded.clear()
             if again and self.failed and not left and all(worker.job is None for worker in workers):
                 again, left = False, [job for job in self.jobs if job.name in self.failed]  # once more
                 self.failed.clear()
@@ -336,7 +343,7 @@ class Queue:
         idle = [worker for worker in workers if worker.job is None]
         while left:
             ready = [job for job in left if self.ready(job)]
-            if not ready or not (idle or len(workers) < self.given.workers):
+            if not ready or not (idle or len(workers) < self.workers):
                 return
             rank = ready[0].rank
             if not idle:
@@ -387,11 +394,15 @@ class Queue:
             # What a broken run leaves on the device is not to be built on: another process comes.
             worker.process.terminate()
             worker.process.join(GRACE)
+            if self.workers > 1 and any(said in why for said in FULL):
+                self.workers -= 1
+                self.crowded.append(job)
+                return say(f"{job.name}: no room on the device; once more later, {self.workers} at a time from now on")
             self.failed.add(job.name)
             write_whole(self.out / "failed" / f"{job.name.replace('/', '__')}.txt", why.encode())
             say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
             return
-        record["workers"] = self.given.workers
+        record["workers"] = self.workers
         write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
         (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
         say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {told(record)}")

@@ -5,6 +5,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -147,6 +148,17 @@ def test_what_has_a_record_is_not_done_again_unless_another_job_needs_what_is_go
     trainer.weights_file(tmp_path, "a").unlink()
     queue.place(second).write_text(json.dumps({}))
     assert queue.done(first)
+
+
+def test_a_job_without_room_on_the_device_comes_again_with_fewer_beside_it(tmp_path):
+    queue = queue_of(tmp_path, job("big"))
+    queue.workers = 2
+    process = SimpleNamespace(terminate=lambda: None, join=lambda seconds: None)
+    pipe = SimpleNamespace(recv=lambda: (None, "winokit.errors.BadInput: out of memory: halve the batch size"))
+    queue._hear(jobs.Worker(process, pipe, queue.jobs[0]))
+    assert (queue.crowded, queue.workers, queue.failed) == ([queue.jobs[0]], 1, set())
+    queue._hear(jobs.Worker(process, pipe, queue.jobs[0]))  # alone it has no room either
+    assert (queue.workers, queue.failed) == (1, {"big"})
 
 
 def test_a_job_waits_for_the_model_that_another_makes(tmp_path):
