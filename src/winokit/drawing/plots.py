@@ -137,6 +137,11 @@ class Forest:
         """All lines, from top to bottom."""
         return [line for block in self.blocks for line in block.lines]
 
+    @property
+    def marked(self) -> set[int]:
+        """The places of the scorers that have a mark in it."""
+        return {mark.scorer for line in self.lines for mark in line.marks}
+
 
 def forest(
     rows: Iterable[Metric], known: Sequence[Scorer], protocol: str | None = None, *, fine: bool = False

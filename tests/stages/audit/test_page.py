@@ -97,6 +97,20 @@ def test_plots_and_tiles_show_values_of_rows_only(run, page):
     assert shown <= known
 
 
+def legend(page, section):
+    part = page.html.split(f'<section id="{section}">')[1].split('<p class="legend">')[1]
+    return part.split("</p>")[0]
+
+
+def test_a_legend_names_only_the_models_of_its_own_plot(run):
+    """The model that has no switched sentences is named where all are compared, and not beside the switched ones."""
+    more = [replace(row, model="another") for row in run.metrics if row.protocol == "accuracy"]
+    page = rendered(replace(run, metrics=[*run.metrics, *more]))
+    assert "another" in legend(page, "protocols")
+    assert "another" not in legend(page, "switching")
+    assert "another" not in legend(page, "artifacts")
+
+
 def test_tags_close_in_order(page):
     assert page.open == []
 
