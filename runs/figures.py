@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from runs.liu_trained import FORMALIZATIONS
+from runs.liu_trained import FORMALIZATIONS, SEARCHED
 from runs.store import Record, Store
 from runs.tables import RESULTS, ROOT
 from runs.trained import score, seeds
@@ -16,7 +16,9 @@ from winokit.drawing.figures import COLOURS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+SETS = {"superglue-wsc": "SuperGLUE-WSC", "dpr": "DPR, held out", "winogrande-m": "WinoGrande-m, dev"}
 METRICS = {"accuracy": "single problems", "group_accuracy": "whole pairs"}
 
 
@@ -30,25 +32,25 @@ def main(_: Sequence[str] | None = None) -> int:
         for size, records in curve_records(winogrande).items()
     }
     if sum(map(bool, by_size.values())) > 1:
-        written("curve-winogrande", lambda ax: draw_curve(ax, {"": by_size}, "winogrande-dev"))
+        written("curve-winogrande", lambda figure: draw_curve(figure.subplots(), {"": by_size}, "winogrande-dev"))
     curves: dict[str, dict[int, list[Record]]] = {}
     for key in square_one.records:
         if key.startswith("word-curve/"):
             _, loss, size, _ = key.split("/")
             curves.setdefault(loss, {})[int(size)] = seeds(square_one, f"word-curve/{loss}/{size}")
     if curves:
-        written("curve-square-one", lambda ax: draw_curve(ax, curves, "words-test"))
-    if any(key.startswith("search/superglue-wsc/mpnet-head") for key in liu.records):
-        written("search-superglue-wsc", lambda ax: draw_trials(ax, liu))
+        written("curve-square-one", lambda figure: draw_curve(figure.subplots(), curves, "words-test"))
+    if any(key.startswith("search/") for key in liu.records):
+        written("trials-liu", lambda figure: draw_searches(figure, liu))
     return 0
 
 
-def written(name: str, draw: Any) -> Path:
+def written(name: str, draw: Callable[[Figure], None]) -> Path:
     """Draw a figure and write it beside the page."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    draw(figure.subplots())
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    draw(figure)
     place = ROOT / "docs" / f"{name}.png"
     figure.savefig(place, dpi=110, metadata={"Software": None})
     return place
@@ -79,24 +81,32 @@ def draw_curve(ax: Axes, curves: dict[str, dict[int, list[Record]]], test: str) 
     ax.legend(fontsize="small")
 
 
-def draw_trials(ax: Axes, store: Store) -> None:
-    """Every trial on SuperGLUE-WSC, formalization by formalization, with medians and lines for guessing."""
-    names = [name for name in FORMALIZATIONS if f"search/superglue-wsc/mpnet-head/{name}" in store]
-    for at, name in enumerate(names):
-        summary = store[f"search/superglue-wsc/mpnet-head/{name}"]
-        trials = seeds(store, f"liu/superglue-wsc/mpnet-head/{name}")
-        values = [100 * one.value for record in trials if (one := score(record, "superglue-wsc-val"))]
-        ax.plot(values, [at] * len(values), "o", color=COLOURS[0], alpha=0.4)
+def draw_searches(figure: Figure, store: Store) -> None:
+    """The trials on each set beside each other, and what the lines are."""
+    axes = figure.subplots(1, len(SEARCHED), sharey=True)
+    for ax, (on, dev) in zip(axes, SEARCHED.items(), strict=True):
+        draw_trials(ax, store, on, dev)
+    axes[0].set_yticks(range(len(FORMALIZATIONS)), FORMALIZATIONS.values())
+    axes[0].invert_yaxis()
+    lines = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), fontsize="small")
+
+
+def draw_trials(ax: Axes, store: Store, on: str, dev: str) -> None:
+    """Every trial on a set, formalization by formalization, with medians and lines for guessing."""
+    for at, name in enumerate(FORMALIZATIONS):
+        summary = store.records.get(f"search/{on}/mpnet-head/{name}")
+        if summary is None:
+            continue
+        trials = seeds(store, f"liu/{on}/mpnet-head/{name}")
+        values = [100 * one.value for record in trials if (one := score(record, dev))]
+        ax.plot(values, [at] * len(values), "o", color=COLOURS[0], alpha=0.4, label="a trial")
         median = summary.find("median")
         assert median is not None
-        ax.plot([100 * median.value] * 2, [at - 0.3, at + 0.3], color=COLOURS[0], label=None if at else "median")
+        place = [at - 0.3, at + 0.3]
+        ax.plot([100 * median.value] * 2, place, color=COLOURS[0], linewidth=2, label="median")
         if median.chance is not None:
-            guess = [100 * median.chance] * 2
-            ax.plot(guess, [at - 0.3, at + 0.3], color=GREY, linestyle="dotted", label=None if at else "guessing")
-        if not at:
-            floor = 100 * summary.value("floor")
-            ax.axvline(floor, color=GREY, linestyle="dashed", linewidth=1, label="the commonest answer")
-    ax.set_yticks(range(len(names)), [FORMALIZATIONS[name] for name in names])
-    ax.invert_yaxis()
-    ax.set(xlabel="accuracy on the validation set, %")
-    ax.legend(fontsize="small")
+            ax.plot([100 * median.chance] * 2, place, color=GREY, linestyle="dotted", label="guessing")
+        floor = 100 * summary.value("floor")
+        ax.axvline(floor, color=GREY, linestyle="dashed", linewidth=1, label="the commonest answer")
+    ax.set(xlabel="accuracy, %", title=SETS[on], xlim=(45, 92))
