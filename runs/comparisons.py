@@ -1,15 +1,18 @@
 """What several trained models come to, with the datasets at hand: differences between arms, gender gaps, searches.
 
 Arms are compared over the seeds that both have, problem by problem: each arm's mean over these seeds, an undecided
-problem counting one half, with an interval over what hangs together. What every single seed gives stands beside it.
+problem counting one half, with an interval over what hangs together, which is about these very runs. A wider one, of
+which the runs are a sample too, and what every single seed gives stand beside it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +44,12 @@ NOT_THE_PAPERS = "mc-mlm-fresh"
 """Ours alone: draws are common where the paper's formalizations have them."""
 TOP = 5
 """Trials that vote together."""
+COMMON, COMMON_ON_TEST = "common draws", "common draws, test set"
+WITH_RUNS = "with_runs"
+"""The metric of a difference whose interval is over problems and runs."""
 GENDERED = "winogender"
+BOTH = "both"
+"""Pronouns of either gender: every text is on both sides of that gap, so that how hard a text is drops out of it."""
 Step = Callable[[Record, str], int]
 
 
@@ -74,6 +82,23 @@ def difference_rows(
     yield row(name, "difference", how, "accuracy", value, len(data), low=ends.low, high=ends.high)
     by_seed = [float((one - other).mean()) for one, other in zip(*each, strict=True)]
     yield row(name, "difference", how, "by_seed", value, len(by_seed), low=min(by_seed), high=max(by_seed))
+    wide = row(name, "difference", how, WITH_RUNS, value, len(by_seed), low=ends.low, high=ends.high)
+    yield from _with_runs(wide, by_seed)
+
+
+def _with_runs(over_problems: Metric, each: Sequence[float]) -> Iterator[Metric]:
+    """The interval of a difference for other runs on other problems: what runs differ by added to an interval.
+
+    Student's interval of the runs' mean and the one over problems are put together by Zou and Donner's rule (2008), as
+    for a sum of independent parts. A little too wide: what a run makes of single problems is in both. Nothing for one.
+    """
+    if len(each) > 1:
+        from scipy import special
+
+        half = float(special.stdtrit(len(each) - 1, 0.975)) * stdev(each) / math.sqrt(len(each))
+        value = over_problems.value
+        low, high = (math.hypot(value - (end or 0.0), half) for end in (over_problems.low, over_problems.high))
+        yield replace(over_problems, low=max(value - low, -1.0), high=min(value + high, 1.0))
 
 
 def _differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
@@ -133,6 +158,7 @@ def gender_rows(runs: Sequence[Record], sets: Sets) -> Iterator[Metric]:
     genders = np.array([problem.labels.get("gender") for problem in data])
     tricky, plain = (np.array([is_gotcha(problem) is flag for problem in data]) for flag in (True, False))
     parts = {"all": np.ones(len(data), bool)}
+    parts |= {f"{BOTH}.not_gotcha": plain, f"{BOTH}.gotcha": tricky}
     for gender in GENDERS:
         own = genders == gender
         parts |= {gender: own, f"{gender}.not_gotcha": own & plain, f"{gender}.gotcha": own & tricky}
@@ -141,7 +167,7 @@ def gender_rows(runs: Sequence[Record], sets: Sets) -> Iterator[Metric]:
             found = share(mean[rows], clusters[rows])
             ends = found.interval()
             yield row(GENDERED, "gender", subset, "accuracy", found.value, found.n, low=ends.low, high=ends.high)
-    for gender in GENDERS:
+    for gender in (*GENDERS, BOTH):
         first, second = parts[f"{gender}.not_gotcha"], parts[f"{gender}.gotcha"]
         if first.any() and second.any():
             whole = gap(mean, first, second, clusters)
@@ -179,29 +205,32 @@ def _word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
             words, matched = (np.mean(right[form], axis=0) for form in ("words", "matched"))
             ends, value = paired_interval(words, matched, groups), float((words - matched).mean())
             by_seed = [float((one - other).mean()) for one, other in zip(*right.values(), strict=True)]
-            ours = {"group_accuracy": (len(groups), ends.low, ends.high)}
-            ours["by_seed"] = (len(by_seed), min(by_seed), max(by_seed))
-            for metric, (n, low, high) in ours.items():
-                rows.append(row(name, "difference", "pairs", metric, value, n, low=low, high=high))
+            whole = row(name, "difference", "pairs", "group_accuracy", value, len(groups), low=ends.low, high=ends.high)
+            rows += [whole, replace(whole, metric="by_seed", n=len(by_seed), low=min(by_seed), high=max(by_seed))]
+            rows += _with_runs(replace(whole, metric=WITH_RUNS, n=len(by_seed)), by_seed)
         yield Record(f"difference/words/{loss}", {"seeds": [seed_of(one) for one in arms["words"]]}, tuple(rows))
 
 
 def _common_draws(by_kind: Mapping[str, Sequence[Record]]) -> dict[str, set[str]]:
-    """By kind of trial the draws that all of the paper's formalizations have on its set, with its model."""
+    """By kind of trial the draws that all of the paper's formalizations have on its set, with its model and head."""
     found: dict[str, set[str]] = {}
     for kind, trials in by_kind.items():
         place, _, name = kind.rpartition("/")
         if name != NOT_THE_PAPERS:
-            draws = {seed_of(one) for one in trials}
+            draws = {draw_of(one) for one in trials}
             found[place] = found[place] & draws if place in found else draws
     return {kind: found.get(kind.rpartition("/")[0], set()) for kind in by_kind}
+
+
+def draw_of(trial: Record) -> str:
+    """The number of a trial's draw, with the head it began with: another head is another beginning."""
+    return f"{seed_of(trial)} {(trial.settings.get('more') or {}).get('head', '')}"
 
 
 def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
     """What the trials of each formalization come to."""
     from winokit.methods.formalizations.cases import guesses
     from winokit.methods.metrics.accuracy import chance, credit, majority_class
-    from winokit.methods.metrics.compare import paired_interval
     from winokit.methods.scoring.scorer import Prediction
     from winokit.methods.training.evaluation import rows as evaluation_rows
     from winokit.stages.search.findings import voted
@@ -229,7 +258,7 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
             for name in ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
             if getattr(found, name) is not None
         ]
-        shared = [value for one, value in zip(trials, scores, strict=True) if seed_of(one) in common[kind]]
+        shared = [value for one, value in zip(trials, scores, strict=True) if draw_of(one) in common[kind]]
         if shared and len(shared) == len(common[kind]):
             rows.append(row(dev, "search", "common draws", "median_common", float(median(shared)), len(shared)))
         rows.append(row(dev, "search", "dev", "floor", floor, len(data)))
@@ -253,17 +282,28 @@ def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
                         rows.append(
                             row(name, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)
                         )
-        others = {seed_of(one): one for one in by_kind.get(f"{kind.rpartition('/')[0]}/{COMPARED}", [])}
-        ours = [one for one in trials if seed_of(one) in others]
-        if ours and not kind.endswith(f"/{COMPARED}"):
-            theirs = [others[seed_of(one)] for one in ours]
-            both = [_credits(some, dev, data, last) for some in (theirs, ours)]
-            ends = paired_interval(*both, list(data.clusters))
-            value = float((both[0] - both[1]).mean())
-            rows.append(
-                row(dev, "difference", "common draws", COMPARED, value, len(ours), low=ends.low, high=ends.high)
-            )
+        if not kind.endswith(f"/{COMPARED}"):
+            rows += _behind(trials, by_kind.get(f"{kind.rpartition('/')[0]}/{COMPARED}", []), sets)
         yield Record(f"search/{kind.removeprefix('liu/')}", {"trials": len(trials), "best": best[0].key}, tuple(rows))
+
+
+def _behind(trials: Sequence[Record], compared: Sequence[Record], sets: Sets) -> Iterator[Metric]:
+    """By how much others are ahead over the draws that both have, on the set that is chosen on and on those to test."""
+    from winokit.methods.metrics.compare import paired_interval
+
+    others = {draw_of(one): one for one in compared}
+    ours = [one for one in trials if draw_of(one) in others]
+    theirs = [others[draw_of(one)] for one in ours]
+    for name in dict.fromkeys(place.split("@")[0] for one in ours[:1] for place in one.predictions):
+        data = sets.data[name]
+        each = [[_credits([one], name, data, last) for one in runs] for runs in (theirs, ours)]
+        first, second = (np.mean(runs, axis=0) for runs in each)
+        ends, value = paired_interval(first, second, list(data.clusters)), float((first - second).mean())
+        by_draw = [float((one - other).mean()) for one, other in zip(*each, strict=True)]
+        subset = COMMON if name == ours[0].settings["chosen_on"] else COMMON_ON_TEST
+        found = row(name, "difference", subset, COMPARED, value, len(ours), low=ends.low, high=ends.high)
+        yield found
+        yield from _with_runs(replace(found, metric=WITH_RUNS), by_draw)
 
 
 MADE_OF_ALL: Mapping[str, Callable[[Sequence[Record], Sets], Iterator[Record]]] = {

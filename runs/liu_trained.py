@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from runs.comparisons import COMPARED
+from runs.comparisons import COMMON, COMMON_ON_TEST, COMPARED, WITH_RUNS
 from runs.papers import LIU_TABLE_2
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
 from runs.trained import seeds
-from runs.trained_tables import LIU, NOT_RUN, trained
+from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, trained
 from winokit.drawing.wording import plural
 from winokit.results import Metric
 
@@ -30,6 +30,8 @@ SIDES = {
     # by what the interval of a difference over common draws says
     "ahead": "Question by question {} is ahead of",
     "behind": "Question by question {} is behind",
+    "ahead, open": "Open for other draws, but over these {} is ahead of",
+    "behind, open": "Open for other draws, but over these {} is behind",
     "even": "{} cannot be told apart from",
     "few": f"Too few draws (under {FEWEST}) are common to {{}} and",
 }
@@ -68,10 +70,9 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
             percent(corrected, interval=True),
         ]
         told += ["" if spread is None else percent(spread), "" if kurtosis is None else number(kurtosis.value)]
-        behind = one.find(COMPARED)
-        common = "" if behind is None else f"{percent(behind, interval=True)} ({behind.n})"
-        told += [percent(median.chance), percent(_of(one, dev, "ensemble")), common]
+        told += [percent(median.chance), percent(_of(one, dev, "ensemble")), behind(one, COMMON)]
         if on == "dpr":
+            told += [behind(one, COMMON_ON_TEST)]
             told += [percent(_of(one, "dpr-test", "chosen"), interval=True), percent(_of(one, "dpr-test", "ensemble"))]
         lines.append(tuple(told))
     header = [
@@ -86,10 +87,21 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         "kurtosis",
         "guessing",
         "best five together",
-        "MC-MLM ahead by (common draws)",
+        "MC-MLM ahead by (common draws); other draws too",
     ]
-    table = grid([*header, *(["chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])], lines)
+    table = grid(
+        [*header, *(["the same, DPR test", "chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])],
+        lines,
+    )
     return f"{table}\n\n{said_of_trials({name: store.records.get(f'search/{on}/{model}/{name}') for name in names})}"
+
+
+def behind(record: Record, subset: str) -> str:
+    """By how much MC-MLM is ahead over common draws: with the interval over problems, and that over draws as well."""
+    found, wide = record.find(COMPARED, subset), record.find(WITH_RUNS, subset)
+    if found is None:
+        return ""
+    return f"{percent(found, interval=True)} ({found.n})" + (f"; {ends_of(wide)}" if wide else "")
 
 
 def same_draws(searches: Iterable[Record]) -> bool:
@@ -108,7 +120,8 @@ def said_of_trials(found: Mapping[str, Record | None]) -> str:
     shared = {name: median for name, one in known.items() if (median := one.find("median_common"))}
     if not even:
         count = next(iter(shared.values())).n if shared else 0
-        told.append(f"The paper's formalizations that were run have {plural(count, 'draw')} in common.")
+        said = f"{plural(count, 'draw')} in common, begun with the same head"
+        told.append(f"The paper's formalizations that were run have {said}.")
     tried = {name: one for name, one in known.items() if one.settings["trials"] >= FEWEST}
     if len(tried) > 1:
         medians = {name: one.value("median") for name, one in tried.items()}
@@ -117,11 +130,17 @@ def said_of_trials(found: Mapping[str, Record | None]) -> str:
             ends.append(f"{' and '.join(name for name, value in medians.items() if value == end)} ({percent(end)})")
         said = f"the highest median is that of {ends[0]}, the lowest that of {ends[1]}"
         told.append(f"Of those with at least {FEWEST} trials {said}.")
-    gaps = {name: gap for name, one in known.items() if (gap := one.find(COMPARED))}
+    gaps = {name: gap for name, one in known.items() if (gap := one.find(COMPARED, COMMON))}
     sides: dict[str, list[str]] = {}
     for name, gap in gaps.items():
-        low, high = gap.low or 0.0, gap.high or 0.0
-        side = "few" if gap.n < FEWEST else "ahead" if low > 0 else "behind" if high < 0 else "even"
+        wide = known[name].find(WITH_RUNS, COMMON)
+        side = "ahead" if gap.value > 0 else "behind"
+        if gap.n < FEWEST or wide is None:
+            side = "few"
+        elif includes_zero(gap):
+            side = "even"
+        elif includes_zero(wide):
+            side += ", open"
         sides.setdefault(side, []).append(name)
     for side, said in SIDES.items():
         if side in sides:

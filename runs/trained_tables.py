@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from runs.comparisons import WITH_RUNS
 from runs.store import Record, Store
 from runs.tables import Table, number, percent
 from runs.trained import STORES, mean_sd, score
@@ -50,20 +51,26 @@ def guessing_on_dev(records: Sequence[Record], paper: Sequence[object] = ("", ""
     return ["guessing", *paper, "", single, "", pairs]
 
 
-DIFFERENCE_COLUMNS = ("seeds of both", "difference", "single seeds", "reading")
+DIFFERENCE_COLUMNS = ("seeds of both", "difference", "other seeds too", "single seeds", "reading")
 
 
 def difference_cells(store: Store, name: str, test: str, how: str = "equal steps") -> list[str] | None:
-    """A difference between arms: over how many seeds, with its interval, by seed, and what follows; None without it."""
+    """A difference between arms: over how many seeds, its intervals, by seed, and what follows; None without it."""
     record = store.records.get(f"difference/{name}")
     own = [one for one in record.rows if (one.dataset, one.subset) == (test, how)] if record else []
     by_seed = next((one for one in own if one.metric == "by_seed"), None)
-    whole = next((one for one in own if one.metric != "by_seed"), None)
+    wide = next((one for one in own if one.metric == WITH_RUNS), None)
+    whole = next((one for one in own if one.metric not in ("by_seed", WITH_RUNS)), None)
     if by_seed is None or whole is None:
         return None
     ends = [100 * (end or 0.0) for end in (by_seed.low, by_seed.high)]
     span = f"{signed(number(ends[0]))} to {signed(number(ends[1]))}" if by_seed.n > 1 else ""
-    return [str(by_seed.n), signed(percent(whole, interval=True)), span, reading(whole, by_seed)]
+    return [str(by_seed.n), signed(percent(whole, interval=True)), ends_of(wide), span, reading(whole, by_seed, wide)]
+
+
+def ends_of(found: Metric | None) -> str:
+    """The interval of a metric alone; nothing without one."""
+    return "" if found is None else percent(found, interval=True).partition(" ")[2]
 
 
 def signed(text: str) -> str:
@@ -75,16 +82,26 @@ def signed(text: str) -> str:
     return text if text.startswith("−") or text.partition(" ")[0] == "0.0" else f"+{text}"
 
 
-def reading(whole: Metric, by_seed: Metric) -> str:
-    """What follows from a difference: nothing from one seed, nor from an interval that includes zero."""
-    if by_seed.n < 2:
+def reading(whole: Metric, by_seed: Metric, wide: Metric | None) -> str:
+    """What follows from a difference: nothing from one seed, nor from an interval that includes zero.
+
+    The wide interval is over problems and seeds: where it alone includes zero, what holds of these runs is left open
+    for others.
+    """
+    if by_seed.n < 2 or wide is None:
         return "one seed: no verdict"
-    assert None not in (whole.low, whole.high, by_seed.low, by_seed.high)
-    if (whole.low or 0.0) <= 0 <= (whole.high or 0.0):
+    if includes_zero(whole):
         return "not told apart"
     side = "higher" if whole.value > 0 else "lower"
     every = (by_seed.low or 0.0) > 0 if whole.value > 0 else (by_seed.high or 0.0) < 0
-    return f"{side}, in each of {by_seed.n} seeds" if every else f"{side} in the mean, not in every seed"
+    said = f"{side}, in each of {by_seed.n} seeds" if every else f"{side} in the mean, not in every seed"
+    return f"{said}; open for other seeds" if every and includes_zero(wide) else said
+
+
+def includes_zero(found: Metric) -> bool:
+    """Whether zero is in the interval."""
+    assert None not in (found.low, found.high)
+    return (found.low or 0.0) <= 0 <= (found.high or 0.0)
 
 
 def shown_if(prefix: str, write: Callable[[Store], str]) -> Callable[[Store], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from runs.comparisons import DIFFERENCES
+from runs.comparisons import BOTH, DIFFERENCES
 from runs.papers import WINOGRANDE_TABLE_4, WINOGRANDE_TABLE_5_TRAINED, WINOGRANDE_TABLE_6
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
@@ -18,8 +18,8 @@ from runs.trained_tables import (
     counted,
     difference_cells,
     guessing_on_dev,
+    includes_zero,
     on_dev,
-    signed,
     trained,
 )
 from winokit.drawing.wording import plural
@@ -112,11 +112,9 @@ def why_empty(store: Store, arm: str, test: str) -> str | None:
 
 
 def difference(store: Store, arms: str, test: str, how: str) -> str:
-    """How much better the first arm is, with an interval over problems."""
-    for one in store[f"difference/{arms}"].rows if f"difference/{arms}" in store else ():
-        if (one.dataset, one.subset, one.metric) == (test, how, "accuracy"):
-            return signed(percent(one, interval=True))
-    return ""
+    """How much better the first arm is, with an interval over problems and, after it, one over problems and seeds."""
+    cells = difference_cells(store, arms, test, how)
+    return "" if cells is None else "; ".join(cell for cell in cells[1:3] if cell)
 
 
 TRANSFER_DIFFERENCES = {"xl - dpr": "WinoGrande less DPR", "dpr>xl - xl": "DPR, then WinoGrande, less WinoGrande"}
@@ -189,7 +187,7 @@ def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: 
     for gender in ("female", "male"):
         two = [percent(record.find("accuracy", f"{gender}.{kind}")) for kind in ("not_gotcha", "gotcha")]
         cells.append(f"{percent(record.find('accuracy', gender))} ({' / '.join(two)})")
-    for gender in ("female", "male"):
+    for gender in MARKS:
         whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
         span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and len(runs) > 1 else []
         cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
@@ -197,6 +195,8 @@ def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: 
     return [name, *theirs, len(runs), percent(record.find("undecided", "all")), whole, *cells]
 
 
+MARKS = {"female": "ΔF", "male": "ΔM", BOTH: "the gap of both genders"}
+"""The gaps: where the pronoun's gender is the usual one for the right occupation less where it is not."""
 READ_PRONOUN = {"p-span/dpr": "DPR, `p-span`", "p-span/superglue-wsc": "SuperGLUE-WSC, `p-span`"}
 
 
@@ -219,6 +219,7 @@ def show_gender(store: Store) -> str:
         "male (not gotcha / gotcha)",
         "ΔF; single seeds",
         "ΔM; single seeds",
+        "both genders; single seeds",
     ]
     return f"{grid(header, lines)}\n\n{said_of_gaps({named[arm]: one for arm, one in found.items() if one})}"
 
@@ -232,13 +233,13 @@ def said_of_gaps(found: Mapping[str, Record]) -> str:
     seeded = {name: one for name, one in found.items() if len(one.settings["seeds"]) > 1}
     sure = []
     for name, one in seeded.items():
-        for gender, mark in (("female", "ΔF"), ("male", "ΔM")):
+        for gender, mark in MARKS.items():
             gap = one.find("delta", gender)
-            if gap is not None and not (gap.low or 0.0) <= 0 <= (gap.high or 0.0):
+            if gap is not None and not includes_zero(gap):
                 sure.append(f"{mark} after {name}")
     if seeded:
         said = f"the interval of {'; '.join(sure)} excludes zero" if sure else "none has an interval that excludes zero"
-        told += f" Of the {2 * len(seeded)} gaps of arms with at least two runs, {said}."
+        told += f" Of the {len(MARKS) * len(seeded)} gaps of arms with at least two runs, {said}."
     single = [name for name in found if name not in seeded]
     return told + (f" One run gives no verdict: {'; '.join(single)}." if single else "")
 

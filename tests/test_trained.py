@@ -178,8 +178,15 @@ def test_arms_are_compared_over_the_seeds_that_both_have(tmp_path, known):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({0: (20, 0)}, r"\| 1 \| \+50.0 \[\d.*\] \| \| one seed: no verdict \|"),
-        ({0: (20, 2), 2: (20, 4)}, r"\| 2 \| \+42.5 \[\d.*\] \| \+40.0 to \+45.0 \| higher, in each of 2 seeds \|"),
+        ({0: (20, 0)}, r"\| 1 \| \+50.0 \[\d.*\] \| \| \| one seed: no verdict \|"),
+        (
+            {0: (20, 2), 2: (20, 4)},
+            r"\| 2 \| \+42.5 \[\d.*\] \| \[\d.*\] \| \+40.0 to \+45.0 \| higher, in each of 2 seeds \|",
+        ),
+        (
+            {0: (20, 2), 2: (20, 14)},
+            r"\| \+30.0 \[\d.*\] \| \[−.*\] \| \+15.0 to \+45.0 \| higher, in each of 2 seeds; open for other seeds \|",
+        ),
         ({0: (2, 3), 1: (3, 2)}, r"\| 2 \| 0.0 \[−.*\] \| −2.5 to \+2.5 \| not told apart \|"),
         ({0: (40, 0), 1: (1, 4)}, r"\| −7.5 to \+100.0 \| higher in the mean, not in every seed \|"),
     ],
@@ -195,6 +202,21 @@ def test_a_verdict_takes_two_seeds_and_an_interval_without_zero(tmp_path, known,
     line = next(line for line in found.splitlines() if "local context, kept by AFLite" in line)
     assert re.search(said, line), line
     assert "Not run with the same seeds: DPR first against WinoGrande alone; true or false" in found
+
+
+def test_a_difference_that_is_to_hold_for_other_seeds_has_an_interval_over_seeds_too(tmp_path, known):
+    wrong = {"transfer/xl": (8, 8, 8), "transfer/dpr>xl": (4, 2, 0)}
+    records = [
+        told(known, f"{arm}/{seed}", {"wsc273": {3789: count}})
+        for arm, counts in wrong.items()
+        for seed, count in enumerate(counts)
+    ]
+    record = stores(tmp_path, known, *records)[0]["difference/dpr>xl - xl"]
+    narrow, wide = (record.find(metric, "equal steps") for metric in ("accuracy", "with_runs"))
+    half = 4.302653 * 0.05 / 3**0.5  # Student's, of three seeds with 0.10, 0.15 and 0.20
+    assert (wide.value, wide.n) == (pytest.approx(0.15), 3)
+    assert wide.value - wide.low == pytest.approx(np.hypot(narrow.value - narrow.low, half), abs=1e-6)
+    assert wide.high - wide.value == pytest.approx(np.hypot(narrow.high - narrow.value, half), abs=1e-6)
 
 
 def test_true_or_false_is_compared_with_multiple_choice_on_every_set_both_were_tested_on(tmp_path, known):
@@ -233,14 +255,16 @@ def test_an_undecided_problem_counts_one_half_in_cells_and_gaps_alike(tmp_path, 
     assert found.find("undecided").value == pytest.approx(1 / 12)
     line = winogrande_trained.gender_line("DPR", (), found, trained.seeds(store, "p-span/dpr"))
     assert line[3:7] == [2, "8.3", "95.8 ± 0.0", "87.5 (75.0 / 100.0)"]
-    assert "; −25.0 to −25.0" in line[-2]
+    assert "; −25.0 to −25.0" in line[-3]
+    assert found.find("delta", "both").value == pytest.approx(-0.125)
+    assert "; −12.5 to −12.5" in line[-1]
 
 
 def filtered(name, auc, relabelled=0.51, **more):
     """A record of AFLite, with one run on relabelled features."""
     about = {"job": f"aflite/{name}", "settings": {"seed": 0}, "seconds": 60.0, "device": "NVIDIA H200"}
-    authors = {"auc": auc, "pairs_auc": auc, "base": 0.8, "removed": 1000, "score_with_confidence": 0.2}
-    others = [{"auc": relabelled, "pairs_auc": 0.5, "removed": 10}]
+    authors = {"auc": auc, "pairs_auc": auc, "base": 0.8, "removed": 1000, "of_ours": auc, "score_with_confidence": 0.2}
+    others = [{"auc": relabelled, "pairs_auc": 0.5, "removed": 10, "of_ours": 0.7}]
     figure = [
         ["debias", arm, metric, value, 10, None, None, None]
         for arm in winogrande_aflite.FIGURE_ARMS
@@ -260,6 +284,7 @@ def test_a_second_run_of_a_seed_is_no_seed_of_its_own(tmp_path, known):
     assert "| seed 0 | seed 0 again | seed 1 | seed 3 | mean over 3 seeds | lowest to highest |" in found
     assert "score | 0.600 | 0.800 | 0.500 | 0.600 | 0.600 | 0.500 to 0.800 | 0.510 to 0.510 |" in found
     assert "1 relabelled runs by problems in 3 of 4 runs and by pairs in 3 of 4 runs." in found
+    assert "The share of what is removed that the authors removed is above theirs in 1 of 4 runs." in found
     figure = winogrande_aflite.show_figure(store)
     assert "| AFLite | 5 | 0.02 | 0.600 | 0.600 | 0.600 | 60.0 | 50.0 to 80.0 |" in figure
     assert "Means over 2 seeds, 3 runs: seed 0, seed 0 again and seed 1." in figure
@@ -294,6 +319,36 @@ def test_as_many_trials_with_other_draws_are_not_called_the_same(tmp_path, known
     assert "2 trials each, not all with the same draws" in found
     assert "have 1 draw in common" in found
     assert "| MC-MLM | 2 | 97.5 | 95.0 (1) |" in found
+
+
+def test_trials_that_began_with_different_heads_have_no_draw_in_common(tmp_path, known):
+    trials = [
+        told(known, f"liu/superglue-wsc/mpnet-head/{name}/0{at}", {"superglue-wsc-val": {60: wrong}})
+        | {"chosen_on": "superglue-wsc-val"}
+        | ({"more": {"head": "head/mpnet-again"}} if (name, at) == ("mc-mlm", 0) else {})
+        for name, wrong in (("mc-mlm", 0), ("mc-sent", 8))
+        for at in range(3)
+    ]
+    store = stores(tmp_path, known, *trials)[1]
+    assert store["search/superglue-wsc/mpnet-head/mc-sent"].find("mc-mlm").n == 2
+    assert "have 2 draws in common, begun with the same head" in liu_trained.trials_table(store, "superglue-wsc")
+
+
+def test_a_lead_in_some_draws_alone_is_left_open_for_others(tmp_path, known):
+    known.data |= {name: twins(name) for name in ("dpr-held-out", "dpr-test")}
+    wrong = {"mc-mlm": (0, 0, 0, 0, 0), "mc-sent": (0, 0, 0, 0, 40), "p-span": (20, 20, 20, 20, 22)}
+    trials = [
+        told(known, f"liu/dpr/mpnet-head/{name}/0{at}", {"dpr-held-out": {60: count}, "dpr-test": {60: 2 * count // 5}})
+        | {"chosen_on": "dpr-held-out"}
+        for name, counts in wrong.items()
+        for at, count in enumerate(counts)
+    ]
+    found = liu_trained.trials_table(stores(tmp_path, known, *trials)[1], "dpr")
+    assert (
+        "Question by question MC-MLM is ahead of P-Span. Open for other draws, but over these MC-MLM is ahead" in found
+    )
+    line = next(line for line in found.splitlines() if line.startswith("| P-Span"))
+    assert re.search(r"\| 51.0 \[\d.*\] \(5\); \[\d.*\] \| 20.0 \[.*\] \(5\); \[.*\] \|", line), line
 
 
 def test_times_count_every_record_once(tmp_path, known):
