@@ -44,7 +44,7 @@ SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogr
 
 
 def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
-    """The trials of every formalization on one set: spread, luck, guessing."""
+    """The trials of every formalization on one set: guessing, medians, by how much MC-MLM leads, the best and luck."""
     lines: list[tuple[object, ...]] = []
     known = [one for name in names if (one := store.records.get(f"search/{on}/{model}/{name}")) is not None]
     even = same_draws(known)
@@ -57,20 +57,19 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         dev = SEARCHED[on]
         median = next(each for each in one.rows if each.metric == "median")
         quartiles = f"{percent(one.value('lower_quartile'))} – {percent(one.value('upper_quartile'))}"
-        corrected, shared = one.find("corrected"), one.find("median_common")
-        spread = one.find("std")
-        kurtosis = one.find("excess_kurtosis")
+        shared = one.find("median_common")
         told = [
             FORMALIZATIONS[name],
             one.settings["trials"],
+            percent(median.chance),
             percent(median),
             "" if even or shared is None else f"{percent(shared)} ({shared.n})",
             quartiles,
+            behind(one, COMMON),
             percent(one.value("best")),
-            percent(corrected, interval=True),
+            percent(one.find("corrected"), interval=True),
+            percent(_of(one, dev, "ensemble")),
         ]
-        told += ["" if spread is None else percent(spread), "" if kurtosis is None else number(kurtosis.value)]
-        told += [percent(median.chance), percent(_of(one, dev, "ensemble")), behind(one, COMMON)]
         if on == "dpr":
             told += [behind(one, COMMON_ON_TEST)]
             told += [percent(_of(one, "dpr-test", "chosen"), interval=True), percent(_of(one, "dpr-test", "ensemble"))]
@@ -78,21 +77,17 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
     header = [
         "formalization",
         "trials",
+        "guessing",
         "median",
         "over common draws",
         "quartiles",
+        "MC-MLM ahead by (common draws); other draws too",
         "best",
         "best, corrected for luck",
-        "std",
-        "kurtosis",
-        "guessing",
         "best five together",
-        "MC-MLM ahead by (common draws); other draws too",
     ]
-    table = grid(
-        [*header, *(["the same, DPR test", "chosen trial, DPR test", "best five, DPR test"] if on == "dpr" else [])],
-        lines,
-    )
+    on_test = ["DPR test: MC-MLM ahead by", "chosen trial", "best five together"] if on == "dpr" else []
+    table = grid([*header, *on_test], lines)
     return f"{table}\n\n{said_of_trials({name: store.records.get(f'search/{on}/{model}/{name}') for name in names})}"
 
 
