@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[1]
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the site that are files of the repository's root."""
 SHORT_CODE = re.compile(r"<code>([^<]{1,32})</code>")
+WHOLE = re.compile(r"(?<=\d) ± (?=\d)|(?<=\d), (?=−?[\d.]+\])")
+"""Where a number with its deviation, or an interval, could be broken."""
 EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
 DEFAULT = re.compile(r"(?<=\w) : default .*$", re.MULTILINE)
 """Of a parameter in a docstring; the page takes it from the signature."""
@@ -52,7 +54,8 @@ def folded(line: str) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Keep short code on one line: a narrow column would break an option after its first dash."""
+    """Keep short code, intervals and deviations on one line, which a narrow column would break."""
+    html = WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), html)
     return SHORT_CODE.sub(r'<code class="whole">\1</code>', html)
 
 
