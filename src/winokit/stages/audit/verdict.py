@@ -139,7 +139,7 @@ def groups_word(row: Metric) -> str:
 def _against(row: Metric, state: State) -> str:
     """How a score compares with what guessing gets, as the end of a sentence."""
     if row.level is None or state["abstained"] == ALL:
-        return "" if row.level is None else ", since none was answered"
+        return "" if row.level is None else ", since all are left undecided"
     coin = "a coin" if row.level == 0.5 else "guessing"
     who = "always giving the commonest answer" if FLOOR in row.details else coin
     same = " with the same abstentions" if state["abstained"] == SOME else ""
@@ -333,7 +333,7 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if expected is not None:
         would_be = f"{percent(expected.value)} (a coin: {percent(expected.chance)})"
         text += f". With a coin for these the score would be {would_be}"
-    return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
+    return VerdictPoint(f"{text}.", BAD if state["abstained"] == ALL else PLAIN, {"abstained": state["abstained"]})
 
 
 def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
