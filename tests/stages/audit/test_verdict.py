@@ -403,7 +403,7 @@ def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
 
 
 def test_a_model_that_decides_nothing_is_told_why_on_the_terminal_too():
-    """There only what is bad is shown: a chat model that says A whatever the order has answered, and decided nothing."""
+    """There only what is bad is shown: one that says A in either order has decided nothing."""
     none = row("accuracy/all/accuracy", 0.0, 0.0, 0.1, 0.0), row("accuracy/all/abstained", 1.0)
     assert tone_of("100.0 % of problems are left undecided", *none) == BAD
     assert tone_of("12.0 %", ABOVE_CHANCE, row("accuracy/all/abstained", 0.12)) == PLAIN
