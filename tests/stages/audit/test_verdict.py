@@ -402,6 +402,12 @@ def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
     assert "12.0 % of problems are left undecided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
 
 
+def test_no_coin_is_named_where_problems_have_more_than_two_candidates():
+    three = row("accuracy/all/accuracy", 0.3, 0.2, 0.4, 1 / 3, p=UNSURE)
+    assert "(guessing: 11.1 %)" in said(three, row("groups/complete/group_accuracy", 0.1, 0.05, 0.2, 1 / 9, p=UNSURE))
+    assert "(a coin: 25.0 %)" in said(AT_CHANCE, TWINS_AT)
+
+
 def test_a_model_that_decides_nothing_is_told_why_on_the_terminal_too():
     """There only what is bad is shown: one that says A in either order has decided nothing."""
     none = row("accuracy/all/accuracy", 0.0, 0.0, 0.1, 0.0), row("accuracy/all/abstained", 1.0)
