@@ -244,7 +244,8 @@ def test_the_pair_shown_has_the_spaces_of_its_text_and_in_japanese_none():
     ):
         rows = [Prediction(each.id, "original", "one", "own", None, 1 - each.answer, each.answer) for each in pair]
         run = Run({}, [], rows, Dataset(pair))
-        assert failed_pair(run, scorers(run))[0].parts == parts
+        shown = failed_pair(run, scorers(run))[0]
+        assert (shown.parts, shown.language) == (parts, pair[0].language)
 
 
 @pytest.mark.parametrize("choices", [(0, 1, 0, 1), (None, 0, 0, None)])

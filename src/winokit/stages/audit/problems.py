@@ -51,6 +51,7 @@ class FailedTwin:
     right: str
     choices: tuple[tuple[str, str, bool], ...]
     """By scorer, the candidate it chose, and whether that is right."""
+    language: str
 
 
 def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
@@ -75,6 +76,7 @@ def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
             tuple(_marked(texts[at], texts[1 - at])),
             filled[at].candidate,
             tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
+            problem.language,
         )
         for at, (problem, picks) in enumerate(found)
     ]
