@@ -274,3 +274,17 @@ def test_a_frame_of_an_unknown_library_is_not_to_be_installed(run):
 def test_two_functions_of_one_name_are_refused_as_two(twins):
     with pytest.raises(BadInput, match="two models are called 'lambda'"):
         winokit.audit(twins, model=[lambda *_: [1, 0], lambda *_: [0, 1]])
+
+
+def test_a_frame_in_place_of_a_dataset_is_told_how_it_becomes_one():
+    frame = winokit.load("open").to_frame("pandas")
+    for verb in (winokit.load, lambda data: winokit.audit(data, model="random")):
+        with pytest.raises(BadInput, match=r"found a DataFrame; Dataset\.from_frame reads it"):
+            verb(frame)
+
+
+def test_of_japanese_twins_only_the_characters_that_differ_are_marked():
+    assert notebook.marked(["犬が速かった。", "犬が遅かった。"]) == [
+        "犬が<mark>速</mark>かった。",
+        "犬が<mark>遅</mark>かった。",
+    ]

@@ -1,5 +1,6 @@
 """What a notebook shows and takes: results as the terminal has them, twins with their special words marked, frames."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,11 +8,14 @@ from difflib import SequenceMatcher
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import groupby
 from typing import Any
 
 from winokit.errors import BadInput, check_known, refusing
 
 FRAMES = ("pandas", "polars")
+PIECE = re.compile(r"\s*(?:[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+)|\s+")
+"""A word with the space before it; of Chinese and Japanese, a character."""
 STYLE = "<style>.winokit th,.winokit td{text-align:left!important;vertical-align:top;padding:.1em .8em .1em 0}</style>"
 """Notebooks set tables flush right, which is no way to read texts."""
 EVERY = 0.2
@@ -63,7 +67,7 @@ def marked(texts: Sequence[str]) -> list[str]:
     >>> marked(["The cup is large.", "The cup is small."])
     ['The cup is <mark>large.</mark>', 'The cup is <mark>small.</mark>']
     """
-    words = [text.split() for text in texts]
+    words = [PIECE.findall(text.strip()) for text in texts]
     apart: list[set[int]] = [set() for _ in texts]
     for number, other in enumerate(words[1:], 1):
         for kind, start, end, begin, stop in SequenceMatcher(None, words[0], other, autojunk=False).get_opcodes():
@@ -71,9 +75,16 @@ def marked(texts: Sequence[str]) -> list[str]:
                 apart[0] |= set(range(start, end))
                 apart[number] |= set(range(begin, stop))
     return [
-        " ".join(f"<mark>{escape(word)}</mark>" if at in odd else escape(word) for at, word in enumerate(text))
-        for text, odd in zip(words, apart, strict=True)
+        "".join(
+            _mark("".join(text[at] for at in run), odd) for odd, run in groupby(range(len(text)), places.__contains__)
+        )
+        for text, places in zip(words, apart, strict=True)
     ]
+
+
+def _mark(text: str, odd: bool) -> str:
+    bare = text.lstrip()
+    return f"{text[: -len(bare)]}<mark>{escape(bare)}</mark>" if odd and bare else escape(text)
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]], library: str | None = None) -> Any:

@@ -168,7 +168,8 @@ def check(name: str, value: Any, hint: Any) -> None:
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in _members(hint)) else ""
         found = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {found}")
+        frame = "; Dataset.from_frame reads it" if "a Dataset" in words and hasattr(value, "columns") else ""
+        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {found}{frame}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):

@@ -114,6 +114,8 @@ def test_a_reply_chooses_the_option_it_names(text, choice):
         "<think>It must be B, but let me",
         "Because it was full.",
         "cupboard",
+        "The answer is A or B.",
+        "Answer: A/B",
     ],
 )
 def test_a_reply_that_is_not_clear_chooses_nothing(text):
@@ -139,6 +141,42 @@ def test_a_reply_that_is_not_clear_chooses_nothing(text):
 )
 def test_options_may_be_words_and_have_other_names(text, options, aliases, choice):
     assert choice_in(text, options, aliases) == choice
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("答えはBです。", 1),
+        ("正解はBの犬です。", 1),
+        ("「Ｂ」です", 1),
+        ("Ｂ。", 1),
+        ("（Ｂ）犬", 1),
+        ("答えは犬です。", 1),
+        ("B。Aは違います", 1),
+        ("答案是B，因为A不对。", 1),
+        ("选B。", 1),
+        ("不是A，是B。", 1),
+        ("정답은 B입니다.", 1),
+        ("Die Antwort ist B, weil A nicht passt.", 1),
+        ("La réponse correcte est B, car A est trop grande.", 1),
+        ("A resposta é B, pois A é grande.", 1),
+        ("Правильный ответ: B, потому что A мал.", 1),
+        ("アンディを指します。", 0),
+        ("指的是箱子。", 2),
+        ("AではなくBです。", None),
+        ("AかBかわかりません", None),
+        ("答えはAかBです。", None),
+        ("答えはAではありません。", None),
+        ("犬ではありません。", None),
+        ("정답은 A가 아닙니다.", None),
+        ("答案是A或B。", None),
+        ("La réponse est A ou B.", None),
+        ("番犬のことです。", None),
+        ("アンドレのことです。", None),
+    ],
+)
+def test_a_reply_may_be_in_another_language_and_without_spaces(text, choice):
+    assert choice_in(text, ("A", "B", "C"), (("アンディ", "アン"), ("犬",), ("箱子",))) == choice
 
 
 def tokens(*entries):
@@ -574,12 +612,12 @@ def test_what_is_said_after_a_thought_is_the_answer(text, choice):
     assert choice_in(text, LETTERS, VESSELS) == choice
 
 
-def test_replies_kept_before_thoughts_were_told_from_answers_are_read_anew():
+def test_replies_kept_before_their_language_was_read_are_read_anew_and_not_asked_for_again():
     model = load_model("chat:tiny@http://127.0.0.1:1/v1?retries=0")
     kept = {
         Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
-        Ask("two", LETTERS): Reply((-1.0, -2.0), 0, "The answer is A? No.</think>B"),
-        Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?"),
+        Ask("two", LETTERS): Reply(None, None, "答えはBです。"),
+        Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?", UNFINISHED),
     }
     with Cache() as cache:
         for request, answer in kept.items():

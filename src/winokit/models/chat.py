@@ -25,19 +25,26 @@ from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
-READING = 2
+READING = 3
 """Part of the fingerprint: to be raised whenever the same reply is read differently."""
 
 REFUSED = "a refusal"
 ORNAMENTS = re.compile(r"\\(?:boxed|text)\{|[*`$}]|<\|\w+\|>|</?(?:answer|final|response)>", re.IGNORECASE)
 SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
-AROUND = " \t\n.,:;!?()[]\"'“”‘’"
+AROUND = " \t\n.,:;!?()[]\"'“”‘’。、「」『』"
+NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
+"""Letters and punctuation of full width (Ｂ：), as they are written elsewhere."""
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Kana, Han and Hangul, which stand beside a Latin letter without a space (答えはBです)."""
 PROSE = {"yes", "no", "true", "false"}
 """Options that a sentence may hold without meaning them."""
 WORDS = our_toml("assets/replies.toml")
 NEGATED = re.compile(rf"(?:{'|'.join(WORDS['negated'])})\Z", re.IGNORECASE)
+DENIED = re.compile("|".join(WORDS["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(WORDS['unsure'])})\b|{'|'.join(WORDS['unsure_anywhere'])}", re.IGNORECASE)
-"""What stands before a name that is denied, and what a reply says that does not choose."""
+"""What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
+DECLARES = rf"(?i:{'|'.join(WORDS['declares'])})"
+OR = rf"[)\]\"'”’]*\s*(?:{'|'.join(WORDS['or'])})\s*"
 
 
 def load(spec: Spec) -> "ChatModel":
@@ -81,8 +88,8 @@ class ChatModel:
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
-        self.earlier = f"chat:{json.dumps({**determining, 'reading': 1}, sort_keys=True)}"
-        """What replies were kept under when thoughts were not separated from answers."""
+        self.earlier = f"chat:{json.dumps({**determining, 'reading': 2}, sort_keys=True)}"
+        """What replies were kept under when those in Chinese, Japanese and Korean were not read."""
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
@@ -100,9 +107,8 @@ class ChatModel:
         return "; ".join([how, *self._client.notes])
 
     def reread(self, request: Request, kept: Answer) -> Answer:
-        """A reply that was kept under `earlier`, as it is read now, where it has a thought that may have counted."""
-        has_thought = isinstance(kept, Reply) and answer_in(kept.text, self._marks) != kept.text
-        if not (isinstance(request, Ask) and isinstance(kept, Reply) and has_thought):
+        """A reply that was kept under `earlier`, as it is read now, where no choice could be read in it."""
+        if not (isinstance(request, Ask) and isinstance(kept, Reply)) or kept.choice is not None or kept.why:
             return kept
         return reply(request, Completion(kept.text), self._marks)
 
@@ -164,7 +170,7 @@ def choice_in(
     1
     """
     answer = answer_in(text)
-    plain = ORNAMENTS.sub("", answer or "").strip()
+    plain = ORNAMENTS.sub("", (answer or "").translate(NARROW)).strip()
     names = _Names(options, aliases)
     exact = names.owners.get(plain.strip(AROUND).lower())
     if exact is not None or not names.owners:
@@ -191,20 +197,21 @@ class _Names:
         shared, written = set(), set()
         for index, option in enumerate(options):
             for name in (option, *(aliases[index] if index < len(aliases) else ())):
-                bare = name.strip(AROUND)
+                bare = name.translate(NARROW).strip(AROUND)
                 if bare and self.owners.setdefault(bare.lower(), index) != index:
                     shared.add(bare.lower())
                 written.add(bare)
         for name in shared:
             del self.owners[name]
         longest_first = sorted((name for name in written if name.lower() in self.owners), key=len, reverse=True)
-        self._any = "|".join(re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in longest_first)
+        self._any = "|".join(map(_as_word, longest_first))
 
     def declared(self, text: str, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and the like; with `at_once` only where a text begins so."""
-        lead = r"(?i:\b(?:answer|option|choice)(?:\s+is|\s+would\s+be|\s*[:=])[\s:]*(?:option\s+|choice\s+)?)"
-        start, stop = (r"\A(?:\w+\s+){0,3}", r"(?![\w?])") if at_once else ("", r"(?!\w)")
-        return self._found(rf"{start}{lead}[(\[\"'“‘]*({self._any}){stop}", text)
+        lead = rf"{DECLARES}[(\[\"'“‘「]*"
+        start, stop = (r"\A(?:\w+\s+){0,3}", r"(?!\?)") if at_once else ("", "")
+        either = self._found(rf"{lead}(?:{self._any}){OR}({self._any})", text)
+        return self._found(rf"{start}{lead}({self._any}){stop}", text) | either
 
     def leading(self, text: str) -> set[int]:
         """The option before the first punctuation, and any other that is said right after it or listed below it.
@@ -212,28 +219,28 @@ class _Names:
         "B is right" begins with its answer; "the jug was poured out" need not.
         """
         start = r"(?:(?:option|choice)\s+)?[(\[\"'“‘]*"
-        stop = r"(?=[)\]\"”.:,;!?\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b|(?<=\b\w)\s+(?:is|was)\b)"
+        stop = r"(?=[)\]\"”.:,;!?。、」\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b|(?<=\b\w)\s+(?:is|was)\b)"
         first = re.match(rf"{start}({self._any}){stop}", text, re.IGNORECASE)
         if not first or first[1].lower() not in self.owners:
             return set()
         rest = text[first.end(1) :]
-        beside = self._found(rf"\A[\s,/.:()\[\]]*(?:or\s+|and\s+|&\s*)?({self._any})(?!\w)", rest)
+        beside = self._found(rf"\A[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({self._any})", rest)
         below = self._found(rf"\n\s*[(\[]?({self._any})[.:)\]](?:\s|\Z)", rest)
         return {self.owners[first[1].lower()]} | beside | below
 
     def bracketed(self, text: str) -> set[int]:
         """Options in parentheses."""
-        return self._found(rf"[(\[]({self._any})[)\]]", text)
+        return self._found(rf"[(\[「]({self._any})[)\]」]", text)
 
     def closing(self, text: str) -> set[int]:
         """The option that ends a text, if it is the only one in it and the text is sure of it."""
-        last = self._found(rf"(?<!\w)({self._any})\W*\Z", text)
-        alone = last == self._found(rf"(?<!\w)({self._any})(?!\w)", text)
+        last = self._found(rf"({self._any})\W*\Z", text)
+        alone = last == self._found(rf"({self._any})", text)
         return last if alone and not UNSURE.search(text) else set()
 
     def mentioned(self, text: str) -> set[int]:
         """Options that a text names by a word which means nothing else."""
-        return self._found(rf"(?<!\w)({self._any})(?!\w)", text, lambda name: len(name) > 1 and name not in PROSE)
+        return self._found(rf"({self._any})", text, lambda name: len(name) > 1 and name not in PROSE)
 
     def _found(self, pattern: str, text: str, counts: Callable[[str], bool] = bool) -> set[int]:
         """Owners of the names that a pattern finds, unless they are denied.
@@ -246,7 +253,25 @@ class _Names:
             if match[1].lower() in self.owners
             and counts(match[1].lower())
             and not NEGATED.search(text[: match.start(1)])
+            and not DENIED.match(text, match.end(1))
         }
+
+
+def _as_word(name: str) -> str:
+    """A pattern for a name where it is a word of its own; a word of Han is told from its neighbours by nothing.
+
+    One of katakana ends where katakana end (アン is not in アンディ), as does a single character of Han.
+    """
+
+    def beyond(edge: str) -> str:
+        if re.match(r"[\u30a0-\u30ff]", edge):
+            return r"[\u30a0-\u30ff]"
+        if re.match(r"[\u3400-\u9fff]", edge):
+            return r"[\u3400-\u9fff]" if len(name) == 1 else r"[^\s\S]"
+        return rf"[^\W{UNSPACED}]" if edge.isascii() else r"\w"
+
+    said = re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})"
+    return f"(?<!{beyond(name[0])}){said}(?!{beyond(name[-1])})"
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:

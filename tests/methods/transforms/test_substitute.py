@@ -55,6 +55,14 @@ def test_a_literal_blank_takes_the_candidate_to_the_letter_and_one_space():
     assert filled("I saw ", "", "Tom") == "I saw Tom"
 
 
+@pytest.mark.parametrize(
+    ("after", "language"), [("는 너무 크다.", "ko"), ("ใหญ่เกินไป", "th"), ("'nin kitabı", "tr"), ("다.", "und")]
+)
+def test_what_follows_a_literal_blank_stays_joined_to_it_in_a_language_without_a_pack(after, language):
+    assert substitute(Problem("x ", after, ("a", "b"), 0, language=language), "a").text == f"x a{after}"
+    assert substitute(Problem("x ", f"  {after} ", ("a", "b"), 0, language=language), "a").text == f"x a {after}"
+
+
 def test_the_style_can_be_chosen():
     assert filled("I saw ", " 's car.", "Tom", style="natural") == "I saw Tom's car."
     assert filled("I saw ", " car.", "Tom", pronoun="his", style="literal") == "I saw Tom car."

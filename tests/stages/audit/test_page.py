@@ -225,12 +225,27 @@ def pair_run(**chosen):
 def test_the_pair_shown_is_the_one_that_most_fail_with_its_special_words_marked():
     run = pair_run(one=(0, 0, 0, 0), two=(0, 1, 1, 1), three=(0, 1, 0, 1))
     ann, eve = failed_pair(run, scorers(run))
-    assert [word for word, special in ann.words if special] == ["got."]
-    assert [word for word, special in eve.words if special] == ["given."]
-    assert [word for word, _ in ann.words] == ["Ann", "thanked", "Eve", "because", None, "had", "got."]
+    assert ann.parts == (("Ann thanked Eve because ", False), (None, False), (" had", False), (" got.", True))
+    assert eve.parts[-1] == (" given.", True)
     assert (ann.right, eve.right) == ("Ann", "Eve")
     assert ann.choices == (("one", "Ann", True), ("two", "Eve", False), ("three", "Ann", True))
     assert eve.choices == (("one", "Ann", False), ("two", "Eve", True), ("three", "Eve", True))
+
+
+def test_the_pair_shown_has_the_spaces_of_its_text_and_in_japanese_none():
+    texts = ("猫は犬を追った。", "が速かった。"), ("猫は犬を追った。", "が遅かった。")
+    twins = [Problem(*text, ("猫", "犬"), at, group="a", language="ja") for at, text in enumerate(texts)]
+    twins += [
+        Problem("Ann told Eve that ", f", {w} one, left.", ("Ann", "Eve"), 0, "she", group="b") for w in ("a", "no")
+    ]
+    for pair, parts in (
+        (twins[:2], ((texts[0][0], False), (None, False), ("が", False), ("速", True), ("かった。", False))),
+        (twins[2:], ((twins[2].before, False), (None, False), (",", False), (" a", True), (" one, left.", False))),
+    ):
+        rows = [Prediction(each.id, "original", "one", "own", None, 1 - each.answer, each.answer) for each in pair]
+        run = Run({}, [], rows, Dataset(pair))
+        shown = failed_pair(run, scorers(run))[0]
+        assert (shown.parts, shown.language) == (parts, pair[0].language)
 
 
 @pytest.mark.parametrize("choices", [(0, 1, 0, 1), (None, 0, 0, None)])

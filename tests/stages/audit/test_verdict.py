@@ -7,7 +7,7 @@ import pytest
 from support.verdicts import states_of
 
 import winokit
-from winokit.drawing.decision import GOOD, DecisionTable
+from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable
 from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.intervals import Interval
 from winokit.problem import Dataset
@@ -163,7 +163,7 @@ def test_a_headline_has_the_numbers_of_the_rows_its_word_is_about(state):
         for one in standing(fact, where, 0.25 if "group" in fact else 0.5):
             assert f"{100 * one.value:.1f} %" in text
             assert f"{100 * one.chance:.1f} %)" in text or ("group" not in fact and state["abstained"] == "all")
-    assert ("since none was answered" in text) is (state["abstained"] == "all" and state["single"] != UNKNOWN)
+    assert ("since all are left undecided" in text) is (state["abstained"] == "all" and state["single"] != UNKNOWN)
     assert ("no score to judge" in text) is (state["single"] == state["group"] == UNKNOWN)
     assert ("with the same abstentions" in text) is (state["abstained"] == "some" and state["single"] != UNKNOWN)
 
@@ -400,6 +400,19 @@ def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
     )
     assert "not answered" not in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.0))
     assert "12.0 % of problems are left undecided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
+
+
+def test_no_coin_is_named_where_problems_have_more_than_two_candidates():
+    three = row("accuracy/all/accuracy", 0.3, 0.2, 0.4, 1 / 3, p=UNSURE)
+    assert "(guessing: 11.1 %)" in said(three, row("groups/complete/group_accuracy", 0.1, 0.05, 0.2, 1 / 9, p=UNSURE))
+    assert "(a coin: 25.0 %)" in said(AT_CHANCE, TWINS_AT)
+
+
+def test_a_model_that_decides_nothing_is_told_why_on_the_terminal_too():
+    """There only what is bad is shown: one that says A in either order has decided nothing."""
+    none = row("accuracy/all/accuracy", 0.0, 0.0, 0.1, 0.0), row("accuracy/all/abstained", 1.0)
+    assert tone_of("100.0 % of problems are left undecided", *none) == BAD
+    assert tone_of("12.0 %", ABOVE_CHANCE, row("accuracy/all/abstained", 0.12)) == PLAIN
 
 
 def test_gender_differences_keep_their_sign_and_say_which_are_significant():

@@ -13,7 +13,7 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.base import SCORINGS, Setting
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.random_model import RandomModel
-from winokit.problem import Dataset, Problem
+from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import audit
 from winokit.stages.tasks.run import tasks
@@ -148,6 +148,20 @@ def test_where_nothing_follows_any_blank_the_harness_scores_whole_texts(data, tm
     direct, back = (audit(ends, **how, protocol="accuracy") for how in ({"model": Causal()}, {"predictions": [logs]}))
     assert rows(back) == rows(direct)
     assert direct.metrics[0].scoring == "full"
+
+
+def test_surprisal_in_a_language_without_spaces_is_per_character_as_in_a_direct_run(tmp_path):
+    texts = [("猫は犬を追った。", f"が{end}。") for end in ("速かったからだ", "遅かった")]
+    twins = [Problem(*text, ("猫", "犬"), at, "それ", group="a", language="ja") for at, text in enumerate(texts)]
+    written = tasks(Dataset(twins, Card("cats", language="ja")), to="lmeval", out=tmp_path / "tasks")
+    logs = run_tasks(written.folder, "winokit_cats", tmp_path / "logs", Causal())
+    direct, back = (audit(Dataset(twins), **how) for how in ({"model": Causal()}, {"predictions": [logs]}))
+    place = ("naturalness", "all", "surprisal_per_word")
+    assert back.find(*place).value == pytest.approx(direct.find(*place).value)
+    utils = module_at(written.folder / "utils.py")
+    doc = utils.rows("winokit_cats_solved.jsonl")[0]
+    assert utils.surprise(doc, [(-1.0 * doc["words"], True)]) == {"surprisal_per_word": 1.0}
+    assert doc["words"] > len(doc["solved"].split()) == 1
 
 
 def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):

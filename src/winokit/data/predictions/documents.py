@@ -20,6 +20,7 @@ from winokit.methods.transforms.substitute import solved_texts, substitute
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Continuation
 from winokit.problem import Dataset, Problem
+from winokit.text.language import language_of
 
 SOLVED = "solved"
 """What stands for the variant where the whole text with the right candidate is scored, for its surprisal."""
@@ -79,9 +80,11 @@ def _asked(problem: Problem) -> dict[str, Any]:
 
 
 def solved_documents(problems: Dataset) -> list[dict[str, Any]]:
-    """The solved text of each problem that has one."""
+    """The solved text of each problem that has one, and how many words it has in its language."""
+    split = {problem.id: language_of(problem.language).split for problem in problems}
     return [
-        {"id": name, "variant": SOLVED, "of": name, "solved": text} for name, text in solved_texts(problems).items()
+        {"id": name, "variant": SOLVED, "of": name, "solved": text, "words": len(split[name](text))}
+        for name, text in solved_texts(problems).items()
     ]
 
 

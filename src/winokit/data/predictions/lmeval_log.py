@@ -31,6 +31,7 @@ from winokit.methods.transforms.substitute import solved_texts
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Problem
 from winokit.results import decide
+from winokit.text.language import language_of
 
 KEYS = frozenset({"doc_id", "doc"})
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
@@ -239,7 +240,8 @@ def _surprisal(own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, 
     place = matcher.by_id.get(own.of)
     if place is None or solved_texts([matcher.dataset[place]]).get(own.of) != own.solved:
         raise Unmatched(f"no solved text of the dataset is {match.shown(own.solved)}")
-    surprisal = -_log_probability(responses[0] if responses else None) / max(len(own.solved.split()), 1)
+    words = language_of(matcher.dataset[place].language).split(own.solved)
+    surprisal = -_log_probability(responses[0] if responses else None) / max(len(words), 1)
     if not math.isfinite(surprisal):
         raise Unmatched("its log-probability is not a number")
     return replace(about, hits=(place,), surprisal=surprisal)

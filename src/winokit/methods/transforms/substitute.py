@@ -60,7 +60,9 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
         clause = "asks_for" in problem.labels
         return Filled(*language.fill(before, problem.pronoun, after, candidate, clause=clause))
     rest = after.strip()
-    return Filled(before, candidate, f" {rest}" if rest and (language.spaced or after[:1].isspace()) else rest)
+    # Without a pack it stays as written: a particle (Korean) or the next word (Thai) may follow without a space.
+    spaced = language.spaced and language.name
+    return Filled(before, candidate, f" {rest}" if rest and (spaced or after[:1].isspace()) else rest)
 
 
 def solved_texts(problems: Iterable[Problem]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isfinite
 from typing import Any
 
@@ -20,6 +21,7 @@ from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute
 from winokit.methods.transforms.variants import ORIGINAL
+from winokit.notebook import PIECE
 from winokit.problem import Dataset, Problem, grouped
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
@@ -43,12 +45,13 @@ class ProblemScript:
 
 @dataclass(frozen=True, slots=True)
 class FailedTwin:
-    """A text in words, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
+    """A text in parts, None for its blank, each with whether the other twin lacks it; and what goes into the blank."""
 
-    words: tuple[tuple[str | None, bool], ...]
+    parts: tuple[tuple[str | None, bool], ...]
     right: str
     choices: tuple[tuple[str, str, bool], ...]
     """By scorer, the candidate it chose, and whether that is right."""
+    language: str
 
 
 def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
@@ -67,25 +70,27 @@ def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
                 [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)],
             )
     filled = [substitute(problem, problem.right or "") for problem, _ in found]
-    texts = [[*text.before.split(), None, *text.after.split()] for text in filled]
+    texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
     return [
         FailedTwin(
             tuple(_marked(texts[at], texts[1 - at])),
             filled[at].candidate,
             tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
+            problem.language,
         )
         for at, (problem, picks) in enumerate(found)
     ]
 
 
 def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:
-    """Words, each with whether it lies between what two texts have in common at their start and end."""
+    """The words in runs, each with whether it lies between what two texts have in common at their start and end."""
     start = next(
         (at for at, (a, b) in enumerate(zip(words, other, strict=False)) if a != b), min(map(len, (words, other)))
     )
     backwards = zip(reversed(words[start:]), reversed(other[start:]), strict=False)
     end = next((at for at, (a, b) in enumerate(backwards) if a != b), 0)
-    return ((word, start <= at < len(words) - end) for at, word in enumerate(words))
+    runs = groupby(enumerate(words), lambda each: (each[1] is None, start <= each[0] < len(words) - end))
+    return ((None if blank else "".join(word or "" for _, word in run), odd) for (blank, odd), run in runs)
 
 
 def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:

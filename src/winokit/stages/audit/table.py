@@ -12,7 +12,7 @@ from winokit.drawing.wording import count, often, say, say_chance, say_interval
 from winokit.errors import check_known
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
-from winokit.stages.audit.verdict import MetricRows
+from winokit.stages.audit.verdict import MetricRows, guesser
 
 FIRST = {"single", "group", "luck"}
 """Facts that the headline has told already."""
@@ -58,16 +58,16 @@ def _few(run: Run, judged: JudgedScorer) -> Table:
         made.append([name, dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"])
     if luck := rows.find("luck", "all", "p_chance"):
         made.append(["A coin scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
-    return table(["", "", "95\u00a0% interval", "a coin", "n"], made)
+    return table(["", "", "95\u00a0% interval", guesser(next(iter(found.values()), None)), "n"], made)
 
 
 def _comparison(judged: Sequence[JudgedScorer]) -> Table:
-    """A line per scorer, and one for what a coin gets."""
+    """A line per scorer, and one for what guessing gets."""
     heads = labels(judged)
     rows: list[list[str | Text]] = [
         [each.scorer.name, *(_said(each.tiles.get(name)) for name in heads)] for each in judged
     ]
-    return table(["", *heads], [*rows, ["a coin", *map(say_chance, heads.values())]])
+    return table(["", *heads], [*rows, [guesser(next(iter(heads.values()), None)), *map(say_chance, heads.values())]])
 
 
 def _said(row: Metric | None) -> str | Text:

@@ -136,12 +136,16 @@ def groups_word(row: Metric) -> str:
     return "pair" if row.chance == 0.25 else "group"
 
 
+def guesser(row: Metric | None) -> str:
+    """Who gets the chance of a row: a coin half of the problems and a quarter of the pairs; else it is guessing."""
+    return "a coin" if row is None or row.chance in (None, 0.5, 0.25) else "guessing"
+
+
 def _against(row: Metric, state: State) -> str:
     """How a score compares with what guessing gets, as the end of a sentence."""
     if row.level is None or state["abstained"] == ALL:
-        return "" if row.level is None else ", since none was answered"
-    coin = "a coin" if row.level == 0.5 else "guessing"
-    who = "always giving the commonest answer" if FLOOR in row.details else coin
+        return "" if row.level is None else ", since all are left undecided"
+    who = "always giving the commonest answer" if FLOOR in row.details else guesser(row)
     same = " with the same abstentions" if state["abstained"] == SOME else ""
     how = {ABOVE: "better than {}", AT: "as {} might get", BELOW: "worse than {}", UNKNOWN: "where {} gets"}
     near = _near(row, state["single"])
@@ -154,7 +158,7 @@ def _against(row: Metric, state: State) -> str:
 def _beside(row: Metric, where: str = UNKNOWN) -> str:
     if row.level is None:
         return ""
-    who = "the commonest answer" if FLOOR in row.details else "a coin"
+    who = "the commonest answer" if FLOOR in row.details else guesser(row)
     return f" ({who}: {percent(row.level)}{_near(row, where)})"
 
 
@@ -333,7 +337,7 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if expected is not None:
         would_be = f"{percent(expected.value)} (a coin: {percent(expected.chance)})"
         text += f". With a coin for these the score would be {would_be}"
-    return VerdictPoint(f"{text}.", PLAIN, {"abstained": state["abstained"]})
+    return VerdictPoint(f"{text}.", BAD if state["abstained"] == ALL else PLAIN, {"abstained": state["abstained"]})
 
 
 def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
