@@ -278,7 +278,7 @@ def test_two_functions_of_one_name_are_refused_as_two(twins):
 
 def test_a_frame_in_place_of_a_dataset_is_told_how_it_becomes_one():
     frame = winokit.load("open").to_frame("pandas")
-    for verb in (winokit.load, lambda data: winokit.audit(data, model="random")):
+    for verb in (winokit.load, winokit.stats, winokit.check, lambda data: winokit.audit(data, model="random")):
         with pytest.raises(BadInput, match=r"found a DataFrame; Dataset\.from_frame reads it"):
             verb(frame)
 

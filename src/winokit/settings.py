@@ -127,7 +127,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) or value in get_args(hint)
     if origin in SEVERAL:
         each = get_args(hint)[0]
-        return isinstance(value, Iterable) and not isinstance(value, str) and all(_fits(one, each) for one in value)
+        single = isinstance(value, str) or hasattr(value, "columns")  # a data frame would list the names of its columns
+        return isinstance(value, Iterable) and not single and all(_fits(one, each) for one in value)
     if hint in (int, float):
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
     if hint in (str, Path):
