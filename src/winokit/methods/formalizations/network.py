@@ -25,7 +25,7 @@ from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights, quiet
-from winokit.models.hf_masked import PROBE, most_tokens, only_at, same
+from winokit.models.hf_masked import PROBE, head_takes_positions, most_tokens
 from winokit.models.registry import Spec
 
 ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
@@ -217,21 +217,9 @@ def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Netw
     head = formalization.definition.head(encoder.config, formalization.switches)
     network = Network(encoder, head, formalization, tokenizer)
     if formalization.definition.guesses:
-        head.gathers = _head_takes_positions(encoder, tokenizer)  # type: ignore[assignment]
+        texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
+        head.gathers = head_takes_positions(encoder.eval(), texts, [0], [1])  # type: ignore[assignment]
     return network
-
-
-def _head_takes_positions(encoder: Any, tokenizer: Any) -> bool:
-    """Whether the language-modelling head, given one position only, says of it what it says among all."""
-    texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
-    with torch.inference_mode():
-        every = encoder.eval()(**texts).logits[:, 1]
-        try:
-            with only_at(encoder.base_model, [0], [1]):
-                one = encoder(**texts).logits[0]
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
-            return False
-    return same(one, every)
 
 
 def _load_head(network: Network, folder: Path) -> None:

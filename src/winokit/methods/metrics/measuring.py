@@ -215,7 +215,7 @@ class RowHead:
     def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
         layout = columns.layout(sizes)
-        if len(layout.rows):
+        if layout.members:
             counts, chances = GROUP_METRICS[name[2]]
             clusters = columns.clusters[layout.rows[layout.starts]]
             yield from self.share(name, counts(columns.correct, layout), clusters, chances(columns.chances, layout))

@@ -143,10 +143,8 @@ def encode(answer: Answer) -> bytes:
         np.save(out, answer, allow_pickle=False)
         return b"A" + out.getvalue()
     if isinstance(answer, Reply):
-        return (
-            b"R"
-            + json.dumps([answer.logprobs, answer.choice, answer.text, *([answer.why] if answer.why else [])]).encode()
-        )
+        why = [answer.why] if answer.why else []
+        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
     if isinstance(answer, Scores):
         return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
     return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()

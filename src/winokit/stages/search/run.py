@@ -113,8 +113,7 @@ def search(
     from winokit.stages.search.trials import SearchJob
     from winokit.stages.search.workers import TrialCrew, engine_of
 
-    asked = [formalization] if isinstance(formalization, str) else formalization or list(FORMALIZATIONS)
-    names = list(dict.fromkeys(Formalization.parse(name).spec for name in asked))
+    names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalization or FORMALIZATIONS))
     trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
     crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
     run_trials = engine_of(engine, address, crew)
