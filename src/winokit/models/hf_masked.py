@@ -162,21 +162,13 @@ class MaskedModel(HfModel):
 
 
 def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places, *, gather: bool) -> torch.Tensor:
-    """Logits at these rows and columns; to `gather`, the body hands only these states on, as one text."""
-
-    def gathered(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
-        output.last_hidden_state = output.last_hidden_state[rows, columns].unsqueeze(0)
-        return output
-
+    """Logits at these rows and columns; to `gather`, the head is given these positions only."""
     logits: torch.Tensor
-    if not gather:
+    if gather:
+        with only_at(model.base_model, rows, columns):
+            logits = model(**inputs).logits[0]
+    else:
         logits = model(**inputs).logits[rows, columns]
-        return logits
-    hook = model.base_model.register_forward_hook(gathered)
-    try:
-        logits = model(**inputs).logits[0]
-    finally:
-        hook.remove()
     return logits
 
 
@@ -215,6 +207,21 @@ def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
     by_source = paid[:, :, gaze.source].mean(2)
     array: Vector = torch.stack([by_source[:, :, target].amax(-1) for target in gaze.targets]).cpu().numpy()
     return array
+
+
+@contextmanager
+def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[None]:
+    """Meanwhile the body hands on only the hidden states at these rows and columns, as one text of that many tokens."""
+
+    def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
+        output.last_hidden_state = output.last_hidden_state[rows, columns].unsqueeze(0)
+        return output
+
+    handle = body.register_forward_hook(gather)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 @contextmanager

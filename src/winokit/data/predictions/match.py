@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from winokit.data.predictions.documents import LoggedDocument
@@ -142,14 +143,14 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str], language: 
 
 def _without_common(lists: list[list[str]]) -> list[tuple[str, ...]]:
     """Each list without the start and the end that all have in common."""
-    shortest = min(len(words) for words in lists)
-    start = 0
-    while start < shortest and len({words[start] for words in lists}) == 1:
-        start += 1
-    end = 0
-    while end < shortest - start and len({words[-1 - end] for words in lists}) == 1:
-        end += 1
+    start = _in_common(lists)
+    end = _in_common([words[start:][::-1] for words in lists])
     return [tuple(words[start : len(words) - end]) for words in lists]
+
+
+def _in_common(lists: list[list[str]]) -> int:
+    """How many of their first words all lists have in common."""
+    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*lists, strict=False)))
 
 
 def option_behind(label: str, prompt: str) -> str | None:

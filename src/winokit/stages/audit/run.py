@@ -161,12 +161,12 @@ def audit(
         )
     _check_names(models)
     _check_once("scoring", scorings)
-    versions = perturbed_variants(whole, whole, perturbed_data) if perturbed_data else {}
+    versions = perturbed_variants(whole, whole, perturbed_data)
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
-    variants = make_variants(dataset, needed) | (versions and perturbed_variants(whole, dataset, perturbed_data))
+    variants = make_variants(dataset, needed) | perturbed_variants(whole, dataset, perturbed_data)
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
@@ -343,7 +343,7 @@ def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
 
 
 def _together(notes: Iterable[tuple[str, str]]) -> list[str]:
-    """Notes of whose beginnings say whom they are about; what is said of several is said once."""
+    """Notes, each given as whom it is about and what it says; what is said of several is listed once, and counted."""
     return [
         who[0] + note + (f" ({len(who) - 1:,} more like this)" if len(who) > 1 else "")
         for note, who in grouped((note, who) for who, note in notes).items()
@@ -399,7 +399,7 @@ def _about(
     protocols: Sequence[str],
     plan: ScoringPlan,
 ) -> dict[str, Any]:
-    """What would be needed to do it again."""
+    """The settings of a run: what would be needed to do it again."""
     return {
         "winokit": winokit.__version__,
         "python": platform.python_version(),
