@@ -129,13 +129,10 @@ def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(0o700 | _FOR_OTHERS.get(), parents=True, exist_ok=True)
-        with open(temporary, "wb", opener=_private_or_not) as file:
+        mode = 0o600 | (_FOR_OTHERS.get() & 0o066)
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
         temporary.replace(path)
     finally:
         with suppress(OSError):  # nothing to remove when all went well, or when a file stands in a folder's place
             temporary.unlink()
-
-
-def _private_or_not(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600 | (_FOR_OTHERS.get() & 0o066))

@@ -90,7 +90,7 @@ class Settings:
 
 
 def fitted(value: Any, hint: Any) -> Any:
-    """The value as its annotation wants it: one thing where several may be given, a text where a path is taken.
+    """The value in the form of its annotation: one thing as several where several are taken, a text as a path.
 
     >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
     (PosixPath('run'), ('random',), 'open')

@@ -12,7 +12,7 @@ from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
-from winokit.errors import BadInput, check_known
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
@@ -80,8 +80,8 @@ def check(
     Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`: those of its writing task
     too. Without a name, what a study collected is judged by the task's, anything else by those that hold everywhere.
     """
-    if rules is not None:
-        check_known("set of rules", rules, RULES)
+    if rules is not None and rules not in RULES:
+        raise UnknownName("set of rules", rules, RULES)
     for name in only:
         check_known("check", name, get_args(Check))
     if CORPUS in only and corpus is None:

@@ -37,7 +37,7 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
 
 
 class GroupLayout:
-    """The rows of complete groups side by side, so that one pass reduces every group; stands where groups do."""
+    """The rows of complete groups side by side, so that one pass reduces every group; metrics take it for groups."""
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
         self.members, self._length = list(complete_groups(groups, sizes).values()), len(groups)

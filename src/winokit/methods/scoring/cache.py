@@ -40,9 +40,9 @@ class Cache:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.ledger = Ledger(Spending())
-        """What keeps count of what is asked beyond these answers, and may forbid it."""
+        """Counts what is asked of models beyond these answers, and says when a limit is reached."""
         self.whole: Ledger | None = None
-        """The ledger of a job of which each verb that uses these answers is a part."""
+        """The ledger of a larger job, a suite, while the verbs that use this cache are parts of it."""
         self._remembered: dict[bytes, Answer] = {}
         if path is None:
             return
@@ -64,7 +64,7 @@ class Cache:
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
-        """Have every verb that uses these answers meanwhile enter what it asks as a part of a whole."""
+        """Meanwhile, what a verb asks through this cache is entered as a part of a larger job."""
         self.whole = whole
         try:
             yield whole

@@ -55,6 +55,13 @@ class Prediction:
         names = self.__slots__ if self.why is not None else self.__slots__[:-1]
         return {name: getattr(self, name) for name in names}
 
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> "Prediction":
+        """The prediction of such a row."""
+        scores = row["scores"]
+        known = {name: row.get(name) for name in cls.__slots__ if name != "scores"}
+        return cls(scores=None if scores is None else tuple(scores), **known)  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class ScoringPlan(Settings):

@@ -60,7 +60,7 @@ class VariantArm:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A training set, a dev set to choose weights on, and test sets; all as the arm wants them."""
+    """A training set, a dev set to choose weights on, and test sets, as loaded; `in_arm` makes the arm's variants."""
 
     train: Dataset
     dev: Dataset | None = None

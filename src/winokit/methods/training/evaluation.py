@@ -120,7 +120,7 @@ class Diverged(WinokitError):
 
 
 def finite(numbers: Sequence[float]) -> Sequence[float]:
-    """The numbers of a problem's options, all of them numbers indeed."""
+    """The numbers of a problem's options, after a check that they are finite."""
     if not all(map(math.isfinite, numbers)):
         raise Diverged("the score of an option is not a number")
     return numbers

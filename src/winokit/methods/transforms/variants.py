@@ -46,13 +46,13 @@ def known_variants(style: str = "default") -> Mapping[str, Callable[[Dataset], V
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
 
-def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
+def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
     """Every variant, or those named, that can be made of at least one problem."""
-    return {name: one for name, one in every_variant(dataset, only, style).items() if len(one.problems)}
+    return {name: variant for name, variant in every_variant(dataset, only).items() if len(variant.problems)}
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant, or those named, with why problems have none, be it all of them."""
+    """Every variant, or those named, with why some problems, or all, have none."""
     choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices

@@ -358,7 +358,7 @@ def _judged(
     protocols: Sequence[str],
     about: dict[str, Any],
 ) -> Run:
-    """Every protocol on every model and scoring."""
+    """The run with the rows of every protocol, for every model and scoring."""
     named: dict[tuple[str, str], dict[str, dict[str, Prediction]]] = {}
     for prediction in predictions:
         by_variant = named.setdefault((prediction.model, prediction.scoring), {})

@@ -85,7 +85,7 @@ class AuditSheet:
         return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
-        """Graded problems as columns: where all are of one variant, its own or a part of them."""
+        """Graded problems as the columns that metrics take; those of one variant are a part of its columns."""
         for variant, whole in self._graded.items():
             if whole is graded:
                 return self._columns[variant]
