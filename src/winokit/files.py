@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -40,6 +41,11 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         raise BadInput(f"{path}: cannot be {what} ({error.strerror or error})") from None
+
+
+def as_file_name(name: str) -> str:
+    """A name in a form that a file or folder can have."""
+    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:

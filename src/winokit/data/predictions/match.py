@@ -16,7 +16,7 @@ from typing import Any
 from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import Dataset, Problem, folded_text, grouped
 from winokit.text.language import language_of
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
@@ -96,7 +96,7 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
 def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
-    for key in (_folded, _worded, _owner):
+    for key in (lambda text, language: folded_text(text), _worded, _owner):
         wanted = key(name, language)
         places = [place for place, candidate in enumerate(candidates) if key(candidate, language) == wanted]
         if places:
@@ -107,10 +107,6 @@ def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
     said = pack.core(name.strip(" .,;:!?\"'“”„«»"))  # in another case: it is a form of the candidate, from end to end
     places = [at for at, candidate in enumerate(candidates) if (0, len(said)) in pack.mention_places(said, candidate)]
     return places[0] if len(places) == 1 else None
-
-
-def _folded(name: str, language: str) -> str:
-    return " ".join(name.split()).casefold()
 
 
 def _worded(name: str, language: str) -> str:

@@ -24,7 +24,7 @@ from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights, quiet
+from winokit.models.hf import HfSettings, kind_by_config, load_config, load_parts, load_tokenizer, load_weights, quiet
 from winokit.models.hf_masked import PROBE, head_takes_positions, most_tokens
 from winokit.models.registry import Spec
 
@@ -186,16 +186,13 @@ def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
 
 
 def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
-    try:
-        return load_weights(transformers.AutoModelForMaskedLM, settings)
-    except BadInput as error:
-        if "no weights for" not in str(error):
-            raise
-        missing = str(error).partition("no weights for ")[2].partition(",")[0]
+    model, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
+    if missing:
         raise BadInput(
-            f"{settings.place}: no language-modelling head (no weights for {missing}), which {formalization.name} "
+            f"{settings.place}: no language-modelling head (no weights for {missing[0]}), which {formalization.name} "
             f"needs; train mc-sent, or {formalization.name}?head=fresh"
-        ) from None
+        )
+    return model
 
 
 def _body(settings: HfSettings) -> Any:
