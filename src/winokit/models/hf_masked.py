@@ -101,9 +101,8 @@ class MaskedModel(HfModel):
         for item in wanted.items():
             alike[0 if self.pads else len(item[0])].append(item)
         for items in alike.values():
-            for _, of_text in in_batches(
-                torch.inference_mode()(run), items, [len(i) ** power for i, _ in items], budget
-            ):
+            costs = [len(ids) ** power for ids, _ in items]
+            for _, of_text in in_batches(torch.inference_mode()(run), items, costs, budget):
                 yield from of_text
 
     @torch.inference_mode()
