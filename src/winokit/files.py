@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -40,6 +41,11 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         raise BadInput(f"{path}: cannot be {what} ({error.strerror or error})") from None
+
+
+def as_file_name(name: str) -> str:
+    """A name in a form that a file or folder can have."""
+    return re.sub(r"[^\w.-]+", "-", name)
 
 
 def csv_bytes(rows: Iterable[Iterable[object]]) -> bytes:
@@ -129,13 +135,10 @@ def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(0o700 | _FOR_OTHERS.get(), parents=True, exist_ok=True)
-        with open(temporary, "wb", opener=_private_or_not) as file:
+        mode = 0o600 | (_FOR_OTHERS.get() & 0o066)
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
         temporary.replace(path)
     finally:
         with suppress(OSError):  # nothing to remove when all went well, or when a file stands in a folder's place
             temporary.unlink()
-
-
-def _private_or_not(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600 | (_FOR_OTHERS.get() & 0o066))

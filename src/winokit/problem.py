@@ -6,7 +6,6 @@ import dataclasses
 import gc
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any, TypeVar, overload
 
 import winokit
 from winokit.errors import Malformed
+from winokit.files import as_file_name
 from winokit.notebook import escape, marked, table_html, to_frame
 
 BLANK = "_"
@@ -69,7 +69,7 @@ class Problem:
     def __post_init__(self) -> None:
         if len(self.candidates) < 2:
             raise Malformed(f"two or more candidates expected, found {len(self.candidates)}", field="candidates")
-        folded = {_folded(candidate) for candidate in self.candidates}
+        folded = {folded_text(candidate) for candidate in self.candidates}
         if "" in folded:
             raise Malformed("an empty candidate", field="candidates")
         if len(set(self.candidates) if self.is_whole else folded) < len(self.candidates):
@@ -190,9 +190,9 @@ _FIELDS = _WRITERS.keys() - {"_id"}
 
 
 @lru_cache(1 << 16)
-def _folded(candidate: str) -> str:
-    """A candidate as it is told from others: neither white space nor case counts."""
-    return " ".join(candidate.split()).casefold()
+def folded_text(text: str) -> str:
+    """A candidate, or other words, as they are told from others: neither white space nor case counts."""
+    return " ".join(text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Card:
     @property
     def file_name(self) -> str:
         """The name in a form that a file or folder can have."""
-        return re.sub(r"[^\w.-]+", "-", self.name)
+        return as_file_name(self.name)
 
     def part(self, problems: int, of: int) -> Card:
         """The card of a part of the problems, without the human accuracy, which is known only for all of them.

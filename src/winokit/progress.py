@@ -30,7 +30,7 @@ def tell(notes: Iterable[str]) -> None:
 
 
 def part(progress: Progress | None, before: float, weight: float, whole: float) -> Progress | None:
-    """What a part of a job tells how far it is: the whole is told of it; None where nobody listens."""
+    """The callback for a part of a job, which reports the progress of the whole; None where nobody listens."""
     if progress is None:
         return None
     return lambda done, total: progress(before + weight * done / max(1, total), whole)

@@ -90,13 +90,13 @@ class Settings:
 
 
 def fitted(value: Any, hint: Any) -> Any:
-    """The value as its annotation wants it: one thing where several may be given, a text where a path is taken.
+    """The value in the form of its annotation: one thing as several where several are taken, a text as a path.
 
     >>> fitted("run", Path | None), fitted("random", tuple[str, ...]), fitted("open", str | Path)
     (PosixPath('run'), ('random',), 'open')
     """
-    several = [kind for kind in _members(hint) if get_origin(kind) in SEVERAL]
-    if several and value is None and NoneType not in _members(hint):
+    several = [kind for kind in members_of(hint) if get_origin(kind) in SEVERAL]
+    if several and value is None and NoneType not in members_of(hint):
         return ()
     if isinstance(value, (Set, Iterator)) and several:
         value = tuple(value)
@@ -120,7 +120,7 @@ def _plain(value: Any, kinds: list[Any]) -> Any:
 
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of the kind an annotation names; a text is a path too, and never several texts."""
-    members, origin = _members(hint), get_origin(hint)
+    members, origin = members_of(hint), get_origin(hint)
     if len(members) > 1 or members[0] is not hint:
         return any(_fits(value, member) for member in members)
     if origin is Literal:
@@ -140,19 +140,19 @@ def _fits(value: Any, hint: Any) -> bool:
         return True
 
 
-def _members(hint: Any) -> tuple[Any, ...]:
+def members_of(hint: Any) -> tuple[Any, ...]:
     """What an annotation offers to choose from: itself, unless it is a union."""
     if get_origin(hint) is Annotated:
-        return _members(get_args(hint)[0])
+        return members_of(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType):
-        return tuple(member for part in get_args(hint) for member in _members(part))
+        return tuple(member for part in get_args(hint) for member in members_of(part))
     return (hint,)
 
 
 def _kinds(hint: Any) -> list[Any]:
     """The types of single things that an annotation is made of."""
     kinds: list[Any] = []
-    for member in _members(hint):
+    for member in members_of(hint):
         if get_origin(member) in SEVERAL:
             kinds += _kinds(get_args(member)[0])
         else:
@@ -167,7 +167,7 @@ def check(name: str, value: Any, hint: Any) -> None:
     typed = said is not None and said.typed is not None and _fits(value, said.typed)
     if not typed and not _fits(value, hint):
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
-        several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in _members(hint)) else ""
+        several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
         found = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
         frame = "; Dataset.from_frame reads it" if "a Dataset" in words and hasattr(value, "columns") else ""
         raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {found}{frame}")
@@ -358,7 +358,7 @@ def _expanded(
 
 def _settings_class(hint: Any) -> Any:
     """The settings class that an annotation names, optional or not; None for anything else."""
-    kinds = [kind for kind in _members(hint) if kind is not NoneType]
+    kinds = [kind for kind in members_of(hint) if kind is not NoneType]
     return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], type) and issubclass(kinds[0], Settings) else None
 
 

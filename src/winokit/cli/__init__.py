@@ -1,1 +1,1 @@
-"""One file per verb, no logic."""
+"""The verbs, derived from the library's calls (`verbs.toml` lists them)."""

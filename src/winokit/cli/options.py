@@ -8,19 +8,19 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.progress import telling
-from winokit.settings import Help, choices_of, help_of, signature_of
+from winokit.settings import SEVERAL, Help, choices_of, help_of, members_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
@@ -181,20 +181,14 @@ def _plain(hint: Any) -> Any:
     >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(str | Sequence[str]), _plain(int | None)
     (list[str], list[str], int | None)
     """
-    if get_origin(hint) is Annotated:
-        return _plain(get_args(hint)[0])
-    if get_origin(hint) is Literal:
-        return str
-    if get_origin(hint) in (tuple, list, Sequence, Iterable):
-        return list[_plain(get_args(hint)[0])]  # type: ignore[misc]
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-        # Several where Python takes one or several; a path where Python takes nothing else but its name.
-        several = [kind for kind in kinds if _is_several(_plain(kind))]
-        named = [Path] if {*kinds} == {str, Path} else [kind for kind in kinds if kind is not Path]
-        first = _plain((several or named or kinds)[0])
-        return first | None if NoneType in get_args(hint) and not _is_several(first) else first
-    return hint
+    members = members_of(hint)
+    # Several where Python takes one or several; a path where Python takes nothing else but its name.
+    several = next((kind for kind in members if get_origin(kind) in SEVERAL), None)
+    if several is not None:
+        return list[_plain(get_args(several)[0])]  # type: ignore[misc]
+    kinds = [str if get_origin(kind) is Literal else kind for kind in members if kind is not NoneType]
+    first = Path if {*kinds} <= {str, Path} and Path in kinds else next(kind for kind in kinds if kind is not Path)
+    return first | None if NoneType in members else first
 
 
 def _is_several(kind: Any) -> bool:

@@ -126,7 +126,7 @@ class Run(Brief):
             results = json.loads((folder / RESULTS).read_text("utf-8"))
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
-            predictions = [_prediction(row) for row in json_lines((folder / PREDICTIONS).read_text("utf-8"))]
+            predictions = [*map(Prediction.from_json, json_lines((folder / PREDICTIONS).read_text("utf-8")))]
             settings = dict(results["run"])
             transcripts = list(_transcripts(folder / TRANSCRIPTS))
         except FileNotFoundError as error:
@@ -160,9 +160,3 @@ def _transcripts(path: Path) -> Iterator[Transcript]:
     if path.exists():
         with gzip.open(path, "rt", encoding="utf-8") as file:
             yield from (Transcript.from_json(json.loads(line)) for line in file)
-
-
-def _prediction(row: Mapping[str, Any]) -> Prediction:
-    scores = row["scores"]
-    known = {name: row.get(name) for name in ("id", "variant", "model", "scoring", "prediction", "answer", "why")}
-    return Prediction(scores=None if scores is None else tuple(scores), **known)  # type: ignore[arg-type]

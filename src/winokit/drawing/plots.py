@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
 from winokit.drawing.wording import POINTS, SHARE, kind_of, percent
-from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import grouped
 from winokit.results import Metric, stands
 
@@ -32,10 +31,6 @@ class Scorer:
     scoring: str
     formalization: str | None
     name: str
-
-    def made(self, prediction: Prediction) -> bool:
-        """Whether a prediction is this scorer's."""
-        return (prediction.model, prediction.scoring) == (self.model, self.scoring)
 
 
 def scorers(run: Run) -> tuple[Scorer, ...]:

@@ -98,15 +98,12 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
     """
     if settings.bos is not None or tokenizer.bos_token_id is None:
         return bool(settings.bos)
-    if settings.loaded:
-        return bool(tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id])
-    stated = _config_bos(settings) if settings.gguf_file is None else _gguf_bos(settings, settings.gguf_file)
-    return stated if stated is not None else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
-
-
-def _config_bos(settings: hf.HfSettings) -> bool | None:
-    stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
-    return stated if isinstance(stated, bool) else None
+    stated = None
+    if settings.gguf_file is not None:
+        stated = _gguf_bos(settings, settings.gguf_file)
+    elif not settings.loaded:
+        stated = get_tokenizer_config(settings.place, **settings.source).get("add_bos_token")
+    return stated if isinstance(stated, bool) else tokenizer("a").input_ids[:1] == [tokenizer.bos_token_id]
 
 
 def _gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:

@@ -39,6 +39,7 @@ PROBE = ("The cup fell.", "Nora put the cup on the table, and it fell.")
 """Read when a model is loaded, to see what may be left out or put together without a change."""
 
 Vector: TypeAlias = npt.NDArray[np.float32]
+Places: TypeAlias = Sequence[int] | torch.Tensor
 W = TypeVar("W")
 R = TypeVar("R")
 
@@ -65,7 +66,9 @@ class MaskedModel(HfModel):
         self.can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Attention, Embed} if has_head else {Embed})
         self.longest = most_tokens(model)
         self.attention_budget = BatchBudget(ATTENTION_BUDGET)
-        self.gathers = self._head_takes_positions()
+        texts = self._probe()
+        asked = [(row, column) for row, text in enumerate(texts) for column in range(0, len(text), 2)]
+        self.gathers = head_takes_positions(model, self._inputs(texts), *zip(*asked, strict=True))
         self.pads = self._padding_is_ignored()
 
     @property
@@ -98,9 +101,8 @@ class MaskedModel(HfModel):
         for item in wanted.items():
             alike[0 if self.pads else len(item[0])].append(item)
         for items in alike.values():
-            for _, of_text in in_batches(
-                torch.inference_mode()(run), items, [len(i) ** power for i, _ in items], budget
-            ):
+            costs = [len(ids) ** power for ids, _ in items]
+            for _, of_text in in_batches(torch.inference_mode()(run), items, costs, budget):
                 yield from of_text
 
     @torch.inference_mode()
@@ -141,34 +143,10 @@ class MaskedModel(HfModel):
 
     def _logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
         """Logits at the (row, column) pairs asked for."""
-        rows, columns = ([place[axis] for place in asked] for axis in (0, 1))
-        logits: torch.Tensor
-        if gather:
-            with only_at(self.model.base_model, rows, columns):
-                logits = self.model(**self._inputs(texts)).logits[0]
-        else:
-            logits = self.model(**self._inputs(texts)).logits[rows, columns]
-        return logits
+        return logits_at(self.model, self._inputs(texts), *zip(*asked, strict=True), gather=gather)
 
     def _inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
         return dict(zip(("input_ids", "attention_mask"), self._padded(texts), strict=True))
-
-    def _head_takes_positions(self) -> bool:
-        """Whether the head, given some positions only, says of them what it says among all.
-
-        A head that looks at more than one position, or a body that is not where we look for it, would not.
-        """
-        texts = self._probe()
-        asked = [(row, column) for row, text in enumerate(texts) for column in range(0, len(text), 2)]
-        with torch.inference_mode():
-            every = self._logits(texts, asked, gather=False)
-            try:
-                gathered = self._logits(texts, asked, gather=True)
-            except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
-                if isinstance(error, RuntimeError) and out_of_memory(error):
-                    raise
-                return False
-        return same(gathered, every)
 
     def _padding_is_ignored(self) -> bool:
         """Whether a text gets the same logits alone and beside a longer one."""
@@ -180,6 +158,33 @@ class MaskedModel(HfModel):
 
     def _probe(self) -> list[Ids]:
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
+
+
+def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places, *, gather: bool) -> torch.Tensor:
+    """Logits at these rows and columns; to `gather`, the head is given these positions only."""
+    logits: torch.Tensor
+    if gather:
+        with only_at(model.base_model, rows, columns):
+            logits = model(**inputs).logits[0]
+    else:
+        logits = model(**inputs).logits[rows, columns]
+    return logits
+
+
+def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places) -> bool:
+    """Whether the language-modelling head, given some positions only, says of them what it says among all.
+
+    A head that looks at more than one position, or a body that is not where we look for it, would not.
+    """
+    with torch.inference_mode():
+        every = logits_at(model, inputs, rows, columns, gather=False)
+        try:
+            gathered = logits_at(model, inputs, rows, columns, gather=True)
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+            if isinstance(error, RuntimeError) and out_of_memory(error):
+                raise
+            return False
+    return same(gathered, every)
 
 
 def same(first: torch.Tensor, second: torch.Tensor) -> bool:
@@ -204,7 +209,7 @@ def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
 
 
 @contextmanager
-def only_at(body: torch.nn.Module, rows: Sequence[int], columns: Sequence[int]) -> Iterator[None]:
+def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[None]:
     """Meanwhile the body hands on only the hidden states at these rows and columns, as one text of that many tokens."""
 
     def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:

@@ -120,7 +120,7 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
-    """The requests in parts, each by its place among all."""
+    """The requests in parts of this size; each part has its requests by their places among all."""
     indexed = list(enumerate(requests))
     return [dict(indexed[start : start + size]) for start in range(0, len(indexed), size)]
 
@@ -186,7 +186,7 @@ class MaskPlan:
 def planned(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
-    """The plan of some requests to a masked model that reads texts so."""
+    """What a masked model must read and look up to answer these requests; `read` turns texts into readings."""
     plan, texts = MaskPlan(mask), []
     for request in requests.values():
         if type(request) not in model.can or not isinstance(

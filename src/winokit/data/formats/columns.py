@@ -27,7 +27,7 @@ from winokit.data.formats.tables import Table, numbered, read_table
 from winokit.data.formats.wsc import around_the_pronoun
 from winokit.errors import BadInput, Malformed, MissingExtra
 from winokit.files import our_toml
-from winokit.problem import Problem, grouped
+from winokit.problem import Problem, folded_text, grouped
 from winokit.text.language import check_code, word_lists
 
 ROLES = frozenset(
@@ -193,12 +193,8 @@ def _offset(role: str, value: Any) -> int:
     return int(text)
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
 def _in_text(cell: str, candidates: Sequence[str]) -> int | None:
-    same = [place for place, candidate in enumerate(candidates) if _folded(candidate) == _folded(cell)]
+    same = [place for place, candidate in enumerate(candidates) if folded_text(candidate) == folded_text(cell)]
     return same[0] if len(same) == 1 else None
 
 

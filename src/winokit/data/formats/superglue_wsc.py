@@ -1,6 +1,6 @@
 """SuperGLUE-WSC (Wang et al., 2019): does span 2, the pronoun, refer to span 1? JSON lines; indices count words.
 
-A row stays what it is: a yes/no judgement about `query`. `--as choice` (transforms/choice.py) merges the rows of one
+A row stays what it is: a yes/no judgement about `query`. `--as choice` (transforms/views.py) merges the rows of one
 sentence into problems with candidates.
 """
 

@@ -10,12 +10,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from winokit.data.predictions.documents import LoggedDocument
 from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import Dataset, Problem, folded_text, grouped
 from winokit.text.language import language_of
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
@@ -95,7 +96,7 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 
 @lru_cache(1 << 16)  # the same few names in every file about a dataset
 def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
-    for key in (_folded, _worded, _owner):
+    for key in (lambda text, language: folded_text(text), _worded, _owner):
         wanted = key(name, language)
         places = [place for place, candidate in enumerate(candidates) if key(candidate, language) == wanted]
         if places:
@@ -106,10 +107,6 @@ def _which(name: str, candidates: tuple[str, ...], language: str) -> int | None:
     said = pack.core(name.strip(" .,;:!?\"'“”„«»"))  # in another case: it is a form of the candidate, from end to end
     places = [at for at, candidate in enumerate(candidates) if (0, len(said)) in pack.mention_places(said, candidate)]
     return places[0] if len(places) == 1 else None
-
-
-def _folded(name: str, language: str) -> str:
-    return " ".join(name.split()).casefold()
 
 
 def _worded(name: str, language: str) -> str:
@@ -142,14 +139,14 @@ def align_difference(texts: Sequence[str], candidates: Sequence[str], language: 
 
 def _without_common(lists: list[list[str]]) -> list[tuple[str, ...]]:
     """Each list without the start and the end that all have in common."""
-    shortest = min(len(words) for words in lists)
-    start = 0
-    while start < shortest and len({words[start] for words in lists}) == 1:
-        start += 1
-    end = 0
-    while end < shortest - start and len({words[-1 - end] for words in lists}) == 1:
-        end += 1
+    start = _in_common(lists)
+    end = _in_common([words[start:][::-1] for words in lists])
     return [tuple(words[start : len(words) - end]) for words in lists]
+
+
+def _in_common(lists: list[list[str]]) -> int:
+    """How many of their first words all lists have in common."""
+    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*lists, strict=False)))
 
 
 def option_behind(label: str, prompt: str) -> str | None:

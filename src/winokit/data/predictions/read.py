@@ -57,7 +57,7 @@ def read_predictions(
     columns: Mapping[str, str] | None = None,
     lenient: bool = False,
 ) -> list[ReadPredictions]:
-    """Read a file of predictions: one Read for each model, scoring and variant in it, in order of appearance.
+    """Read a file of predictions: one result for each model, scoring and variant in it, in order of appearance.
 
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
     is skipped and noted when lenient. A file of which nothing matches is an error.

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.transforms.views import siblings
-from winokit.problem import Dataset, Problem
+from winokit.problem import Dataset, Problem, folded_text
 from winokit.text.language import language_of
 from winokit.text.parses import open_parses
 from winokit.text.phrases import VERSION, noun_phrases
@@ -127,8 +127,8 @@ def rivals_of(formalization: Formalization) -> Rivals:
 
 def without(query: str, spans: Iterable[str]) -> tuple[str, ...]:
     """Spans other than the query, each once, whatever their case."""
-    distinct = {" ".join(span.split()).casefold(): span for span in reversed([*spans])}
-    distinct.pop(" ".join(query.split()).casefold(), None)
+    distinct = {folded_text(span): span for span in reversed([*spans])}
+    distinct.pop(folded_text(query), None)
     return tuple(reversed(distinct.values()))
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from winokit.errors import BadInput
-from winokit.methods.formalizations.base import Formalization
-from winokit.methods.formalizations.cases import Case, rivals_name, rivals_of
+from winokit.methods.formalizations.cases import cases, rivals_name
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, LetGo, Request, Scores
@@ -52,20 +51,20 @@ class FineTuned:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Scores of each problem's candidates, the longest texts first."""
         formalization = self.network.formalization
-        cases = [case_of(request, formalization) for request in requests]
-        encoded = encode(cases, formalization, self.network.reader)
+        asked = cases(map(problem_of, requests), formalization)
+        encoded = encode(asked, formalization, self.network.reader)
         yield from ((index, Scores(None, why)) for index, why in enumerate(encoded) if isinstance(why, str))
         for index, numbers in self.network.numbers(encoded, self.settings.budget):
-            scores = formalization.definition.decide(cases[index], numbers, formalization.switches)
+            scores = formalization.definition.decide(asked[index], numbers, formalization.switches)
             yield index, Scores(None, scores) if isinstance(scores, str) else Scores(scores)
 
 
-def case_of(request: Request, formalization: Formalization) -> Case:
-    """The case that a request asks about."""
+def problem_of(request: Request) -> Problem:
+    """The problem that a request asks about, its answer hidden."""
     if not isinstance(request, Choose):
         raise BadInput(f"a fine-tuned model judges whole problems; it cannot answer {type(request).__name__} requests")
     labels = dict(request.labels)
-    problem = Problem(
+    return Problem(
         request.before,
         request.after,
         request.candidates,
@@ -74,8 +73,3 @@ def case_of(request: Request, formalization: Formalization) -> Case:
         language=str(labels.pop("language", "en")),
         labels=labels,
     )
-    options = request.candidates
-    if request.query is not None:
-        compares = formalization.definition.compares
-        options = (request.query, *(rivals_of(formalization)(problem) if compares else ()))
-    return Case(problem, options, (None,) * len(options))

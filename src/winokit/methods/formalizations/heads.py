@@ -23,7 +23,7 @@ from torch.nn import functional
 from winokit.methods.formalizations.base import Loss, Switches
 from winokit.methods.formalizations.batch import NOWHERE, Batch
 from winokit.methods.formalizations.cases import Case
-from winokit.models.hf_masked import only_at
+from winokit.models.hf_masked import logits_at
 
 JUDGING = {"judge": ("each", "first"), "ties": ("abstain", "strict", "loose")}
 NO_RIVAL = "no rival to compare with"
@@ -83,19 +83,10 @@ class MaskedWords(nn.Module):
         places, tokens = batch.places[:, 0].clamp(min=0), batch.tokens.clamp(min=0)
         # Every option takes as many positions as the longest: a shape that is known without asking the device.
         flat = rows.flatten(), places.flatten()
-        logits = self._logits(encoder, batch, *flat).float().view(*tokens.shape, -1)
+        logits = logits_at(encoder, batch.texts, *flat, gather=self.gathers).float().view(*tokens.shape, -1)
         guessed = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
         total = (guessed * found).sum(-1)
         return total / found.sum(-1) if self.mean else total
-
-    def _logits(self, encoder: Any, batch: Batch, rows: Tensor, places: Tensor) -> Tensor:
-        logits: Tensor
-        if self.gathers:
-            with only_at(encoder.base_model, rows, places):  # type: ignore[arg-type]
-                logits = encoder(**batch.texts).logits[0]
-        else:
-            logits = encoder(**batch.texts).logits[rows, places]
-        return logits
 
 
 def in_float32(layers: nn.Module, states: Tensor) -> Tensor:

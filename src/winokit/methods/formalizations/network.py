@@ -24,8 +24,8 @@ from winokit.methods.formalizations.batch import Batch, collate
 from winokit.methods.formalizations.inputs import Encoded, InputReader
 from winokit.models.batching import BatchBudget, in_batches
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.models.hf import HfSettings, kind_by_config, load_config, load_tokenizer, load_weights, quiet
-from winokit.models.hf_masked import PROBE, most_tokens, only_at, same
+from winokit.models.hf import HfSettings, kind_by_config, load_config, load_parts, load_tokenizer, load_weights, quiet
+from winokit.models.hf_masked import PROBE, head_takes_positions, most_tokens
 from winokit.models.registry import Spec
 
 ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
@@ -186,16 +186,13 @@ def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
 
 
 def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
-    try:
-        return load_weights(transformers.AutoModelForMaskedLM, settings)
-    except BadInput as error:
-        if "no weights for" not in str(error):
-            raise
-        missing = str(error).partition("no weights for ")[2].partition(",")[0]
+    model, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
+    if missing:
         raise BadInput(
-            f"{settings.place}: no language-modelling head (no weights for {missing}), which {formalization.name} "
+            f"{settings.place}: no language-modelling head (no weights for {missing[0]}), which {formalization.name} "
             f"needs; train mc-sent, or {formalization.name}?head=fresh"
-        ) from None
+        )
+    return model
 
 
 def _body(settings: HfSettings) -> Any:
@@ -217,21 +214,9 @@ def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Netw
     head = formalization.definition.head(encoder.config, formalization.switches)
     network = Network(encoder, head, formalization, tokenizer)
     if formalization.definition.guesses:
-        head.gathers = _head_takes_positions(encoder, tokenizer)  # type: ignore[assignment]
+        texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
+        head.gathers = head_takes_positions(encoder.eval(), texts, [0], [1])  # type: ignore[assignment]
     return network
-
-
-def _head_takes_positions(encoder: Any, tokenizer: Any) -> bool:
-    """Whether the language-modelling head, given one position only, says of it what it says among all."""
-    texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
-    with torch.inference_mode():
-        every = encoder.eval()(**texts).logits[:, 1]
-        try:
-            with only_at(encoder.base_model, [0], [1]):
-                one = encoder(**texts).logits[0]
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
-            return False
-    return same(one, every)
 
 
 def _load_head(network: Network, folder: Path) -> None:

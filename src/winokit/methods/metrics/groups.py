@@ -7,7 +7,6 @@ contrast consistency. Only complete groups have a score: two or more members, an
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, count
 from typing import Any, TypeAlias
 
@@ -38,7 +37,7 @@ def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[H
 
 
 class GroupLayout:
-    """The rows of complete groups side by side, so that one pass reduces every group; stands where groups do."""
+    """The rows of complete groups side by side, so that one pass reduces every group; metrics take it for groups."""
 
     def __init__(self, groups: arrays.Groups, sizes: Sizes | None) -> None:
         self.members, self._length = list(complete_groups(groups, sizes).values()), len(groups)
@@ -58,17 +57,11 @@ class GroupLayout:
 Grouped: TypeAlias = arrays.Groups | GroupLayout
 
 
-@lru_cache(16)  # every metric of every scorer asks for the same few
-def _laid_out(groups: tuple[Hashable | None, ...], sizes: frozenset[tuple[Any, int]] | None) -> GroupLayout:
-    return GroupLayout(groups, None if sizes is None else dict(sizes))
-
-
 def _layout(groups: Grouped, sizes: Sizes | None) -> GroupLayout:
-    if not isinstance(groups, GroupLayout):
-        groups = _laid_out(tuple(groups), None if sizes is None else frozenset(sizes.items()))
-    if not len(groups.rows):
+    layout = groups if isinstance(groups, GroupLayout) else GroupLayout(groups, sizes)
+    if not layout.members:
         raise BadInput("no complete group among the problems: a group score needs twins")
-    return groups
+    return layout
 
 
 def all_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:

@@ -6,7 +6,7 @@ wherever it stands. The quantities themselves are functions of `winokit.methods.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics import groups
-from winokit.methods.metrics.accuracy import correct, guess_chance
+from winokit.methods.metrics.accuracy import correct, credit, guess_chance
 from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import gap, mean_interval, share
@@ -96,7 +96,7 @@ class MetricColumns:
     @property
     def settled_chance(self) -> float:
         """What guessing gets of all where abstentions are guessed too."""
-        return float(np.where(self.silent, 1 / np.array(self.candidates), self.guesses).mean())
+        return float(np.where(self.silent, 1 / self.candidates, self.guesses).mean())
 
     @cached_property
     def floor(self) -> float | None:
@@ -155,16 +155,26 @@ class RowHead:
         return Metric(*start, *name, value, n, low, high, chance, note, {**self.details, **(details or {})})
 
     def share(
-        self, name: Name, values: Any, clusters: IntArray, chance: Any = None, note: str | None = None
+        self,
+        name: Name,
+        values: Any,
+        clusters: IntArray,
+        chance: Any = None,
+        note: str | None = None,
+        floor: float | None = None,
     ) -> Iterator[Metric]:
         """A share, with its interval and test over clusters; nothing where there is nothing to average.
 
-        `chance` is what guessing gets, one number or one for each value.
+        `chance` is what guessing gets, one number or one for each value. It is tested against that, or against `floor`,
+        what always giving the commonest answer has.
         """
         if len(values):
             found = share(values, clusters)
             interval, level = found.interval(), None if chance is None else float(np.mean(chance))
-            about = {} if level is None else {"p": found.p(level)}
+            rival = level if floor is None else floor
+            about: dict[str, Detail] = {} if rival is None else {"p": found.p(rival)}
+            if floor is not None:
+                about[FLOOR] = floor
             yield self.row(name, found.value, found.n, interval.low, interval.high, level, note, about)
 
     def mean(self, name: Name, values: Sequence[float], clusters: IntArray) -> Iterator[Metric]:
@@ -176,9 +186,16 @@ class RowHead:
     def accuracy(self, name: Name, columns: MetricColumns, note: str | None = None) -> Iterator[Metric]:
         """The share that is right; over all problems it is held against the commonest answer where that is a rival."""
         if len(columns.problems):
-            rows = self.share(name, columns.correct, columns.clusters, columns.chances, note)
-            rival = columns.floor if name[0] == "accuracy" and name[2] == "accuracy" else None
-            yield from rows if rival is None else (against_floor(row, columns) for row in rows)
+            floor = columns.floor if name[0] == name[2] == "accuracy" else None
+            yield from self.share(name, columns.correct, columns.clusters, columns.chances, note, floor)
+
+    def expected_accuracy(self, subset: str, columns: MetricColumns) -> Iterator[Metric]:
+        """The share that is right where abstentions are settled by guesses, those of the commonest answer too."""
+        name = ("accuracy", subset, "expected_accuracy")
+        settled = credit(columns.predictions, columns.answers, columns.candidates)
+        guessed = float((columns.silent / columns.candidates).mean())
+        floor = None if columns.floor is None else columns.floor + guessed
+        return self.share(name, settled, columns.clusters, columns.settled_chance, floor=floor)
 
     def gap(self, name: Name, columns: MetricColumns, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
         """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
@@ -198,22 +215,10 @@ class RowHead:
     def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
         layout = columns.layout(sizes)
-        if len(layout.rows):
+        if layout.members:
             counts, chances = GROUP_METRICS[name[2]]
             clusters = columns.clusters[layout.rows[layout.starts]]
             yield from self.share(name, counts(columns.correct, layout), clusters, chances(columns.chances, layout))
-
-
-def against_floor(row: Metric, columns: MetricColumns, settled: FloatArray | None = None) -> Metric:
-    """A row of yes/no questions with what always giving the commonest answer has, and the test against that.
-
-    `settled` are the credits of a row that settles abstentions by guesses.
-    """
-    assert columns.floor is not None
-    floor, values = columns.floor, columns.correct.astype(np.float64)
-    if settled is not None:
-        floor, values = floor + float((columns.silent / np.array(columns.candidates)).mean()), settled
-    return replace(row, details={**row.details, FLOOR: floor, "p": share(values, columns.clusters).p(floor)})
 
 
 def gender_rows(head: RowHead, columns: MetricColumns, note: str | None) -> Iterator[Metric]:

@@ -171,7 +171,7 @@ def normalised(problem: Problem, setting: Setting, answers: Sequence[Answer]) ->
 
 
 def length_by(setting: Setting) -> Callable[[str, Sized], int]:
-    """How long a text with these pieces is, as `?per=` has it; asked before the model is, lest a slip come late."""
+    """How the length of a text is counted, by `?per=`; called before a model is asked, to refuse a wrong unit early."""
     per = setting.options.get("per", "text")
     check_known("unit for ?per=", per, PER)
     return PER[per]

@@ -40,9 +40,9 @@ class Cache:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.ledger = Ledger(Spending())
-        """What keeps count of what is asked beyond these answers, and may forbid it."""
+        """Counts what is asked of models beyond these answers, and says when a limit is reached."""
         self.whole: Ledger | None = None
-        """The ledger of a job of which each verb that uses these answers is a part."""
+        """The ledger of a larger job, a suite, while the verbs that use this cache are parts of it."""
         self._remembered: dict[bytes, Answer] = {}
         if path is None:
             return
@@ -64,7 +64,7 @@ class Cache:
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
-        """Have every verb that uses these answers meanwhile enter what it asks as a part of a whole."""
+        """Meanwhile, what a verb asks through this cache is entered as a part of a larger job."""
         self.whole = whole
         try:
             yield whole
@@ -143,10 +143,8 @@ def encode(answer: Answer) -> bytes:
         np.save(out, answer, allow_pickle=False)
         return b"A" + out.getvalue()
     if isinstance(answer, Reply):
-        return (
-            b"R"
-            + json.dumps([answer.logprobs, answer.choice, answer.text, *([answer.why] if answer.why else [])]).encode()
-        )
+        why = [answer.why] if answer.why else []
+        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
     if isinstance(answer, Scores):
         return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
     return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()

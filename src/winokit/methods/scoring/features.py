@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, check_known
 from winokit.files import SCHEMA, write_whole
 from winokit.methods.scoring.base import unread_languages
 from winokit.methods.scoring.cache import Cache, answer_all
@@ -38,10 +38,8 @@ def embed(
     progress: Progress | None = None,
 ) -> npt.NDArray[np.float32]:
     """One row per problem, in the dataset's order."""
-    if features not in get_args(FeatureKind):
-        raise UnknownName("kind of features", features, get_args(FeatureKind))
-    if pooling not in get_args(Pooling):
-        raise UnknownName("pooling", pooling, get_args(Pooling))
+    check_known("kind of features", features, get_args(FeatureKind))
+    check_known("pooling", pooling, get_args(Pooling))
     if Embed not in model.can:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, gives no embeddings")
     tell(unread_languages([model.spec], dataset))

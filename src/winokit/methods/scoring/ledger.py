@@ -109,16 +109,14 @@ class Ledger:
         """Note what would be sent for requests, of which some answers are missing."""
         entry = self._entries.setdefault(self._heading, Texts())
         unknown = set(missing)
-        texts = Texts()
         for request in requests:
             for text, written in sent(model, request):
                 key = (model.fingerprint, text)
                 if request in unknown:
-                    texts.new[key] = (self._tokens(model, text), written)
+                    entry.new[key] = (self._tokens(model, text), written)
                 else:
-                    texts.cached.add(key)
-        texts.add(Texts())  # a text that is sent for one request is not cached for another
-        entry.add(texts)
+                    entry.cached.add(key)
+        entry.cached -= entry.new.keys()  # a text that is sent for one request is not cached for another
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
         """The requests that may be asked: all, where the model itself asks before each call."""

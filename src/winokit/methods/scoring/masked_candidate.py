@@ -7,7 +7,7 @@ constant: `masked-candidate?reduce=sum`.
 
 from collections.abc import Sequence
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.methods.scoring.base import Scoring, Setting, pieces, total
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import Answer, Fill, Request
@@ -25,8 +25,7 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Mean, or summed, log-probability of each candidate's pieces."""
     reduce = setting.options.get("reduce", "mean")
-    if reduce not in REDUCTIONS:
-        raise UnknownName("way to reduce", reduce, REDUCTIONS)
+    check_known("way to reduce", reduce, REDUCTIONS)
     return tuple(total(answer) / (len(pieces(answer)) if reduce == "mean" else 1) for answer in answers)
 
 

@@ -7,7 +7,7 @@ papers; not checked against the authors' code, but against minicons 0.3.39, whic
 agree within 1e-5.
 """
 
-from winokit.errors import UnknownName
+from winokit.errors import check_known
 from winokit.methods.scoring.base import Scoring, Setting, length_by, normalised
 from winokit.methods.transforms.substitute import substitute
 from winokit.models.base import PseudoLikelihood, Request
@@ -19,8 +19,7 @@ WORDS = ("whole", "left-to-right")
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """One whole text per candidate."""
     words = setting.options.get("words", "whole")
-    if words not in WORDS:
-        raise UnknownName("way to read words", words, WORDS)
+    check_known("way to read words", words, WORDS)
     length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text.strip() for candidate in problem.candidates]
     return tuple(PseudoLikelihood(text, 0, len(text), words == "left-to-right") for text in texts)

@@ -11,6 +11,7 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
+from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
@@ -53,6 +54,13 @@ class Prediction:
         """The row; `why` is left out where there is nothing to explain."""
         names = self.__slots__ if self.why is not None else self.__slots__[:-1]
         return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> "Prediction":
+        """The prediction of such a row."""
+        scores = row["scores"]
+        known = {name: row.get(name) for name in cls.__slots__ if name != "scores"}
+        return cls(scores=None if scores is None else tuple(scores), **known)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -204,7 +212,7 @@ class _Question:
 
     def __init__(self, scoring: Scoring, problem: Problem, setting: Setting, named: tuple[str, str, str]) -> None:
         self.scoring, self.problem, self.setting = scoring, problem, setting
-        self.named = (str(problem.provenance.get("of", problem.id)), *named)
+        self.named = (original_id(problem), *named)
         self.requests: tuple[Request, ...] = ()
         self.why: str | None = None
         if scoring.needs_blank and problem.is_whole:

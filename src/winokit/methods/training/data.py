@@ -60,7 +60,7 @@ class VariantArm:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A training set, a dev set to choose weights on, and test sets; all as the arm wants them."""
+    """A training set, a dev set to choose weights on, and test sets, as loaded; `in_arm` makes the arm's variants."""
 
     train: Dataset
     dev: Dataset | None = None
@@ -91,10 +91,14 @@ class TrainingData:
         return replace(self, train=train, dev=dev, dropped=dropped)
 
     @property
+    def sets(self) -> list[Dataset]:
+        """All its sets."""
+        return [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
+
+    @property
     def notes(self) -> list[str]:
         """What was noted of any of its sets."""
-        sets = [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
-        return list(dict.fromkeys(note for dataset in sets for note in dataset.notes))
+        return list(dict.fromkeys(note for dataset in self.sets for note in dataset.notes))
 
     def in_arm(self) -> "TrainingData":
         """The variants that the arm trains and tests on."""

@@ -18,7 +18,7 @@ from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.groups import complete_groups, group_accuracy
 from winokit.methods.metrics.intervals import share
-from winokit.methods.metrics.measuring import MetricColumns, RowHead, against_floor, clusters_by_id
+from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 from winokit.results import ABOVE, FLOOR, Metric, decide, stands
@@ -57,10 +57,10 @@ class Evaluation:
             scores[at] = formalization.definition.decide(self.cases[at], finite(numbers), formalization.switches)
         predictions = []
         for at, case in enumerate(self.cases):
-            problem, own = case.problem, scores[at]
+            own = scores[at]
             values, (prediction, why) = (None, (None, own)) if isinstance(own, str) else (own, decide(own))
-            named = str(problem.provenance.get("of", problem.id)), self.variant, model, formalization.spec
-            predictions.append(Prediction(*named, values, prediction, problem.answer, why))
+            named = original_id(case.problem), self.variant, model, formalization.spec
+            predictions.append(Prediction(*named, values, prediction, case.problem.answer, why))
         return predictions
 
 
@@ -100,10 +100,7 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
     head = RowHead(dataset.card.name, first.model, first.scoring, first.scoring, {"variant": first.variant})
     made = list(head.accuracy(("accuracy", subset, "accuracy"), columns))
     if silent := abstained(columns.predictions):
-        settled = credit(columns.predictions, columns.answers, columns.candidates)
-        level = columns.settled_chance
-        for row in head.share(("accuracy", subset, "expected_accuracy"), settled, columns.clusters, level):
-            made.append(row if columns.floor is None else against_floor(row, columns, settled))
+        made += head.expected_accuracy(subset, columns)
         made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
     sizes = {name: len(members) for name, members in dataset.groups.items()}
     return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, sizes)]
@@ -123,7 +120,7 @@ class Diverged(WinokitError):
 
 
 def finite(numbers: Sequence[float]) -> Sequence[float]:
-    """The numbers of a problem's options, all of them numbers indeed."""
+    """The numbers of a problem's options, after a check that they are finite."""
     if not all(map(math.isfinite, numbers)):
         raise Diverged("the score of an option is not a number")
     return numbers

@@ -11,7 +11,7 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -110,8 +110,7 @@ def finetune(
     loaded = data.checked()
     data = loaded.in_arm()
     identity = model_identity(model) | data.identity() | settings.identity() | {"formalization": formalization.spec}
-    sets = [data.train, *([] if data.dev is None else [data.dev]), *data.tests]
-    if any(problem.query is not None for dataset in sets for problem in dataset):
+    if any(problem.query is not None for dataset in data.sets for problem in dataset):
         identity["rivals"] = rivals_name(formalization)
     tests = [test.content_hash for test in data.tests]
     about = remembered(out) if out.is_dir() else None
@@ -138,7 +137,11 @@ def finetune(
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
     run = {"winokit": winokit.__version__, **identity, "tests": tests, "dropped": loaded.dropped}
-    outcome = replace(_tested(network, evaluations, out, run, notes), resumed=resumed)
+    metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
+    curve = json.loads((out / CURVE).read_text("utf-8"))
+    losses, on_dev = [row["loss"] for row in curve["train"]], [row for row in metrics if row.subset == DEV]
+    warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), on_dev)
+    outcome = TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more], resumed)
     outcome.save()
     drop_checkpoint(out)
     return outcome
@@ -235,19 +238,6 @@ def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]
     groups = [problem.group for problem in dev]
     together = group_accuracy_chance(chances, groups) if complete_groups(groups) else None
     return {"chance": fmean(chances), "group_chance": together}
-
-
-def _tested(
-    network: Network, evaluations: Mapping[str, Evaluation], out: Path, run: dict[str, Any], notes: list[str]
-) -> TrainOutcome:
-    """The outcome of a network that is trained, on every set."""
-    curve = json.loads((out / CURVE).read_text("utf-8"))
-    metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
-    losses = [row["loss"] for row in curve["train"]]
-    on_dev = [row for row in metrics if row.subset == DEV]
-    dev = evaluations[DEV].dataset if DEV in evaluations else None
-    warnings = symptoms(losses, curve["guessing_loss"], dev, predictions.get(DEV, []), on_dev)
-    return TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more])
 
 
 def _evaluated(

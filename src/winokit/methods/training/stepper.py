@@ -65,7 +65,7 @@ class Stepper:
         self._make_ready()
 
     def working(self) -> AbstractContextManager[object]:
-        """Where steps are to be taken."""
+        """The context in which steps are taken."""
         return nullcontext()
 
     def load(self, state: dict[str, Any]) -> None:

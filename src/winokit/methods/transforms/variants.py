@@ -5,7 +5,7 @@ Another package adds one by an entry point of the group `winokit.transforms` tha
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,7 +15,7 @@ from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import special_word_pairs, special_word_problem
 from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule, switch
-from winokit.problem import NO_BLANK, Dataset, Problem
+from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.registry import Registry
 
 ORIGINAL = "original"
@@ -46,13 +46,13 @@ def known_variants(style: str = "default") -> Mapping[str, Callable[[Dataset], V
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
 
-def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
+def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
     """Every variant, or those named, that can be made of at least one problem."""
-    return {name: one for name, one in every_variant(dataset, only, style).items() if len(one.problems)}
+    return {name: variant for name, variant in every_variant(dataset, only).items() if len(variant.problems)}
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
-    """Every variant, or those named, with why problems have none, be it all of them."""
+    """Every variant, or those named, with why some problems, or all, have none."""
     choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
@@ -64,25 +64,22 @@ def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: 
     return variants
 
 
-def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Iterable[Dataset]) -> dict[str, Variant]:
+def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Dataset]) -> dict[str, Variant]:
     """Perturbed versions of a dataset as variants of those problems of the `whole` that are in `dataset`.
 
     They are joined by the original's id, which they have as a label.
     """
     originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
-    found: dict[str, Variant] = {}
     for problems in versions:
         if not any(problem.labels.get("original") in originals for problem in problems):
             raise BadInput(f"{problems.card.name}: has no perturbed version of any problem of {whole.card.name}")
-        for problem in problems:
-            original = known.get(str(problem.labels.get("original")))
-            key = f"{PERTURBED}{problem.labels.get('perturbation', 'unnamed')}"
-            variant = found.setdefault(key, Variant(Dataset([])))
-            if original is None:
-                variant.refused[problem.id] = "its original is not in the dataset"
-            else:
-                linked = problem.replace(provenance={"of": original.id}, group=original.group)
-                variant.problems = variant.problems.with_problems([*variant.problems, linked])
+    found: dict[str, Variant] = {}
+    names = ((f"{PERTURBED}{p.labels.get('perturbation', 'unnamed')}", p) for problems in versions for p in problems)
+    for name, some in grouped(names).items():
+        pairs = [(problem, known.get(str(problem.labels.get("original")))) for problem in some]
+        linked = [p.replace(provenance={"of": one.id}, group=one.group) for p, one in pairs if one is not None]
+        refused = {p.id: "its original is not in the dataset" for p, one in pairs if one is None}
+        found[name] = Variant(Dataset(linked), refused)
     return found
 
 

@@ -65,10 +65,8 @@ def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
         picks = {name: made for name, made in picks.items() if None not in made}
         failing = sum(made != [p.answer for p in twins] for made in picks.values())
         if failing > most:
-            most, found = (
-                failing,
-                [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)],
-            )
+            most = failing
+            found = [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)]
     filled = [substitute(problem, problem.right or "") for problem, _ in found]
     texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
     return [
@@ -106,7 +104,7 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Problem
         others = outcomes if name == ORIGINAL else {}
         own = [by_scorer[key] for key in keys]
         trails = [_outcomes_of(key, others) for key in keys] if others else []
-        rows = [_row(problem, own, _trail(problem.id, trails)) for problem in dataset]
+        rows = [_row(problem, own, trails) for problem in dataset]
         said = [(name, *key) in spoke for key in keys]
         content = {"scorers": names, "variants": list(others), "rows": rows, "said": said}
         yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
@@ -172,16 +170,10 @@ def _outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[str, s
 
 def _outcomes_of(key: Key, others: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> list[Mapping[str, str]]:
     """A scorer's outcomes in each variant; one that was scored in another way shows the same model's."""
-    same_model = [next((other for other in outcomes if other[0] == key[0]), key) for outcomes in others.values()]
     return [
-        outcomes.get(key) or outcomes.get(other, {})
-        for outcomes, other in zip(others.values(), same_model, strict=True)
+        outcomes.get(key) or next((own for (model, _), own in outcomes.items() if model == key[0]), {})
+        for outcomes in others.values()
     ]
-
-
-def _trail(name: str, by_scorer: Sequence[Sequence[Mapping[str, str]]]) -> tuple[str, ...]:
-    """For each scorer a letter per variant."""
-    return tuple(["".join([own.get(name, MISSING) for own in outcomes]) for outcomes in by_scorer])
 
 
 def outcome(prediction: Prediction) -> str:
@@ -193,8 +185,12 @@ def outcome(prediction: Prediction) -> str:
     return RIGHT if prediction.prediction == prediction.answer else WRONG
 
 
-def _row(problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trail: Sequence[str]) -> tuple[Any, ...]:
+def _row(
+    problem: Problem, by_scorer: Sequence[Mapping[str, Prediction]], trails: Sequence[Sequence[Mapping[str, str]]]
+) -> tuple[Any, ...]:
+    """What is shown of a problem; what became of it in other variants is a letter each, in one word per scorer."""
     origin = original_id(problem)
+    trail = tuple(["".join([own.get(problem.id, MISSING) for own in outcomes]) for outcomes in trails])
     choices = tuple([_choice(predictions.get(origin)) for predictions in by_scorer])
     shown = problem.before, problem.pronoun, problem.after, problem.candidates, problem.answer, problem.group
     return (*shown, origin, choices, trail, *(() if problem.language == "en" else (problem.language,)))

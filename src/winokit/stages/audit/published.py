@@ -36,15 +36,9 @@ class PublishedFact:
         return SAY[kind(self.metric, 0.5)](self.value)
 
 
+@cache
 def published(known_set: str) -> tuple[PublishedFact, ...]:
     """What is published for a known set, by its name in `data.known`; nothing for one the papers do not have."""
-    return _facts().get(known_set, ())
-
-
-@cache
-def _facts() -> dict[str, tuple[PublishedFact, ...]]:
-    facts: dict[str, tuple[PublishedFact, ...]] = {}
-    for row in json_lines((files("winokit") / "assets" / "published.jsonl").read_text("utf-8")):
-        fact = PublishedFact(**{**row, "source": CITATIONS[row["source"]]})
-        facts[fact.known_set] = (*facts.get(fact.known_set, ()), fact)
-    return facts
+    rows = json_lines((files("winokit") / "assets" / "published.jsonl").read_text("utf-8"))
+    own = (row for row in rows if row["known_set"] == known_set)
+    return tuple(PublishedFact(**{**row, "source": CITATIONS[row["source"]]}) for row in own)

@@ -159,14 +159,13 @@ def audit(
         raise BadInput(
             "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
         )
-    _check_names(models)
-    _check_once("scoring", scorings)
-    versions = perturbed_variants(whole, whole, perturbed_data) if perturbed_data else {}
+    _check_names(models, scorings)
+    versions = perturbed_variants(whole, whole, perturbed_data)
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [one for some in reads.values() for one in some]
     needed = wanted if models else wanted & {one.variant for one in read}
-    variants = make_variants(dataset, needed) | (versions and perturbed_variants(whole, dataset, perturbed_data))
+    variants = make_variants(dataset, needed) | perturbed_variants(whole, dataset, perturbed_data)
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
@@ -282,13 +281,9 @@ class ModelAnswers:
 def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[str]:
     """Which protocols leave out the whole texts of a dataset, where it has any."""
     whole = sum(problem.is_whole for problem in dataset)
-    if not whole:
-        return []
-    rewritten = TRANSFORMS.keys() - {REVERSED}
-    needing = [name for name, each in protocols.items() if any(map(each.wants, rewritten))]
-    if not needing:
-        return []
-    return [f"{whole:,} of {len(dataset):,} problems are whole texts, without a blank for {', '.join(needing)}"]
+    needing = [name for name, each in protocols.items() if any(map(each.wants, TRANSFORMS.keys() - {REVERSED}))]
+    note = f"{whole:,} of {len(dataset):,} problems are whole texts, without a blank for {', '.join(needing)}"
+    return [note] if whole and needing else []
 
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
@@ -298,21 +293,17 @@ def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     return [f"protocol {name}: the data and predictions have nothing for it" for name in names]
 
 
-def _check_names(models: Sequence[str | Model]) -> None:
-    """Refuse two models that rows could not tell apart."""
-    _check_once("model", [each for each in models if isinstance(each, str)])
+def _check_names(models: Sequence[str | Model], scorings: Sequence[str | None]) -> None:
+    """Refuse what is named twice, and two models that rows could not tell apart."""
+    for what, names in (("model", [each for each in models if isinstance(each, str)]), ("scoring", scorings)):
+        for name in names:
+            if names.count(name) > 1:
+                raise BadInput(f"{what} {name!r} is named twice: name it once")
     named: dict[str, str | Model] = {}
     for each in models:
         name = str(Spec.parse(each)) if isinstance(each, str) else each.spec
         if named.setdefault(name, each) != each:
             raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name= or def")
-
-
-def _check_once(what: str, names: Sequence[str | None]) -> None:
-    """Refuse a name given twice: its rows would be there twice."""
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInput(f"{what} {name!r} is named twice: name it once")
 
 
 def _check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
@@ -343,7 +334,7 @@ def _unanswered(rows: Iterable[Prediction], ids: Collection[str]) -> list[str]:
 
 
 def _together(notes: Iterable[tuple[str, str]]) -> list[str]:
-    """Notes of whose beginnings say whom they are about; what is said of several is said once."""
+    """Notes, each given as whom it is about and what it says; what is said of several is listed once, and counted."""
     return [
         who[0] + note + (f" ({len(who) - 1:,} more like this)" if len(who) > 1 else "")
         for note, who in grouped((note, who) for who, note in notes).items()
@@ -358,7 +349,7 @@ def _judged(
     protocols: Sequence[str],
     about: dict[str, Any],
 ) -> Run:
-    """Every protocol on every model and scoring."""
+    """The run with the rows of every protocol, for every model and scoring."""
     named: dict[tuple[str, str], dict[str, dict[str, Prediction]]] = {}
     for prediction in predictions:
         by_variant = named.setdefault((prediction.model, prediction.scoring), {})
@@ -399,7 +390,7 @@ def _about(
     protocols: Sequence[str],
     plan: ScoringPlan,
 ) -> dict[str, Any]:
-    """What would be needed to do it again."""
+    """The settings of a run: what would be needed to do it again."""
     return {
         "winokit": winokit.__version__,
         "python": platform.python_version(),

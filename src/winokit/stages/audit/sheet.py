@@ -85,7 +85,7 @@ class AuditSheet:
         return RowHead(self.dataset.card.name, self.model, self.scoring, self.formalization)
 
     def columns(self, graded: Sequence[GradedProblem]) -> MetricColumns:
-        """Graded problems as columns: where all are of one variant, its own or a part of them."""
+        """Graded problems as the columns that metrics take; those of one variant are a part of its columns."""
         for variant, whole in self._graded.items():
             if whole is graded:
                 return self._columns[variant]
@@ -102,14 +102,13 @@ class AuditSheet:
     def graded(self, variant: str = ORIGINAL) -> list[GradedProblem]:
         """The labelled problems of a variant that have a prediction, in order; found once, asked for by many."""
         if variant not in self._graded:
-            problems: Iterable[Problem] = self.dataset if variant == ORIGINAL else self.variants[variant].problems
+            problems = self.dataset if variant == ORIGINAL else self.variants[variant].problems
             predictions = self.predictions.get(variant, {})
-            if not predictions.keys() <= self.clusters.keys():
-                predictions = {name: predictions[name] for name in predictions.keys() & self.clusters.keys()}
-            labelled = [problem for problem in problems if problem.answer is not None]
-            found = zip(labelled, map(predictions.get, map(original_id, labelled)), strict=True)
-            pairs = [(problem, prediction) for problem, prediction in found if prediction is not None]
-            self._graded[variant] = [GradedProblem(*pair, row) for row, pair in enumerate(pairs)]
+            labelled = ((problem, original_id(problem)) for problem in problems if problem.answer is not None)
+            # A variant may be of more problems than the sheet is about.
+            known = ((problem, name) for problem, name in labelled if name in predictions and name in self.clusters)
+            graded = [GradedProblem(problem, predictions[name], row) for row, (problem, name) in enumerate(known)]
+            self._graded[variant] = graded
             self._columns[variant] = self._made_columns(self._graded[variant])
         return self._graded[variant]
 

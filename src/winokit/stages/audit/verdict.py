@@ -24,8 +24,7 @@ from winokit.drawing.wording import join, often, percent, plural, points
 from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands
 
 NONE, SOME, ALL = "none", "some", "all"
-LARGE = "large"
-RARE = "small"
+RARE, LARGE = "small", "large"
 NEARLY = ", but only just"
 """Said where a 95 % interval excludes guessing and the tests of the headline, which share a level, do not."""
 WITHOUT = {
@@ -176,7 +175,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     level = f"{'the commonest answer has' if FLOOR in row.details else 'chance is'} {percent(row.level)}"
     between = f"the interval is {percent(row.low)} to {percent(row.high)}, {level}"
     claims = {"single": where}
-    if (where, state["luck"]) in ((ABOVE, "large"), (AT, "small")):
+    if (where, state["luck"]) in ((ABOVE, LARGE), (AT, RARE)):
         return VerdictPoint(f"Over all problems the score is borderline: {between}.", PLAIN, claims)
     if where == ABOVE:
         return VerdictPoint(f"Over all problems the score is above chance: {between}.", GOOD, claims)
@@ -202,7 +201,7 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if need is not None and single is not None and need.value > single.n and state["single"] == AT:
         text += f"; to distinguish this score from chance would take about {plural(round(need.value), 'problem')}"
     sure = state["single"] == ABOVE and (best or once).value < SMALL
-    tone = BAD if state["luck"] == "large" else GOOD if sure else PLAIN
+    tone = BAD if state["luck"] == LARGE else GOOD if sure else PLAIN
     return VerdictPoint(text + ".", tone, {"luck": state["luck"]})
 
 
@@ -300,7 +299,7 @@ def _sides(row: Metric, word: str, state: State) -> str:
     first, second = (row.details.get(side) for side in ("first", "second"))
     if first is None or second is None:  # a run that was written before they were kept
         return f"{points(row.value)} points apart"
-    among = "" if state["abstained"] == "none" else " of those answered"
+    among = "" if state["abstained"] == NONE else " of those answered"
     return f"{percent(float(first))} {word} {percent(float(second))}{among}"
 
 

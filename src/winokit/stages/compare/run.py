@@ -259,7 +259,8 @@ def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str
             # A prediction is judged by the answer beside it: another run may list the candidates in another order.
             p.id: 1 / len(problems[p.id].candidates) if p.prediction is None else float(p.prediction == p.answer)
             for p in runs[name].predictions
-            if p.variant == ORIGINAL and p.id in problems and p.answer is not None and scorer.made(p)
+            if (p.model, p.scoring, p.variant) == (scorer.model, scorer.scoring, ORIGINAL)
+            if p.id in problems and p.answer is not None
         }
         for column, name, scorer in _columns(runs)
     }

@@ -9,7 +9,6 @@ batches (the three "runs" a point of Elazar et al.'s curves train one and the sa
 size holds the one before. The same call goes on where it was killed, since each point is a run that remembers itself.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import winokit
 from winokit.data.loading import DATA_HELP, Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_lines, result_bytes, write_whole
+from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
@@ -272,8 +271,7 @@ def planned_jobs(
         for formalization, spec in specs.items():
             for restart, seed in seeds.items():
                 train = sets[restart][at]
-                name = re.sub(r"[^\w.-]+", "-", spec)
-                folder = out / "points" / name / f"restart-{restart}" / f"size-{asked}"
+                folder = out / "points" / as_file_name(spec) / f"restart-{restart}" / f"size-{asked}"
                 steps = design.steps or len(train) * settings.epochs
                 yield CurveJob(formalization, restart, seed, asked, train, folder, steps if len(train) else 1)
 

@@ -151,8 +151,7 @@ class SearchSets:
         path = self.out / trial.folder / PREDICTIONS / f"{name}.jsonl"
         dataset = self.dev if name == DEV else self.tests[name]
         try:
-            lines = json_lines(path.read_text("utf-8"))
-            predictions = [Prediction(**{**row, "scores": row["scores"] and tuple(row["scores"])}) for row in lines]
+            predictions = [*map(Prediction.from_json, json_lines(path.read_text("utf-8")))]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadInput(
                 f"{path}: cannot be read ({error}); remove the trial's folder and study.db to start again"

@@ -9,7 +9,6 @@ results.json  trials.csv                  flat rows; one line per trial
 report/                                   the page
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from winokit.drawing.page import INDEX
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import percent, say, say_interval
 from winokit.errors import BadInput
-from winokit.files import csv_bytes, result_bytes, write_whole
+from winokit.files import as_file_name, csv_bytes, result_bytes, write_whole
 from winokit.methods.cluster import Address, Engine
 from winokit.methods.scoring.scorer import write_predictions
 from winokit.methods.training import settings as training
@@ -113,8 +112,7 @@ def search(
     from winokit.stages.search.trials import SearchJob
     from winokit.stages.search.workers import TrialCrew, engine_of
 
-    asked = [formalization] if isinstance(formalization, str) else formalization or list(FORMALIZATIONS)
-    names = list(dict.fromkeys(Formalization.parse(name).spec for name in asked))
+    names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalization or FORMALIZATIONS))
     trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
     crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
     run_trials = engine_of(engine, address, crew)
@@ -226,8 +224,8 @@ def save(findings: "SearchFindings") -> None:
     ]
     write_whole(findings.folder / LISTED, csv_bytes([rows[0], *(row.values() for row in rows)]))
     for finding in findings.found:
-        name = re.sub(r"[^\w.-]+", "-", finding.formalization)
+        folder = findings.folder / ENSEMBLES / as_file_name(finding.formalization)
         for which, predictions in finding.voted.items():
-            write_predictions(predictions, findings.folder / ENSEMBLES / name / f"{which}.jsonl")
+            write_predictions(predictions, folder / f"{which}.jsonl")
     results = {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}
     write_whole(findings.folder / RESULTS, result_bytes(results))

@@ -1,7 +1,6 @@
 """A trial: one fine-tuning run of a search, in a folder of its own, and what came of it."""
 
 import gc
-import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any
 import torch
 
 from winokit.errors import BadInput, WinokitError
-from winokit.files import write_whole
+from winokit.files import as_file_name, write_whole
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.evaluation import Diverged
 from winokit.methods.training.finetune import finetune
@@ -45,7 +44,7 @@ class SearchTask:
     @property
     def folder(self) -> Path:
         """Its folder within the search's."""
-        return Path("trials") / re.sub(r"[^\w.-]+", "-", self.formalization) / f"{self.number:04d}"
+        return Path("trials") / as_file_name(self.formalization) / f"{self.number:04d}"
 
 
 @dataclass(frozen=True)

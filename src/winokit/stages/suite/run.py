@@ -6,7 +6,6 @@ that fails is tried once more, then says why, and the rest goes on.
 
 import hashlib
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from winokit.data.loading import load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import BadInput, WinokitError, check_known
-from winokit.files import check_own_folder, result_bytes, write_whole
+from winokit.files import as_file_name, check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.base import parse_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
@@ -169,7 +168,7 @@ def _of_one_model(path: Path, whole: Dataset) -> Path:
 
 
 def _folder_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+    return as_file_name(name).strip("-.") or "unnamed"
 
 
 @dataclass

@@ -92,9 +92,7 @@ def load_sets(
     trained_on = loading.one(data)
     if holdout is not None:
         trained_on, chosen_on = hold_out(trained_on, holdout, seed)
-    each = (tests,) if isinstance(tests, (str, Path, Dataset)) else tests
-    tested_on = tuple(loading.one(test) for test in each)
-    return TrainingData(trained_on[:limit], chosen_on, tested_on)
+    return TrainingData(trained_on[:limit], chosen_on, tuple(loading.one(test) for test in tests))
 
 
 def as_json(outcome: "TrainOutcome") -> dict[str, Any]:

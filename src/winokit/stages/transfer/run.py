@@ -9,7 +9,6 @@ problems of a test set, or of what is chosen on for it, that cell stays empty an
 setting are compared, as the authors' code does; `keep="best"` chooses among the weights of each run as well.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
-from winokit.files import json_lines, result_bytes, write_whole
+from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
 from winokit.methods.overlap import said
@@ -300,7 +299,7 @@ def _cell(arm: str, test: TransferTarget, runs: "Sequence[TrainOutcome]", model:
 
 
 def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name.replace(ARROW, " then "))
+    return as_file_name(name.replace(ARROW, " then "))
 
 
 def _run(

@@ -6,10 +6,9 @@ The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.methods.metrics.accuracy import abstained, credit, majority_class
+from winokit.methods.metrics.accuracy import abstained, majority_class
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
-from winokit.methods.metrics.measuring import against_floor
 from winokit.models.thoughts import UNFINISHED
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
@@ -32,10 +31,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     if not graded:
         return
     columns = sheet.columns(graded)
-    settled = credit(columns.predictions, columns.answers, columns.candidates)
-    guessing = columns.settled_chance
-    for row in sheet.head.share(("accuracy", "all", "expected_accuracy"), settled, columns.clusters, guessing):
-        yield row if columns.floor is None else against_floor(row, columns, settled)
+    yield from sheet.head.expected_accuracy("all", columns)
     silent = abstained(columns.predictions)
     # Two answers that contradict each other, as a chat model may give where candidates change places, are a tie.
     whys = Counter(case.prediction.why for case in graded if case.choice is None)
@@ -48,7 +44,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
         answered = [case for case in graded if case.choice is not None]
         yield from sheet.accuracy("accuracy", "all", answered, "precision")
     constant = majority_class(columns.answers)
-    yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=guessing)
+    yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=columns.settled_chance)
 
 
 @protocol()

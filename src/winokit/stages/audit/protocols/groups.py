@@ -25,9 +25,8 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
     if not complete:
         sheet.leave_out("groups", "complete", "the dataset has no groups", len(graded))
-    columns = sheet.columns(graded)
     for metric in ("group_accuracy", "one_right", "none_right"):
-        yield from sheet.head.by_group(("groups", "complete", metric), columns, sheet.sizes)
+        yield from sheet.by_group(("groups", "complete", metric), graded)
     grouped = [case for case in graded if id(case) in inside]
     yield from sheet.accuracy("groups", "grouped", grouped)
     yield from sheet.accuracy("groups", "single", single)
