@@ -140,6 +140,11 @@ def test_labels_or_a_secret_that_were_changed_are_refused(versions, tmp_path):
         (folder / name).write_text(content or old.replace('"answer": 0', '"answer": 1', 1))
         with pytest.raises(BadInput, match="labels or secret are not those that"):
             read_hidden(first, folder)
+        about = json.loads((folder / "release.json").read_text())
+        del about["commitment"]  # the manifest has it still
+        (folder / "release.json").write_text(json.dumps(about))
+        with pytest.raises(BadInput, match="labels or secret are not those that"):
+            read_hidden(first, folder)
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,9 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
             raise BadInput(
                 f"{labels.folder}: the labels of another release: its {key} is {value!r}, {release} has {theirs!r}"
             )
-    commitment = labels.release.get(COMMITMENT)
-    if commitment is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != commitment:
+    # The public one counts too: who changes the labels may leave it out of what stands beside them.
+    commitments = {str(about[COMMITMENT]) for about in (manifest, labels.release) if COMMITMENT in about}
+    if commitments and {labels.draws.commitment((labels.folder / LABELS).read_bytes())} != commitments:
         raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
     path = release / problems_path(TEST)
     tested = json_lines(read_text(path))
