@@ -259,4 +259,5 @@ def write_private(path: Path, data: bytes) -> None:
 def append_private(path: Path, line: str) -> None:
     """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
     with refused(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "wb") as file:
-        file.write(line.encode() + b"\n")
+        cut = path.read_bytes()[-1:] not in (b"", b"\n")  # a line that was cut short must not swallow this one
+        file.write(b"\n" * cut + line.encode() + b"\n")
