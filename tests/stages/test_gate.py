@@ -177,9 +177,7 @@ def test_a_second_prediction_for_a_problem_is_refused_in_a_run_and_in_a_file(tmp
     """In a run the last one counted and in a file the first: rows of a better model beside one's own passed."""
     both = [*run(0.5).predictions, *run(1).predictions]
     replace(run(0.8), predictions=both).save(tmp_path / "new")
-    with pytest.raises(
-        BadInput, match=r"new: .* \(300 of 600 predictions have been made before"
-    ):
+    with pytest.raises(BadInput, match=r"new: .* \(300 of 600 predictions have been made before"):
         winokit.gate(tmp_path / "new", against=run(0.8))
     write_predictions(both[::-1], tmp_path / "new.jsonl")
     with pytest.raises(BadInput, match=r"which row counts\? line 301: a second row for problem \w+ \(300 in all\)"):
