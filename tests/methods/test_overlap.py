@@ -53,6 +53,13 @@ def test_a_twin_is_found_in_either_form_and_by_a_hidden_answer():
     assert kinds(ANN, judgement.replace(answer=0)) == ["near"]
 
 
+def test_a_twin_may_have_another_pronoun():
+    """WinoBias' twins do, and their candidates are as telling: of 198 pairs of a file, 196 are found."""
+    driver = Problem("The driver took the nurse home because ", " had a car.", ("The driver", "the nurse"), 0, "he")
+    nurse = driver.replace(after=" was tired.", answer=1, pronoun="she")
+    assert kinds(driver, nurse) == kinds(driver, nurse.replace(answer=None)) == ["twin"]
+
+
 def test_members_of_a_group_are_twins_and_a_group_name_alone_is_none():
     other = Problem("Long after that, Eve saw Ann when ", " came home.", ("Ann", "Eve"), 0, group="7")
     assert kinds(ANN.replace(group="7"), other) == ["twin"]

@@ -164,6 +164,32 @@ def test_one_of_several_models_is_named():
     assert winokit.gate(both, against=run(0.8), model="m").passed
     with pytest.raises(UnknownName, match="No model in the runs named 'x'"):
         winokit.gate(run(0.8), against=run(0.8), model="x")
+    with pytest.raises(UnknownName, match="No scoring in the runs named 'x'"):
+        winokit.gate(run(0.8), against=run(0.8), scoring="x")
+
+
+def test_a_run_without_predictions_is_said_to_have_none():
+    with pytest.raises(BadInput, match="NEW has no predictions"):
+        winokit.gate(replace(run(0.8), predictions=[]), against=run(0.8))
+
+
+def test_a_second_prediction_for_a_problem_is_refused_in_a_run_and_in_a_file(tmp_path):
+    """In a run the last one counted and in a file the first: rows of a better model beside one's own passed."""
+    both = [*run(0.5).predictions, *run(1).predictions]
+    replace(run(0.8), predictions=both).save(tmp_path / "new")
+    with pytest.raises(BadInput, match=r"new: .* \(300 of 600 predictions repeat an earlier one"):
+        winokit.gate(tmp_path / "new", against=run(0.8))
+    write_predictions(both[::-1], tmp_path / "new.jsonl")
+    with pytest.raises(BadInput, match=r"which row counts\? line 301: a second row for problem \w+ \(300 in all\)"):
+        winokit.gate(tmp_path / "new.jsonl", against=run(0.8))
+
+
+def test_a_prediction_with_a_name_that_is_none_is_one_line(tmp_path):
+    run(0.8).save(tmp_path / "new")
+    row = {"id": [], "variant": "original", "model": "m", "scoring": "partial", "scores": None, "prediction": 0}
+    (tmp_path / "new" / "predictions.jsonl").write_text(json.dumps(row | {"answer": 0}) + "\n")
+    with pytest.raises(BadInput, match="new: not a run that can be read"):
+        winokit.gate(tmp_path / "new", against=run(0.8))
 
 
 def test_a_metric_without_its_predictions_is_refused():

@@ -127,6 +127,8 @@ class Run(Brief):
             metrics = [Metric.from_json(row) for row in results["metrics"]]
             left_out = [LeftOut(**row) for row in results.get("left_out", [])]
             predictions = [*map(Prediction.from_json, json_lines((folder / PREDICTIONS).read_text("utf-8")))]
+            if twice := len(predictions) - len({(row.id, row.variant, row.model, row.scoring) for row in predictions}):
+                raise ValueError(f"{twice:,} of {len(predictions):,} predictions repeat an earlier one")
             settings = dict(results["run"])
             transcripts = list(_transcripts(folder / TRANSCRIPTS))
         except FileNotFoundError as error:

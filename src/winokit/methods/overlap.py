@@ -8,8 +8,8 @@
   candidate in common too: COPA's "The man fainted because _" and "The man cursed because _".
 - Whole texts to choose from are compared as one text with a blank between them, in alphabetical order.
 - *near* or *twin*: the same candidates, and a text that differs in one stretch (start and end alike make two fifths of
-  it) or has three fifths of its words in order. With the same answer it is near, with another or a hidden one a twin;
-  so is a member of the same group. Whoever knows one twin's answer knows the other's.
+  it) or has three fifths of its words in order, whatever the pronoun. With the same answer it is near, with another or
+  a hidden one a twin; so is a member of the same group. Whoever knows one twin's answer knows the other's.
 
 Of WinoGrande's 20,199 pairs all are found when one twin stands here and the other there, of DPR's 943 pairs 926.
 Every pair of texts that is near by its words is found, and 40,000 texts take seconds: texts with so many words in
@@ -232,7 +232,7 @@ def _compare(a: _Text, b: _Text) -> tuple[str | None, float]:
     near = (inside and telling) or (similarity > 0 and (telling or judged))
     related = a.names == b.names or (shared and (p.query is None) != (q.query is None))
     twins = not near and bool(shared) and p.group is not None and p.group == q.group
-    if related and one_pronoun and not twins and (near or _alike_texts(a, b)):
+    if related and not twins and (near or _alike_texts(a, b)):
         answers = [(a.holds(name), b.holds(name)) for name in shared]
         known = all(None not in pair for pair in answers)
         twins = any(one != other for one, other in answers) if known else not near

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from winokit.data.loading import DATA_HELP, load_one
-from winokit.data.predictions.read import read_predictions
+from winokit.data.predictions.read import SECOND, read_predictions
 from winokit.data.runs import Run
 from winokit.drawing.page import rendered_plain
 from winokit.drawing.tables import Lines, table
@@ -126,6 +126,8 @@ def gate(
     ours, theirs = (_sheet(run, name, model, scoring) for name, run in runs.items())
     if model not in (None, ours.model, theirs.model):
         raise UnknownName("model in the runs", str(model), [ours.model, theirs.model])
+    if scoring not in (None, ours.scoring, theirs.scoring):
+        raise UnknownName("scoring in the runs", str(scoring), [ours.scoring, theirs.scoring])
     _check_alike(ours, theirs, *(run.settings for run in runs.values()))
     has_twins = any(size > 1 for size in ours.sizes.values())
     names = tuple(dict.fromkeys(metric or ("accuracy", "group_accuracy")[: 1 + has_twins]))
@@ -151,12 +153,16 @@ def _loaded(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | 
                 raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
             reads = read_predictions(str(file), dataset)
             tell(note for read in reads for note in read.notes)
+            if twice := [row for read in reads for row in read.unmatched if SECOND in row]:
+                raise BadInput(f"{file}: which row counts? {twice[0]} ({len(twice):,} in all)")
             runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
     return {name: runs[name] for name in given}
 
 
 def _sheet(run: Run, name: str, model: str | None, scoring: str | None) -> AuditSheet:
     """What one model predicted in a run: the model that is asked for, or the only one; likewise its scoring."""
+    if not run.predictions:
+        raise BadInput(f"{name} has no predictions")
     model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
     own = [row for row in run.predictions if row.model == model]
     scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")

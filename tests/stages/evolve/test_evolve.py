@@ -251,6 +251,16 @@ def test_the_record_carries_on_how_models_fared(second):
     assert fares["1.0", "group_accuracy"].value > fares["2.0", "group_accuracy"].value
 
 
+def test_a_record_with_a_score_that_is_no_number_is_one_line(second):
+    folder, _ = second
+    record = json.loads((folder / "evolution.json").read_text())
+    record["fares"][0]["n"] = "many"
+    (folder / "evolution.json").write_text(json.dumps(record))
+    pool = pool_of(folder, Dataset([]))
+    with pytest.raises(BadInput, match=r"evolution\.json: not what winokit release writes \(a score is no number"):
+        evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
+
+
 def test_the_page_says_that_falling_scores_are_by_construction(second):
     folder, _ = second
     page = (folder / "evolution.html").read_text()

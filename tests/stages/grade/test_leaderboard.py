@@ -240,3 +240,22 @@ def test_an_entry_that_grade_did_not_write_is_refused(release, entries, key, val
     path.write_text(json.dumps(content))
     with pytest.raises(BadInput, match=f"{path.name}: not what"):
         leaderboard(release, entries)
+
+
+@pytest.mark.parametrize("change", [{"value": 1.0, "high": 1.0}, {"metric": "accuracy"}])
+def test_an_entry_with_a_score_that_no_grading_showed_is_passed_over(release, entries, change):
+    path = entries / f"{len(HOSTILE)}-0.05.json"
+    content = json.loads(path.read_text())
+    assert content["scores"][0]["value"] < 1
+    content["scores"] = [score | change for score in content["scores"]]
+    path.write_text(json.dumps(content))
+    board = leaderboard(release, entries)
+    assert {place.entry.statement.name for place in board.places} == {"weak", "strong"}
+    assert any(f"skipped {path.name}: no grading under its name showed its score" in note for note in board.notes)
+
+
+def test_an_entry_under_the_name_of_another_is_passed_over(release, entries):
+    content = json.loads((entries / "6-0.02.json").read_text())
+    content["statement"]["name"] = "thief"
+    (entries / "thief.json").write_text(json.dumps(content))
+    assert "thief" not in {place.entry.statement.name for place in leaderboard(release, entries).places}

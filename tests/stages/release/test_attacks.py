@@ -140,6 +140,11 @@ def test_labels_or_a_secret_that_were_changed_are_refused(versions, tmp_path):
         (folder / name).write_text(content or old.replace('"answer": 0', '"answer": 1', 1))
         with pytest.raises(BadInput, match="labels or secret are not those that"):
             read_hidden(first, folder)
+        about = json.loads((folder / "release.json").read_text())
+        del about["commitment"]  # the manifest has it still
+        (folder / "release.json").write_text(json.dumps(about))
+        with pytest.raises(BadInput, match="labels or secret are not those that"):
+            read_hidden(first, folder)
 
 
 @pytest.mark.parametrize(
@@ -452,6 +457,33 @@ def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
     log.write_text(json.dumps(row, ensure_ascii=False) + "\n", "utf-8")  # as logs were written before
     path.write_text("\n".join(small.labels_with(right, {5, 7, 9})))
     assert grade_submission(folder, [path], statement(f"a{mark}b")).public.gradings.by_name == 2
+
+
+@pytest.mark.parametrize("other", ["a\u200bb", "\uff21B", "A\u00ad B"])
+def test_marks_that_nobody_sees_and_wide_letters_make_no_new_name(tmp_path, other):
+    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    for wrong, name in enumerate(["ab", other]):
+        path.write_text("\n".join(small.labels_with(small.answers(folder), set(range(wrong)))))
+        graded = grade_submission(folder, [path], statement(name)).public
+    assert graded.gradings.by_name == 2
+
+
+def test_a_line_of_the_log_that_was_cut_short_does_not_swallow_the_next(tmp_path):
+    folder, path = small.small_release(tmp_path / "v1", tests=60), tmp_path / "p.lst"
+    (hidden_folder(folder) / "log.jsonl").write_text('{"submission": "abc", "na')
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    gradings = grade_submission(folder, [path], statement("a")).public.gradings
+    assert (gradings.different, gradings.by_name) == (2, 1)
+
+
+@pytest.mark.parametrize("row", ['{"name": 7}', '{"shown": [1]}', '{"shown": {"accuracy": "x"}}', None])
+def test_a_log_that_grade_did_not_write_is_one_line(tmp_path, row):
+    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
+    log = hidden_folder(folder) / "log.jsonl"
+    log.mkdir() if row is None else log.write_text(row + "\n")
+    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
+    with pytest.raises(BadInput, match=r"log\.jsonl"):
+        grade_submission(folder, [path])
 
 
 def test_a_file_whose_name_is_no_text_is_one_line_and_nothing_is_logged(tmp_path, capsys, monkeypatch):

@@ -8,7 +8,15 @@ import pytest
 from support import small
 
 from winokit.errors import BadInput
-from winokit.stages.release.manifest import MANIFEST, file_names, read_manifest, write_manifest
+from winokit.stages.release.manifest import (
+    FILES,
+    MANIFEST,
+    content_hash,
+    described,
+    file_names,
+    read_manifest,
+    write_manifest,
+)
 from winokit.stages.release.verify import verify
 
 
@@ -145,6 +153,37 @@ def test_a_test_answer_in_any_other_file_is_found(release):
     small.write_lines(release / "inspect" / "samples.jsonl", [{"id": name, "target": "Bea"}])
     small.remake_manifest(release)
     assert "answers" in complaints(release)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("answers.json", lambda ids: json.dumps({"rows": [{"id": name, "answer": 0} for name in ids]})),
+        ("answers.json", lambda ids: json.dumps(dict.fromkeys(ids, 1))),
+        ("winogrande/labels_of_test.lst", lambda ids: "1\n" * len(ids)),
+    ],
+)
+def test_test_answers_inside_other_objects_by_id_or_in_a_list_of_another_name_are_found(release, name, content):
+    (release / name).write_text(content([row["qID"] for row in rows(release, "test")]))
+    small.remake_manifest(release)
+    assert complaints(release) == {"answers"}
+
+
+def test_problems_that_are_not_those_of_the_content_hash_are_found(release):
+    files = {name: release / "winogrande" / f"{name}.jsonl" for name in FILES}
+    hashes = {name: described(path)["sha256"] for name, path in files.items() if path.is_file()}
+    about = small.ABOUT | {"content_hash": content_hash(hashes)}
+    small.remake_manifest(release, about)
+    assert complaints(release) == set()
+    rewrite(release, "dev", [row | {"answer": str(3 - int(row["answer"]))} for row in rows(release, "dev")])
+    small.remake_manifest(release, about)
+    assert complaints(release) == {"files"}
+
+
+def test_a_folder_in_the_place_of_a_label_list_is_a_finding(release):
+    (release / "winogrande" / "dev-labels.lst").unlink()
+    (release / "winogrande" / "dev-labels.lst").mkdir()
+    assert complaints(release) == {"files"}
 
 
 def test_a_test_answer_in_a_parquet_table_is_found(release):

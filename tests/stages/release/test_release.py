@@ -206,6 +206,17 @@ def test_an_earlier_release_gives_way_and_what_others_put_there_stays(made, tmp_
     assert [finding for finding in verify(folder).findings if finding.warns] == []
 
 
+def test_a_release_that_gives_way_takes_nothing_outside_its_folder_along(made, tmp_path):
+    folder, precious = tmp_path / "open", tmp_path / "precious"
+    shutil.copytree(made.folder, folder)
+    precious.write_text("mine")
+    manifest = read_manifest(folder)
+    manifest["files"] |= {"../precious": {}, str(precious): {}, "winogrande": {}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_release("open", folder, settings=NAMED)
+    assert precious.read_text() == "mine"
+
+
 def test_hidden_answers_never_go_into_the_release(tmp_path):
     with pytest.raises(BadInput, match="would be published"):
         write_release(

@@ -7,8 +7,17 @@ import pytest
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.loading import load
 from winokit.errors import BadInput, CannotWrite, UnknownName
+from winokit.methods.transforms.views import binary
 from winokit.problem import Dataset, Problem
-from winokit.stages.release.contents import TWIN_EVALUATED, ReleaseInputs, balanced, fill, read_inputs, size_targets
+from winokit.stages.release.contents import (
+    SAME_TEXT,
+    TWIN_EVALUATED,
+    ReleaseInputs,
+    balanced,
+    fill,
+    read_inputs,
+    size_targets,
+)
 from winokit.stages.release.hidden import Draws
 from winokit.stages.release.settings import FORMALIZATIONS, ReleaseSettings
 from winokit.stages.release.splits import ReleaseUnit, blocks_of, units_of
@@ -60,6 +69,15 @@ def test_no_group_crosses_splits_even_when_a_filter_put_its_members_apart():
             by_group.setdefault(problem.group, set()).add(where[problem.id])
     assert all(len(splits) == 1 for splits in by_group.values())
     assert set(Counter(where.values())) == {"train", "dev", "test"}
+
+
+def test_no_two_test_problems_have_a_text_and_only_one_candidate_in_common():
+    """As `--as binary` makes them of a problem with more candidates: the one that they share is the answer."""
+    many = [p.replace(candidates=(*p.candidates, "the wall"), group=None) for n in range(60) for p in pair(n)[:1]]
+    contents = fill(read_inputs(binary(Dataset(many))), ReleaseSettings(dev=20, test=40))
+    texts = [problem.text for problem in contents.files["test"]]
+    assert len(texts) == len(set(texts)) == contents.left_out[SAME_TEXT] == 20
+    assert not set(texts) & {p.text for name in ("train", "dev") for p in sides(contents)[name]}
 
 
 def test_dev_and_test_have_kept_problems_only_and_the_removed_twin_stays_out():

@@ -167,6 +167,9 @@ def _json_reader(path: Path, first: str, text: str) -> Reader:
     return table.read_table
 
 
+SECOND = "a second row for problem"
+
+
 def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matcher) -> ReadPredictions:
     """Fill in the predictions of one model, scoring and variant, in the dataset's terms and order."""
     made: dict[int, Prediction] = {}
@@ -177,7 +180,7 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
             if place not in made and ids[place] not in surprisals:
                 break
         else:
-            reason = f"a second row for problem {ids[row.hits[0]]}" if row.hits else row.reason
+            reason = f"{SECOND} {ids[row.hits[0]]}" if row.hits else row.reason
             read.unmatched.append(f"{row.place}: {reason}")
             continue
         if row.surprisal is not None:

@@ -11,7 +11,7 @@ model fares on each version is recorded: accuracy and group accuracy with interv
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -229,6 +229,8 @@ def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
         content = read_object(path)
         with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]
+            if not all(isinstance(number, int | float) for fare in earlier for number in astuple(fare)[4:]):
+                raise TypeError("a score is no number")
         known = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
     for fare in measured:
         key = (fare.version, fare.model, fare.metric)

@@ -109,13 +109,13 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
 
     With `owner`, entries have every score of the record beside the hidden labels: not for publication.
     """
-    entries, notes = _entries(release, folder)
     place = hidden or hidden_folder(release)
     labels = read_hidden(release, hidden) if hidden is not None or place.exists() else None
+    entries, notes = _entries(release, folder, labels)
     if owner and labels is None:
         raise BadInput(f"{place}: no hidden labels there, and the owner's record is with them")
     if labels is None:
-        notes.append("no paired tests: the hidden labels are not available")
+        notes.append("no paired tests, and scores as the entries say: the hidden labels are not available")
     elif owner:
         entries = [record.owner_record(entry, labels.folder) for entry in entries]
     having = {kind: sum(_main(entry, kind) is not None for entry in entries) for kind in (AUC, ACCURACY)}
@@ -145,8 +145,8 @@ def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
         yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)
 
 
-def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
-    """The entries of this release in a folder."""
+def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
+    """The entries of this release in a folder; where the log is at hand, those whose scores it has."""
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
     own = manifest_hash(release)
@@ -158,6 +158,8 @@ def _entries(release: Path, folder: Path) -> tuple[list[Graded], list[str]]:
             notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
             notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
+        elif labels is not None and not record.was_shown(entry, labels.folder):
+            notes.append(f"skipped {path.name}: no grading under its name showed its score; grade it again")
         else:
             entries.append(entry)
     if not entries:

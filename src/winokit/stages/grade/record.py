@@ -7,6 +7,7 @@ counted and logged at a time: of thirty that began together, each would find roo
 """
 
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.errors import BadInput, refusing
+from winokit.errors import BadInput, Malformed, refusing
 from winokit.files import json_bytes, read_object, refused, result_bytes, write_whole
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
@@ -137,10 +138,10 @@ def read_graded(path: Path) -> Graded:
             "notes": tuple(content["notes"]),
         }
         graded = Graded(**{**content, **parts})
-        numbers = [number for score in graded.scores for number in (score.value, score.low, score.high, score.chance)]
-        numbers += graded.sizes.values()
-    if not all(isinstance(number, int | float) for number in numbers) or not isinstance(graded.release, dict):
-        raise BadInput(f"{path}: not what winokit grade writes (a score or a size is no number)")
+        scores = [(own.value, own.low, own.high, own.chance, own.luck_corrected or 0) for own in graded.scores]
+        is_sound = all(0 <= share <= 1 for own in scores for share in own) and all(n > 0 for n in graded.sizes.values())
+    if not is_sound or not isinstance(graded.release, dict):
+        raise BadInput(f"{path}: not what winokit grade writes (a score or a size cannot be)")
     if schema != SCHEMA or (graded.scores and graded.main is None):
         raise BadInput(f"{path}: not what this winokit's grade writes (schema {schema!r})")
     return graded
@@ -151,13 +152,23 @@ def owner_record(entry: Graded, folder: Path) -> Graded:
     rows = [row for row in log_rows(folder) if row.get("submission") == entry.submission and "scores" in row]
     if not rows:
         raise BadInput(f"{folder / LOG}: no record of submission {entry.submission[:12]}; grade it again")
-    return replace(entry, scores=tuple(GradeScore(**score) for score in rows[-1]["scores"]), p_luck=rows[-1]["p_luck"])
+    with refusing(f"{folder / LOG}: not what winokit grade logs", KeyError, TypeError):
+        scores = tuple(GradeScore(**score) for score in rows[-1]["scores"])
+        return replace(entry, scores=scores, p_luck=rows[-1]["p_luck"])
+
+
+def was_shown(entry: Graded, folder: Path) -> bool:
+    """Whether gradings under an entry's name showed the scores it has: an entry is a file that anybody can edit."""
+    rows = _named(log_rows(folder), entry.statement.name if entry.statement else None)
+    shown = [row.get("shown") or {} for row in rows if row["submission"] == entry.submission]
+    return all(any(own.get(score.metric) == score.value for own in shown) for score in entry.scores)
 
 
 def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[np.bool_]) -> None:
     """Keep which problems are right beside the hidden labels, readable by their owner alone."""
     kept = folder / OUTCOMES
-    kept.mkdir(mode=0o700, exist_ok=True)
+    with refused(kept):
+        kept.mkdir(mode=0o700, exist_ok=True)
     flags = ("".join("01"[flag] for flag in column.astype(int)) for column in right.T)
     write_private(kept / f"{key}.json", result_bytes(dict(zip(columns, flags, strict=True))))
 
@@ -218,8 +229,15 @@ def gradings(folder: Path, name: str | None = None) -> Gradings:
 def log_rows(folder: Path) -> list[dict[str, Any]]:
     """The rows of the log; a line that was cut short is a grading of its own."""
     path = folder / LOG
-    rows = json_lines(path.read_text("utf-8", "replace")) if path.exists() else []
-    return [{"submission": f"line {at}", **(row if isinstance(row, dict) else {})} for at, row in enumerate(rows)]
+    with refused(path, "read"):
+        rows = json_lines(path.read_text("utf-8", "replace")) if path.exists() else []
+    read = [{"submission": f"line {at}", **(row if isinstance(row, dict) else {})} for at, row in enumerate(rows)]
+    for at, row in enumerate(read, 1):
+        shown = row.get("shown") or {}
+        numbers = shown.values() if isinstance(shown, dict) else [None]
+        if not isinstance(row.get("name") or "", str) or not all(isinstance(number, int | float) for number in numbers):
+            raise Malformed("not what winokit grade logs", file=str(path), line=at)
+    return read
 
 
 def _different(rows: Iterable[dict[str, Any]]) -> set[str]:
@@ -227,9 +245,10 @@ def _different(rows: Iterable[dict[str, Any]]) -> set[str]:
 
 
 def _named(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
-    """The rows of a name, however that is spaced and capitalised; those without a name are one."""
+    """The rows of a name, however that is spaced, capitalised and encoded; those without a name are one."""
     return [row for row in rows if _plain(row.get("name")) == _plain(name)]
 
 
 def _plain(name: str | None) -> str:
-    return "".join((name or "").casefold().split())
+    plain = unicodedata.normalize("NFKC", name or "").casefold()
+    return "".join(letter for letter in plain if letter.isprintable() and not letter.isspace())

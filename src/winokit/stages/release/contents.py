@@ -131,6 +131,7 @@ SMALLEST = 16
 """Problems below which a size would teach nothing."""
 TWIN_EVALUATED = "removed, and a twin is in dev or test"
 NO_TWIN = "removed, and without a twin"
+SAME_TEXT = "the text of a test problem with another candidate: the one that both have would be the answer"
 SHARES = {
     "random": "nearly the same as a problem in dev or test, or perhaps its twin",
     "knowledge": "shares a (special word, candidate) pair, or nearly its text, with a problem in dev or test",
@@ -207,7 +208,8 @@ def fill(
     files[DEBIASED] = [p for p in _members([*trained, *singles]) if p.id in inputs.kept]
     # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
     files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
-    files[TEST] = _drawn((p for unit in test for p in _kept(unit)), secret)
+    tested = _drawn((p for unit in test for p in _kept(unit)), secret)
+    files[TEST] = _one_per_text(tested)
     for name, problems in files.items():
         if not problems and split.wanted.get(name) != 0:
             asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
@@ -226,6 +228,7 @@ def fill(
     left_out = {
         TWIN_EVALUATED: sum(len(unit.removed) for unit in (*dev, *test)),
         NO_TWIN: sum(len(unit.removed) for unit in singles),
+        SAME_TEXT: len(tested) - len(files[TEST]),
         SHARES[settings.split]: sum(len(units[place].members) for place in split.shared),
     }
     return ReleaseContents(
@@ -337,6 +340,22 @@ def _members(units: Iterable[ReleaseUnit]) -> list[Problem]:
 def _kept(unit: ReleaseUnit) -> Sequence[Problem]:
     """The kept members; one whose twins are not in the release has no group there."""
     return unit.kept if len(unit.kept) > 1 else [problem.replace(group=None) for problem in unit.kept]
+
+
+def _one_per_text(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems without those that have the text of an earlier one and one of its candidates.
+
+    `--as binary` makes such ones: each has the right candidate and another wrong one.
+    """
+    offered: dict[tuple[str, str, str], frozenset[str]] = {}
+    stay = []
+    for problem in problems:
+        keys = [(problem.before, problem.after, candidate) for candidate in problem.candidates]
+        both = frozenset(problem.candidates)
+        if all(offered.get(key, both) == both for key in keys):
+            offered |= dict.fromkeys(keys, both)
+            stay.append(problem)
+    return list(lone_groups_dropped(stay))
 
 
 def _published(name: str, problems: Iterable[Problem]) -> Dataset:

@@ -221,8 +221,9 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
             raise BadInput(
                 f"{labels.folder}: the labels of another release: its {key} is {value!r}, {release} has {theirs!r}"
             )
-    commitment = labels.release.get(COMMITMENT)
-    if commitment is not None and labels.draws.commitment((labels.folder / LABELS).read_bytes()) != commitment:
+    # The public one counts too: who changes the labels may leave it out of what stands beside them.
+    commitments = {str(about[COMMITMENT]) for about in (manifest, labels.release) if COMMITMENT in about}
+    if commitments and {labels.draws.commitment((labels.folder / LABELS).read_bytes())} != commitments:
         raise BadInput(f"{labels.folder}: labels or secret are not those that {release} was made with")
     path = release / problems_path(TEST)
     tested = json_lines(read_text(path))
@@ -258,4 +259,5 @@ def write_private(path: Path, data: bytes) -> None:
 def append_private(path: Path, line: str) -> None:
     """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
     with refused(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "wb") as file:
-        file.write(line.encode() + b"\n")
+        cut = path.read_bytes()[-1:] not in (b"", b"\n")  # a line that was cut short must not swallow this one
+        file.write(b"\n" * cut + line.encode() + b"\n")

@@ -85,6 +85,11 @@ def manifest_hash(folder: Path) -> str:
     return str(described(folder / MANIFEST)["sha256"])
 
 
+def content_hash(hashes: Mapping[str, str]) -> str:
+    """One hash for the files of problems, by their hashes in the order of `FILES`."""
+    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
+
+
 def file_names(folder: Path) -> list[str]:
     """Every file of a release but its manifest, as sorted paths with forward slashes."""
     files = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())

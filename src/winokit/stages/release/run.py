@@ -4,7 +4,6 @@ At the end what the terminal shows of a release: its splits, what stayed out, wh
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -114,8 +113,9 @@ def write_release(
     where, why = contents.where, "in the first release"
     added = (manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items())
     manifest.write_lineage(folder / manifest.LINEAGE, lineage(where) if lineage else added)
-    for name in stale - {*files, manifest.LINEAGE, manifest.MANIFEST}:
-        (folder / name).unlink(missing_ok=True)
+    # A manifest may come from anybody: what it lists outside the folder is not ours to remove.
+    for name in stale.intersection(manifest.file_names(folder)) - {*files, manifest.LINEAGE}:
+        (folder / name).unlink()
     if test is not None and secret is not None:
         checks = {
             "leaks": [asdict(leak) for leak in facts.test_leaks],
@@ -210,7 +210,7 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
         "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
         "left_out": contents.left_out,
         "content_hashes": hashes,
-        "content_hash": hashlib.sha256(json.dumps(hashes).encode()).hexdigest(),
+        "content_hash": manifest.content_hash(hashes),
     }
 
 

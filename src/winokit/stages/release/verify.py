@@ -59,6 +59,7 @@ def verify(
     }
     findings = (
         *_changed_files(release, about["files"]),
+        *_content(release, about),
         *unread,
         *_crossing(sides),
         *_nested(splits),
@@ -118,6 +119,14 @@ def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]
             elif now["bytes"] != then["bytes"]:
                 changed = f"changed: {now['bytes']:,} bytes, the manifest has {then['bytes']:,}"
             yield _finding(name, "files", changed)
+
+
+def _content(folder: Path, about: Mapping[str, Any]) -> Iterator[Finding]:
+    """Problems that are not those of the manifest's content_hash, by which hidden labels know their release."""
+    files = {name: folder / manifest.problems_path(name) for name in manifest.FILES}
+    hashes = {name: manifest.described(path)["sha256"] for name, path in files.items() if path.is_file()}
+    if about.get("content_hash", own := manifest.content_hash(hashes)) != own:
+        yield _finding(manifest.MANIFEST, "files", "its content_hash is not that of the problems in the folder")
 
 
 def _read_splits(folder: Path) -> tuple[Splits, list[Finding]]:
@@ -200,10 +209,10 @@ def _ids(splits: Splits) -> Iterator[Finding]:
 def _answers(folder: Path, test: Sequence[Problem]) -> Iterator[Finding]:
     """No file of the folder may give a test answer."""
     ids = {_public_id(p) for p in test}
-    labels = manifest.problems_path(manifest.TEST).replace(".jsonl", "-labels.lst")
-    if (folder / labels).exists():
-        yield Finding(labels, "answers", True, "the labels of the test are public", len(ids))
+    public = {f"winogrande/{name}-labels.lst" for name in manifest.FILES if name != manifest.TEST}
     for name in manifest.file_names(folder):
+        if name.endswith(".lst") and name not in public:
+            yield Finding(name, "answers", True, "labels of no public problems: those of the test?", len(ids))
         try:
             given = [key for key in _answered(folder / name) if key in ids]
         except BadInput as error:
@@ -221,11 +230,15 @@ def _answered(path: Path) -> Iterator[str]:
     rows = _table_rows(path) if path.suffix == ".parquet" else []
     if path.suffix in (".jsonl", ".json") and path.is_file():
         text = path.read_text("utf-8", "replace")
-        for value in json_lines(text if path.suffix == ".jsonl" else text.replace("\n", " ")):
-            rows += value if isinstance(value, list) else [value]
-    for row in rows:
-        if isinstance(row, dict) and any(row.get(key) not in (None, "", -1) for key in ANSWERS):
-            yield from (str(row[key]).rpartition("-")[2] for key in ("id", "qID") if row.get(key))
+        rows = json_lines(text if path.suffix == ".jsonl" else text.replace("\n", " "))
+    while rows:
+        row = rows.pop()
+        if isinstance(row, dict):
+            if any(row.get(key) not in (None, "", -1) for key in ANSWERS):
+                yield from (str(row[key]).rpartition("-")[2] for key in ("id", "qID") if row.get(key))
+            yield from (key.rpartition("-")[2] for key, value in row.items() if isinstance(value, int | str))
+        if isinstance(row, list | dict):
+            rows += row.values() if isinstance(row, dict) else row
 
 
 def _table_rows(path: Path) -> list[Any]:
@@ -244,7 +257,7 @@ def _counts(folder: Path, splits: Splits, counts: Any) -> Iterator[Finding]:
             yield Finding(name, "counts", True, message, abs(count - len(splits[name])))
     for name, part in splits.items():
         labels = labels_path(folder / manifest.problems_path(name))
-        if name == manifest.TEST or not labels.exists():
+        if name == manifest.TEST or not labels.is_file():
             continue
         listed = labels.read_text("utf-8", "replace").split()
         answers = [str(p.answer + 1) for p in part if p.answer is not None]
