@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ from typing import Any, TypeVar, overload
 
 import winokit
 from winokit.errors import Malformed
-from winokit.files import as_file_name
 from winokit.notebook import escape, marked, table_html, to_frame
 
 BLANK = "_"
@@ -216,7 +216,7 @@ class Card:
     @property
     def file_name(self) -> str:
         """The name in a form that a file or folder can have."""
-        return as_file_name(self.name)
+        return re.sub(r"[^\w.-]+", "-", self.name)
 
     def part(self, problems: int, of: int) -> Card:
         """The card of a part of the problems, without the human accuracy, which is known only for all of them.

@@ -612,22 +612,34 @@ def test_what_is_said_after_a_thought_is_the_answer(text, choice):
     assert choice_in(text, LETTERS, VESSELS) == choice
 
 
-def test_replies_kept_before_their_language_was_read_are_read_anew_and_not_asked_for_again():
+def reread(reading, kept):
+    """What becomes of replies that were kept under an earlier reading; nobody could be asked again."""
     model = load_model("chat:tiny@http://127.0.0.1:1/v1?retries=0")
+    with Cache() as cache:
+        for request, answer in kept.items():
+            cache.keep(key_of(model.earlier[reading - 1], request), answer)
+        answers = answer_all(model, kept, cache)
+    return [(answer.logprobs, answer.choice, answer.why) for answer in map(answers.get, kept)]
+
+
+def test_replies_kept_before_thoughts_were_told_from_answers_are_read_anew():
+    kept = {
+        Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
+        Ask("two", LETTERS): Reply((-1.0, -2.0), 0, "The answer is A? No.</think>B"),
+        Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?"),
+    }
+    assert reread(1, kept) == [((-1.0, -2.0), 0, None), (None, 1, None), (None, None, UNFINISHED)]
+
+
+def test_replies_kept_before_their_language_was_read_are_read_anew():
     kept = {
         Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
         Ask("two", LETTERS): Reply(None, None, "答えはBです。"),
         Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?", UNFINISHED),
+        Ask("four", LETTERS): Reply((-1.0, -2.0), 0, "<think>B?</think>A"),
     }
-    with Cache() as cache:
-        for request, answer in kept.items():
-            cache.keep(key_of(model.earlier, request), answer)
-        answers = answer_all(model, kept, cache)
-    assert [(answer.logprobs, answer.choice, answer.why) for answer in map(answers.get, kept)] == [
-        ((-1.0, -2.0), 0, None),
-        (None, 1, None),
-        (None, None, UNFINISHED),
-    ]
+    likely = (-1.0, -2.0)
+    assert reread(2, kept) == [(likely, 0, None), (None, 1, None), (None, None, UNFINISHED), (likely, 0, None)]
 
 
 def test_other_marks_of_thoughts_can_be_named():

@@ -88,8 +88,9 @@ class ChatModel:
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
-        self.earlier = f"chat:{json.dumps({**determining, 'reading': 2}, sort_keys=True)}"
-        """What replies were kept under when those in Chinese, Japanese and Korean were not read."""
+        readings = ({**determining, "reading": number} for number in range(1, READING))
+        self.earlier = [f"chat:{json.dumps(one, sort_keys=True)}" for one in readings]
+        """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read."""
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""
@@ -106,9 +107,12 @@ class ChatModel:
         how = "by log-probabilities" if "logprobs" in self._client.server.settings else "by parsed answers"
         return "; ".join([how, *self._client.notes])
 
-    def reread(self, request: Request, kept: Answer) -> Answer:
-        """A reply that was kept under `earlier`, as it is read now, where no choice could be read in it."""
-        if not (isinstance(request, Ask) and isinstance(kept, Reply)) or kept.choice is not None or kept.why:
+    def reread(self, request: Request, place: int, kept: Answer) -> Answer:
+        """A reply kept under `earlier[place]` as it is read now, if it has no choice or a thought that was read too."""
+        if not (isinstance(request, Ask) and isinstance(kept, Reply)):
+            return kept
+        with_thought = place == 0 and answer_in(kept.text, self._marks) != kept.text
+        if not with_thought and (kept.choice is not None or kept.why):
             return kept
         return reply(request, Completion(kept.text), self._marks)
 

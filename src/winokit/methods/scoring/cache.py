@@ -204,12 +204,12 @@ def answer_all(
 
 
 def _kept_earlier(model: Model, requests: Sequence[Request], cache: Cache) -> dict[Request, Answer]:
-    """What an earlier version kept of a model that says how to read it now (`earlier` fingerprint, `reread`)."""
-    earlier, reread = getattr(model, "earlier", None), getattr(model, "reread", None)
-    if earlier is None or reread is None:
+    """What an earlier version kept of a model that says how to read it now (`earlier` fingerprints, `reread`)."""
+    earlier, reread = getattr(model, "earlier", ()), getattr(model, "reread", None)
+    if not earlier or reread is None:
         return {}
-    keys = {key_of(earlier, request): request for request in requests}
-    return {keys[key]: reread(keys[key], answer) for key, answer in cache.find(keys).items()}
+    keys = {key_of(kept, request): (request, place) for place, kept in enumerate(earlier) for request in requests}
+    return {keys[key][0]: reread(*keys[key], answer) for key, answer in cache.find(keys).items()}
 
 
 def size(request: Request) -> int:
