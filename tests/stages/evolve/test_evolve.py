@@ -132,12 +132,12 @@ def test_the_draw_does_not_depend_on_the_order_of_the_file(release, new):
     asked = pool_of(release, new).asked
     model = knows(asked, "strong", 0.5)
     turned = asked.with_problems(reversed(asked.problems))
-    one, again, other = (
-        solved_beyond_chance(data, [model], secret=Draws(key * 32)).retire
-        for data, key in ((asked, b"a"), (turned, b"a"), (asked, b"b"))
-    )
-    assert one == again != other
-    assert solved_beyond_chance(asked, [model]).retire != solved_beyond_chance(asked, [model]).retire
+    one, again = (solved_beyond_chance(data, [model], secret=Draws(b"a" * 32)).retire for data in (asked, turned))
+    assert one == again
+    # Two draws may be equal, twenty are not: with other secrets, and where none is given.
+    others = {solved_beyond_chance(asked, [model], secret=Draws(bytes([key]) * 32)).retire for key in range(20)}
+    assert len(others) > 1
+    assert len({solved_beyond_chance(asked, [model]).retire for _ in range(20)}) > 1
 
 
 def test_every_problem_has_a_place_and_a_past(release, new):
