@@ -156,6 +156,8 @@ def test_a_study_is_offered_on_mechanical_turk_once_its_cost_is_confirmed(folder
     with closing(Study.open(folder)) as study, study.store.read() as session:
         last = session.scalars(select(LogEntry).order_by(LogEntry.id.desc())).first()
     assert (last.action, last.target, last.detail) == ("publish", "3X", {"visits": 30})
+    run("publish", folder, "--visits", 30, "--url", "https://x.org/", "--yes")  # after an answer, it is another offer
+    assert len({how["UniqueRequestToken"] for _, how in asked}) == 2
 
 
 def test_who_says_no_keeps_everything(folder, monkeypatch):

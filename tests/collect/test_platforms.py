@@ -338,11 +338,28 @@ def test_a_hit_asks_for_the_papers_qualifications(turk):
 
     told = dict.fromkeys(("Title", "Description", "Question", "LifetimeInSeconds", "MaxAssignments"), ANY)
     told |= {"Reward": "0.40", "AssignmentDurationInSeconds": 3600, "QualificationRequirements": ANY}
+    told |= {"UniqueRequestToken": ANY}
     stub.add_response("create_hit", {"HIT": {"HITId": "3X"}}, told)
     assert platform.publish("https://x.org", "T", visits=9, minutes=60) == "3X"
     percent, number, home = platform.qualifications()
     assert (percent["IntegerValues"], number["IntegerValues"]) == ([99], [5000])
     assert [place["Country"] for place in home["LocaleValues"]] == ["US", "CA", "GB", "AU", "NZ"]
+
+
+def test_a_hit_without_an_answer_is_offered_once_however_often_it_is_tried(turk, monkeypatch):
+    platform, _ = turk
+    tokens = []
+
+    def unanswered(self, operation, **parameters):
+        tokens.append(parameters["UniqueRequestToken"])
+        raise Uncertain("no answer")
+
+    monkeypatch.setattr(MTurk, "_call", unanswered)
+    for earlier in ((), (), ("3X",)):
+        with pytest.raises(Uncertain, match=r"no answer; it may be offered already; .* nothing twice"):
+            platform.publish("https://x.org", "T", 9, 60, earlier)
+    assert tokens[0] == tokens[1] != tokens[2]
+    assert all(len(token) <= 64 for token in tokens)  # what Mechanical Turk takes
 
 
 def test_a_hit_needs_a_reward_and_a_page_that_mechanical_turk_shows(turk):

@@ -85,6 +85,10 @@ def in_turn(*responses, then=None):
         ("It is not the jug but the cup that is full", 1),
         ("<think>A? No, it is B. Or A.</think>B", 1),
         ("B, not A", 1),
+        ("The answer is B and A is wrong.", 1),
+        ("The answer is the cup and the jug is where it came from.", 1),
+        ("The answer is B and the jug's size does not matter.", 1),
+        ("Answer: B / A is too small", 1),
     ],
 )
 def test_a_reply_chooses_the_option_it_names(text, choice):
@@ -116,6 +120,9 @@ def test_a_reply_chooses_the_option_it_names(text, choice):
         "cupboard",
         "The answer is A or B.",
         "Answer: A/B",
+        "The answer is A and B.",
+        "The answer is A and B are both right",
+        "The answer is 'A' or 'B' here.",
     ],
 )
 def test_a_reply_that_is_not_clear_chooses_nothing(text):
@@ -171,6 +178,15 @@ def test_options_may_be_words_and_have_other_names(text, options, aliases, choic
         ("정답은 A가 아닙니다.", None),
         ("答案是A或B。", None),
         ("La réponse est A ou B.", None),
+        ("不可能是箱子。", None),
+        ("不选B", None),
+        ("箱子是错的。", None),
+        ("抱歉，我无法回答关于箱子的问题", None),
+        ("答案是箱子和A", None),
+        ("アンディは間違いです。", None),
+        ("アンディ以外です", None),
+        ("申し訳ありませんが、アンディについては答えられません", None),
+        ("정답은 A와 B입니다", None),
         ("番犬のことです。", None),
         ("アンドレのことです。", None),
     ],

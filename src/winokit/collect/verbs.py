@@ -322,10 +322,16 @@ def publish(
     if not yes:
         raise BadInput(f"{folder}: publishing spends money; confirm with --yes (in Python: yes=True)")
     with opened(folder, db) as study:
+        from sqlalchemy import select
+
         from winokit.collect.platforms.base import platform_of
+        from winokit.collect.study.schema import LogEntry
 
         platform, base = platform_of(study), links_begin(study, url)
-        made = platform.publish(base, study.config.title, visits, minutes)
+        with study.store.read() as session:
+            noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+            earlier = session.scalars(noted).all()
+        made = platform.publish(base, study.config.title, visits, minutes, earlier)
         study.note("terminal", "publish", made, visits=visits)
     return StudyAnswer({"id": made, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {made}"])
 

@@ -44,7 +44,7 @@ DENIED = re.compile("|".join(WORDS["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(WORDS['unsure'])})\b|{'|'.join(WORDS['unsure_anywhere'])}", re.IGNORECASE)
 """What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
 DECLARES = rf"(?i:{'|'.join(WORDS['declares'])})"
-OR = rf"[)\]\"'”’]*\s*(?:{'|'.join(WORDS['or'])})\s*"
+OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(WORDS[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
 
 
 def load(spec: Spec) -> "ChatModel":
@@ -214,7 +214,8 @@ class _Names:
         """Options after "the answer is", "Choice:" and the like; with `at_once` only where a text begins so."""
         lead = rf"{DECLARES}[(\[\"'“‘「]*"
         start, stop = (r"\A(?:\w+\s+){0,3}", r"(?!\?)") if at_once else ("", "")
-        either = self._found(rf"{lead}(?:{self._any}){OR}({self._any})", text)
+        no_clause = r"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)\w)"
+        either = self._found(rf"{lead}(?:{self._any})(?:{OR}|{AND}(?=(?:{self._any}){no_clause}))({self._any})", text)
         return self._found(rf"{start}{lead}({self._any}){stop}", text) | either
 
     def leading(self, text: str) -> set[int]:

@@ -80,6 +80,16 @@ def test_no_two_test_problems_have_a_text_and_only_one_candidate_in_common():
     assert not set(texts) & {p.text for name in ("train", "dev") for p in sides(contents)[name]}
 
 
+def test_twins_whose_texts_have_other_problems_too_stay_together():
+    others = [p.replace(candidates=(p.right, "the wall"), answer=0, group=None) for n in range(60) for p in pair(n)]
+    both = [*(p for n in range(60) for p in pair(n)), *others]
+    contents = fill(read_inputs(Dataset(both)), ReleaseSettings(dev=20, test=40))
+    tested = contents.files["test"]
+    assert contents.left_out[SAME_TEXT] == len(tested) == 20
+    assert all(size == 2 for size in Counter(problem.group for problem in tested).values())
+    assert not any(note.startswith("test has") for note in contents.notes)
+
+
 def test_dev_and_test_have_kept_problems_only_and_the_removed_twin_stays_out():
     inputs = half_filtered()
     contents = fill(inputs, ReleaseSettings(dev=20, test=20))

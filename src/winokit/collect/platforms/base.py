@@ -4,7 +4,7 @@ A platform is one file with a subclass of `Platform`, which it registers under t
 another package adds one by an entry point of the group `winokit.platforms`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import func, or_, select
@@ -79,8 +79,11 @@ class Platform:
         """What whoever starts the server should know; nothing where all is well."""
         return ""
 
-    def publish(self, address: str, title: str, visits: int, minutes: int) -> str:
-        """Offer visits to the platform's people, who come to `address`; what the platform calls the offer."""
+    def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
+        """Offer visits to the platform's people, who come to `address`; what the platform calls the offer.
+
+        `earlier` are the offers that are known to be made: this is another.
+        """
         raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:

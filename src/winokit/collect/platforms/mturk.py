@@ -4,7 +4,9 @@ The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of
 home in the US, Canada, the UK, Australia or New Zealand.
 """
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from http import HTTPStatus
@@ -97,8 +99,8 @@ class MTurk(Platform):
                 return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
             asked["NextToken"] = answer["NextToken"]
 
-    def publish(self, address: str, title: str, visits: int, minutes: int) -> str:
-        """Offer the study's address as an external question; the id of the HIT."""
+    def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
+        """Offer the study's address as an external question; the id of the HIT. The same offer is not made twice."""
         if not address.startswith("https://"):
             raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
         if not self.settings.base_reward:
@@ -107,17 +109,22 @@ class MTurk(Platform):
             f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}/start</ExternalURL>'
             "<FrameHeight>0</FrameHeight></ExternalQuestion>"
         )
-        answer = self._call(
-            "create_hit",
-            Title=title,
-            Description=title,
-            Reward=f"{self.settings.base_reward:.2f}",
-            MaxAssignments=visits,
-            AssignmentDurationInSeconds=60 * minutes,
-            LifetimeInSeconds=int(self.settings.invite_days * 86_400),
-            Question=question,
-            QualificationRequirements=self.qualifications(),
-        )
+        offer = {
+            "Title": title,
+            "Description": title,
+            "Reward": f"{self.settings.base_reward:.2f}",
+            "MaxAssignments": visits,
+            "AssignmentDurationInSeconds": 60 * minutes,
+            "LifetimeInSeconds": int(self.settings.invite_days * 86_400),
+            "Question": question,
+            "QualificationRequirements": self.qualifications(),
+        }
+        token = hashlib.sha256(json.dumps([offer, *earlier]).encode()).hexdigest()
+        try:
+            answer = self._call("create_hit", **offer, UniqueRequestToken=token)
+        except Uncertain as error:
+            again = "it may be offered already; the same command, given again within a day, offers nothing twice"
+            raise Uncertain(f"{error}; {again}") from None
         return str(answer["HIT"]["HITId"])
 
     def qualifications(self) -> list[dict[str, Any]]:

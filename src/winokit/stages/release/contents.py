@@ -218,7 +218,7 @@ def fill(
     notes = [
         f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {why}"
         for name, count in split.wanted.items()
-        if count - len(files[name]) > max(AT_LEAST, SHORT * count)
+        if count - len(tested if name == TEST else files[name]) > max(AT_LEAST, SHORT * count)
     ]
     if singles:
         alone = f"{sum(len(unit.kept) for unit in singles):,} kept problems without a twin are in {DEBIASED} only"
@@ -342,20 +342,21 @@ def _kept(unit: ReleaseUnit) -> Sequence[Problem]:
     return unit.kept if len(unit.kept) > 1 else [problem.replace(group=None) for problem in unit.kept]
 
 
-def _one_per_text(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems without those that have the text of an earlier one and one of its candidates.
+def _one_per_text(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems without those that have the text of another and one of its candidates; twins stay before others.
 
     `--as binary` makes such ones: each has the right candidate and another wrong one.
     """
     offered: dict[tuple[str, str, str], frozenset[str]] = {}
-    stay = []
-    for problem in problems:
+    stay = set()
+    first = {problem.group: place for place, problem in reversed([*enumerate(problems)])}
+    for problem in sorted(problems, key=lambda own: (own.group is None, first[own.group])):
         keys = [(problem.before, problem.after, candidate) for candidate in problem.candidates]
         both = frozenset(problem.candidates)
         if all(offered.get(key, both) == both for key in keys):
             offered |= dict.fromkeys(keys, both)
-            stay.append(problem)
-    return list(lone_groups_dropped(stay))
+            stay.add(problem.id)
+    return list(lone_groups_dropped([problem for problem in problems if problem.id in stay]))
 
 
 def _published(name: str, problems: Iterable[Problem]) -> Dataset:
