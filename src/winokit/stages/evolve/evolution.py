@@ -103,7 +103,7 @@ class Evolution:
                 row = {**row, "split": where.get(row["id"])}
                 if row["split"] is None:
                     before = {} if row["since"] == self.version else {"status": RETIRED, "until": self.version}
-                    why = "in no file of this version: no place for it keeps the splits apart"
+                    why = "in no file of this version: splits would overlap, or the test give an answer away"
                     row |= {"why": why, **before}
             rows.append(row)
         return rows
