@@ -32,7 +32,7 @@ SIDES = {
     "behind": "Question by question {} is behind",
     "ahead, open": "Open for other draws, but over these {} is ahead of",
     "behind, open": "Open for other draws, but over these {} is behind",
-    "even": "{} cannot be told apart from",
+    "even": "{} cannot be distinguished from",
     "few": f"Too few draws (under {FEWEST}) are common to {{}} and",
 }
 HEADS = {

@@ -91,7 +91,7 @@ def reading(whole: Metric, by_seed: Metric, wide: Metric | None) -> str:
     if by_seed.n < 2 or wide is None:
         return "one seed: no verdict"
     if includes_zero(whole):
-        return "not told apart"
+        return "not distinguishable"
     side = "higher" if whole.value > 0 else "lower"
     every = (by_seed.low or 0.0) > 0 if whole.value > 0 else (by_seed.high or 0.0) < 0
     said = f"{side}, in each of {by_seed.n} seeds" if every else f"{side} in the mean, not in every seed"

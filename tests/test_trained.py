@@ -187,7 +187,7 @@ def test_arms_are_compared_over_the_seeds_that_both_have(tmp_path, known):
             {0: (20, 2), 2: (20, 14)},
             r"\| \+30.0 \[\d.*\] \| \[−.*\] \| \+15.0 to \+45.0 \| higher, in each of 2 seeds; open for other seeds \|",
         ),
-        ({0: (2, 3), 1: (3, 2)}, r"\| 2 \| 0.0 \[−.*\] \| −2.5 to \+2.5 \| not told apart \|"),
+        ({0: (2, 3), 1: (3, 2)}, r"\| 2 \| 0.0 \[−.*\] \| −2.5 to \+2.5 \| not distinguishable \|"),
         ({0: (40, 0), 1: (1, 4)}, r"\| −7.5 to \+100.0 \| higher in the mean, not in every seed \|"),
     ],
 )
