@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -115,18 +117,81 @@ def test_batches_of_other_lengths_have_other_shapes():
     assert shape_of(network.collated(ordered[:4])) != shape_of(network.collated(ordered[-4:]))
 
 
+class OnPaper(RecordedStepper):
+    """Stands for a GPU on a CPU: to record is to write work down, to play back is to do it."""
+
+    breaks = False
+    """Whether a recording breaks off once gradients were written, as where a model asks the device in its backward."""
+
+    def _record_pass(self, batch, flat, shape, work):
+        place = torch.empty_like(flat)
+        graph = self._recorded(lambda: work(batch.over(place), self.share))
+        if graph is not None:
+            self.passes[shape] = graph, place, self.count(batch)
+
+    def _recorded(self, work):
+        if self.breaks:
+            self.records = False
+            for weight in self.network.parameters():
+                weight.grad = torch.full_like(weight, torch.nan)  # memory of a recording that nothing was written to
+        return SimpleNamespace(replay=work) if self.records else None
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda self: self)
+
+
+@pytest.fixture
+def losses_of(bert, planted, no_gpu):
+    def losses(kind, name, batches, *, breaks_at=None):
+        """The loss after each of four steps, and the stepper."""
+        network = load_network(bert, Formalization.parse(name), device="cpu").eval()
+        examples, _ = training_examples(planted, network)
+        some = [network.collated(examples[at : at + 8]) for at in (0, 8)][:batches]
+        stepper = kind(network, TrainSettings(name, precision="float32", accumulate=batches))
+        told = []
+        for step in range(4):
+            stepper.breaks = step == breaks_at
+            stepper.step(some, 1e-2)
+            told.append(stepper.running.item())
+        return told, stepper
+
+    return losses
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("name", ["mc-sent", "mc-mlm"])
+def test_steps_that_are_played_back_do_what_launched_ones_do(losses_of, name, batches):
+    launched, _ = losses_of(Stepper, name, batches)
+    played, stepper = losses_of(OnPaper, name, batches)
+    assert played == pytest.approx(launched, rel=1e-3)
+    assert stepper.passes
+    kept = [weight.grad is not None for weight in stepper.network.parameters() if weight.requires_grad]
+    assert any(kept) == (batches > 1)  # what is added up stays in its place, what is used once is forgotten
+
+
+def test_a_recording_that_breaks_off_leaves_nothing_in_the_gradients(losses_of):
+    launched, _ = losses_of(Stepper, "mc-sent", 1)
+    played, stepper = losses_of(OnPaper, "mc-sent", 1, breaks_at=1)
+    assert not stepper.records
+    assert played == pytest.approx(launched, rel=1e-3)
+
+
 @needs_gpu
+@pytest.mark.parametrize("batches", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_steps_give_the_losses_of_launched_ones(name):
+def test_recorded_steps_give_the_losses_of_launched_ones(name, batches):
     losses = []
     for kind in (Stepper, RecordedStepper):
         network, batch, _ = network_and_batch(name, 8, "cuda")
-        stepper = kind(network, TrainSettings(name, precision="float32"))
+        stepper = kind(network, TrainSettings(name, precision="float32", accumulate=batches))
         told = []
         with stepper.working():
             for _ in range(8):
-                stepper.add(batch)
-                stepper.move(1e-4)
+                stepper.step([batch] * batches, 1e-4)
                 told.append(stepper.running.item())
         assert not stepper.notes
         losses.append(told)
@@ -141,8 +206,7 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
     stepper = RecordedStepper(network, TrainSettings("mc-sent"))
     with stepper.working():
         for _ in range(5):
-            stepper.add(batch)
-            stepper.move(1e-4)
+            stepper.step([batch], 1e-4)
     assert ["cannot be recorded" in note for note in stepper.notes] == [True]
     assert stepper.running.item() > 0
     dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))  # the broken-off recording left no trace

@@ -170,11 +170,8 @@ class Learner:
         step = self.state.step
         self.network.train()
         batches = [self.network.collated([self.examples[index] for index in batch]) for batch in self.steps[step][1]]
-        whole = sum(map(self.stepper.count, batches)) if len(batches) > 1 else None
         try:
-            for batch in batches:
-                self.state.count += self.stepper.add(batch, whole)
-            self.stepper.move(rate(step, len(self.steps), self.settings))
+            self.state.count += self.stepper.step(batches, rate(step, len(self.steps), self.settings))
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise

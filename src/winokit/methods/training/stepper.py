@@ -5,8 +5,9 @@ at.
 
 A step of an encoder is some thousands of small kernels. At the batch sizes of the papers a fast GPU is done with each
 before Python has launched the next. So on a GPU batches are filled up to one of a few shapes; what the GPU is told for
-a shape is recorded (a CUDA graph), and from then on a step is one copy and two launches. Filling up changes nothing
-that is computed but the last bits: nobody attends to the filling, and no option is there.
+a shape is recorded (a CUDA graph), and from then on a step is one copy and one launch, of which the gradients do not
+outlive the end; where a step has several batches, one launch for each and one to move. Filling up changes nothing that
+is computed but the last bits: nobody attends to the filling, and no option is there.
 
 Recording takes as long as several steps. So a batch is filled up to a shape that is recorded already, and gets one of
 its own once the filling of its like has cost as much as recording would have.
@@ -14,7 +15,7 @@ its own once the filling of its like has cost as much as recording would have.
 
 import gc
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -43,6 +44,8 @@ MOST = 64
 Kind: TypeAlias = tuple[int, ...]
 Sizes: TypeAlias = tuple[int, ...]
 """Of a batch: texts, tokens of the longest, and the pieces that places and options have room for."""
+Work: TypeAlias = Callable[[Batch, int | torch.Tensor | None], int]
+"""What is done with a batch on the device, its loss a mean over so many, or a share of it; says over how many it is."""
 
 
 class Stepper:
@@ -72,6 +75,13 @@ class Stepper:
         """Put the optimiser where a checkpoint says it stood."""
         self.optimiser.load_state_dict(state)
         self._make_ready()
+
+    def step(self, batches: Sequence[Batch], learning_rate: float) -> int:
+        """One step by the mean loss over all its batches, which may lie on the CPU; says over how many it is."""
+        whole = sum(map(self.count, batches)) if len(batches) > 1 else None
+        counts = [self.add(batch, whole) for batch in batches]
+        self.move(learning_rate)
+        return sum(counts)
 
     def count(self, batch: Batch) -> int:
         """Over how many a batch's loss is a mean, told before anything is read."""
@@ -142,7 +152,8 @@ class RecordedStepper(Stepper):
         """False once a recording failed."""
         self.shapes = ShapePlan()
         self.passes: dict[tuple[Kind, Sizes], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
-        """By shape a recorded pass, where it reads its batch, and over how many its loss is a mean."""
+        """By shape a recorded pass (the whole step, where a step has one), where it reads its batch, and over how many
+        its loss is a mean."""
         self.moves = 0
         self.recorded_move: torch.cuda.CUDAGraph | None = None
 
@@ -155,17 +166,30 @@ class RecordedStepper(Stepper):
             yield
         outside.wait_stream(self.stream)
 
+    def step(self, batches: Sequence[Batch], learning_rate: float) -> int:
+        """One step; where steps have one batch, moving is recorded with the pass, and gradients are not added up."""
+        if self.settings.accumulate > 1:
+            return super().step(batches, learning_rate)
+        self._set_rate(learning_rate)
+        count = self._play(batches[0], None, self._read_and_move)
+        self.moves += 1
+        return count
+
     def add(self, batch: Batch, over: int | None = None) -> int:
         """Add the gradients of a batch on the CPU."""
+        return self._play(batch, over, self._read)
+
+    def _play(self, batch: Batch, over: int | None, work: Work) -> int:
+        """Do some work with a batch on the CPU: play back its recording where there is one for its shape."""
         kind, own = shape_of(batch)
-        # Only once the optimiser has moved do all gradients have the places that a recording adds to.
+        # Only once the optimiser has moved do its numbers, and gradients that are added up, have their places.
         chosen = self.shapes.choose(kind, own) if self.moves and self.records else None
         batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own)
         flat = batch.flat().pin_memory()
         if chosen is not None and (kind, chosen) not in self.passes:
-            self._record_pass(batch, flat, (kind, chosen))
+            self._record_pass(batch, flat, (kind, chosen), work)
         if chosen is None or (kind, chosen) not in self.passes:
-            return self._read(batch.over(flat.to(self.network.device, non_blocking=True)), over)
+            return work(batch.over(flat.to(self.network.device, non_blocking=True)), over)
         graph, place, count = self.passes[kind, chosen]
         place.copy_(flat, non_blocking=True)
         self.share.fill_(1 / (over or count))
@@ -183,10 +207,17 @@ class RecordedStepper(Stepper):
             self.recorded_move.replay()
         self.moves += 1
 
-    def _move(self) -> None:
+    def _move(self, *, forget: bool = False) -> None:
         self._clip()
         self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=False)
+        self.optimiser.zero_grad(set_to_none=forget)
+
+    def _read_and_move(self, batch: Batch, over: int | torch.Tensor | None) -> int:
+        """A whole step: gradients are written once, read twice and forgotten."""
+        self.optimiser.zero_grad(set_to_none=True)  # a recording that broke off leaves some that were never computed
+        count = self._read(batch, over)
+        self._move(forget=True)
+        return count
 
     def _make_ready(self) -> None:
         """Put the rate on the device: a recorded step reads it where it lies."""
@@ -198,10 +229,10 @@ class RecordedStepper(Stepper):
         for group in self.optimiser.param_groups:
             group["lr"].fill_(learning_rate)
 
-    def _record_pass(self, batch: Batch, flat: torch.Tensor, shape: tuple[Kind, Sizes]) -> None:
+    def _record_pass(self, batch: Batch, flat: torch.Tensor, shape: tuple[Kind, Sizes], work: Work) -> None:
         place = torch.empty_like(flat, device=self.network.device)
         counts = []
-        graph = self._recorded(lambda: counts.append(self._read(batch.over(place), self.share)))
+        graph = self._recorded(lambda: counts.append(work(batch.over(place), self.share)))
         if graph is not None:
             self.passes[shape] = graph, place, counts[0]
 
