@@ -2,8 +2,8 @@
 
 A job is one training run: what is trained on, a model, settings, a number of steps, a seed, and what is tested. It
 leaves one record, a small JSON file, the moment it ends. The same command goes on where it was stopped, and does what
-has no record yet; trials are added by asking for more of them. Jobs run in the order of the list, several at a time on
-one GPU, each in a process that keeps its networks.
+has no record yet; trials are added by asking for more of them. Jobs run by rank, several at a time on one GPU, each in
+a process that keeps its network for the next.
 
     records/NAME.json     settings, steps, seconds, rows of metrics, predictions as one character per problem
     aflite/SEED.npz       scores of the first phase, and what is kept
@@ -13,20 +13,16 @@ one GPU, each in a process that keeps its networks.
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
+import math
 import os
 import sys
-import time
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from runs.sets import FILES, OPEN, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
-from winokit.files import write_whole
+from runs.job_queue import Queue, say
+from runs.sets import FILES, HELD_OUT_OF_DPR, OPEN, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
 from winokit.methods.training.settings import TrainSettings
 from winokit.stages.search.space import SearchSpace
 
@@ -48,7 +44,7 @@ FORMALIZATIONS = {
 SEARCHES = {
     # trials, epochs, what is chosen on, what is tested on
     "superglue-wsc": (20, "10,20", "superglue-wsc-val", ()),
-    "dpr": (20, "5,10,20", "dpr-held-out", ("dpr-test",)),
+    "dpr": (20, "5,10,20", HELD_OUT_OF_DPR, ("dpr-test",)),
     "winogrande-m": (6, "5,10", "winogrande-dev", ()),
 }
 PAIRS = tuple(
@@ -56,10 +52,17 @@ PAIRS = tuple(
 )
 FORMS = tuple(f"{name}:{form}" for name in ("wsc", "wsc-na", "winogrande") for form in ("matched", "words"))
 HEAD = {"epochs": 2, "batch_size": 256, "learning_rate": 5e-5}
-FULL = ("out of memory", "ALLOC_FAILED")
-"""What a device says that has no room for another job."""
-GRACE = 120
-"""Seconds that jobs under way are given once the minutes are over."""
+WEIGHTS, PER_TOKEN = 3.0, 1 / 1024
+"""What a job takes of a device's memory, in GiB: for an encoder of 110M weights, and for each token of its batches."""
+PADDED = {"train:liu-superglue-wsc": (128, 9), "": (48, 2)}
+"""By training set, tokens of its longest texts, and how many such texts a problem of a batch counts for.
+
+Problems of SuperGLUE-WSC have five options in the mean, but each number of options is recorded by itself: MC-Sent in
+batches of 64 was seen to take 71 GiB. All others have what a pair of twins has.
+"""
+LAST = 1000
+"""Above all ranks of the list."""
+POINTWISE = ("p-sent", "p-span", "mc-sent-no-pair-loss")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Job:
 
     name: str
     rank: float
-    """Jobs of a lower rank come first; within one, a worker takes what its networks are ready for."""
+    """Jobs of a lower rank come first; within one the largest, and a worker takes what its network is ready for."""
     model: str = MPNET
     train: str | None = None
     settings: TrainSettings = OURS
@@ -91,6 +94,13 @@ class Job:
     def network(self) -> tuple[str, str]:
         """What a worker keeps from job to job."""
         return self.model, self.settings.formalization
+
+    @property
+    def room(self) -> float:
+        """What it may take of a device's memory, in GiB: its weights, and its largest batch."""
+        tokens, options = PADDED.get(self.train or "", PADDED[""])
+        texts = self.settings.batch_size * (1 if self.settings.formalization in POINTWISE else options)
+        return WEIGHTS + texts * tokens * PER_TOKEN
 
     def products(self, out: Path, models: Mapping[str, str]) -> list[Path]:
         """Files that other jobs need of it."""
@@ -262,191 +272,17 @@ def _taught() -> Iterator[Job]:
             yield Job(f"taught/{kind}/{seed}", 80, MPNET, train, settings, tests, marks=MARKS, needs="aflite/0")
 
 
-@dataclass
-class Worker:
-    """A process, how to speak with it, and what it is doing."""
-
-    process: Any
-    pipe: Connection
-    job: Job | None = None
-    networks: list[tuple[str, str]] = field(default_factory=list)
-
-
-class Queue:
-    """Hands jobs to workers in order, and writes their records down as they end."""
-
-    def __init__(self, jobs: Sequence[Job], given: argparse.Namespace) -> None:
-        self.jobs, self.given, self.out = list(jobs), given, Path(given.out)
-        self.failed: set[str] = set()
-        self.crowded: list[Job] = []
-        """Jobs for which the device had no room beside the others: they come again, with one worker fewer."""
-        self.workers = given.workers
-        self.began = time.monotonic()
-
-    def place(self, job: Job) -> Path:
-        """The file of a job's record."""
-        return self.out / "records" / f"{job.name.replace('/', '__')}.json"
-
-    def done(self, job: Job) -> bool:
-        """Whether there is nothing left to do: a record, and what other jobs still need of it."""
-        if not self.place(job).exists():
-            return False
-        products = job.products(self.out, self.given.models)
-        if all(file.exists() for file in products):
-            return True
-        wanted = (one for one in self.jobs if not self.place(one).exists() and one.name not in self.failed)
-        return not any(job.name in (one.after, one.needs) or one.model == job.makes for one in wanted)
-
-    def ready(self, job: Job) -> bool:
-        """Whether everything it needs is there."""
-        from runs.trainer import weights_file
-
-        model = self.given.models.get(job.model)
-        if model is None or not Path(model.removeprefix("hf:")).exists():
-            return False
-        if job.kind == "head" and not Path(job.more["corpus"]).exists():
-            return False
-        if job.after is not None and not weights_file(self.out, job.after).exists():
-            return False
-        return job.needs is None or (self.out / "aflite" / "0.npz").exists()
-
-    def run(self) -> int:
-        """Work until nothing is left or the minutes are over, what failed once more; how many jobs came to no end."""
-        context = multiprocessing.get_context("spawn")
-        workers: list[Worker] = []
-        left = [job for job in self.jobs if not self.done(job)]
-        say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.workers} at a time")
-        over, again = self.began + 60 * self.given.minutes, True
-        while True:
-            left += self.crowded
-            self.crowded.clear()
-            if again and self.failed and not left and all(worker.job is None for worker in workers):
-                again, left = False, [job for job in self.jobs if job.name in self.failed]  # once more
-                self.failed.clear()
-            workers = [worker for worker in workers if self._alive(worker, left)]
-            if time.monotonic() < over:
-                self._hand_out(workers, left, context)
-            busy = [worker for worker in workers if worker.job is not None]
-            if not busy and (not left or time.monotonic() >= over or not any(map(self.ready, left))):
-                break
-            if time.monotonic() > over + GRACE:
-                say(f"stopped: {', '.join(worker.job.name for worker in busy if worker.job)}")
-                break
-            for pipe in wait([worker.pipe for worker in busy], timeout=1.0):
-                self._hear(next(worker for worker in workers if worker.pipe is pipe))
-        for worker in workers:
-            worker.process.terminate()
-        say(f"{sum(map(self.done, self.jobs))} of {len(self.jobs)} jobs done, {len(self.failed)} failed")
-        return len(self.failed)
-
-    def _hand_out(self, workers: list[Worker], left: list[Job], context: Any) -> None:
-        idle = [worker for worker in workers if worker.job is None]
-        while left:
-            ready = [job for job in left if self.ready(job)]
-            if not ready or not (idle or len(workers) < self.workers):
-                return
-            rank = ready[0].rank
-            if not idle:
-                idle.append(self._hired(context))
-                workers.append(idle[-1])
-            worker, job = next(
-                ((one, job) for job in ready if job.rank == rank for one in idle if job.network in one.networks),
-                (idle[0], ready[0]),
-            )
-            idle.remove(worker)
-            left.remove(job)
-            worker.job = job
-            if job.network in worker.networks:
-                worker.networks.remove(job.network)
-            worker.networks = [*worker.networks, job.network][-2:]
-            worker.pipe.send(job)
-
-    def _hired(self, context: Any) -> Worker:
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, self.given), daemon=True)
-        process.start()
-        theirs.close()
-        return Worker(process, ours)
-
-    def _alive(self, worker: Worker, left: list[Job]) -> bool:
-        """Whether a worker lives; the job of one that died is not tried again until the next time."""
-        if worker.process.is_alive():
-            return True
-        if worker.job is not None and not worker.pipe.poll():
-            self._lost(worker, worker.job)
-        return worker.job is not None  # what it said before its end is still to be heard
-
-    def _lost(self, worker: Worker, job: Job) -> None:
-        self.failed.add(job.name)
-        say(f"{job.name}: its process died (exit code {worker.process.exitcode})")
-        worker.job = None
-
-    def _hear(self, worker: Worker) -> None:
-        job = worker.job
-        assert job is not None
-        try:
-            record, why = worker.pipe.recv()
-        except (EOFError, OSError):
-            worker.process.join(GRACE)
-            return self._lost(worker, job)
-        worker.job = None
-        if why:
-            # What a broken run leaves on the device is not to be built on: another process comes.
-            worker.process.terminate()
-            worker.process.join(GRACE)
-            if self.workers > 1 and any(said in why for said in FULL):
-                self.workers -= 1
-                self.crowded.append(job)
-                return say(f"{job.name}: no room on the device; once more later, {self.workers} at a time from now on")
-            self.failed.add(job.name)
-            write_whole(self.out / "failed" / f"{job.name.replace('/', '__')}.txt", why.encode())
-            say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
-            return
-        record["workers"] = self.workers
-        write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
-        (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
-        say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {told(record)}")
-
-
-def told(record: Mapping[str, Any]) -> str:
-    """A record in one line."""
-    parts = [f"{record['seconds']:.0f} s"]
-    for name, marks in list(record.get("tests", {}).items())[:3]:
-        last = list(marks.values())[-1]
-        right = next((row[3] for row in last["rows"] if row[2] == "accuracy"), None)
-        parts.append(f"{name} {100 * (right or 0):.1f}")
-    parts += [f"{key} {record[key]:.3f}" for key in ("guessed_after",) if key in record]
-    parts += [f"AUC {record['authors']['auc']:.3f}"] if "authors" in record else []
-    return ", ".join([*parts, *record.get("stepper", [])])
-
-
-def say(text: str) -> None:
-    """Print a line at once."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def work(pipe: Connection, given: argparse.Namespace) -> None:
-    """A worker's life: take a job, do it, hand back its record or why there is none."""
-    from runs.authors import filtered
-    from runs.trainer import Workshop, headed, trained
-
-    kinds = {"train": trained, "head": headed, "aflite": filtered}
-    shop = Workshop(prepared(given.sets, given.data), Path(given.out), given.models, given.device)
-    while True:
-        try:
-            job = pipe.recv()
-        except EOFError:  # the queue is gone
-            return
-        try:
-            pipe.send((kinds[job.kind](job, shop), None))
-        except Exception:
-            pipe.send((None, traceback.format_exc()))
-
-
 def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = None) -> list[Job]:
-    """Jobs whose names begin with one of these, all of them where there are none; with fewer steps, for a try."""
-    some = [job for job in jobs if not only or job.name.startswith(tuple(only))]
+    """Jobs whose names begin with one of these, in the order of these; all of them where there are none.
+
+    Several names in one, with commas between them, stay in the order of the list. With fewer steps it is a try.
+    """
+    some = list(jobs)
+    if only:
+        groups = [tuple(filter(None, names.split(","))) for names in only]
+        places = [next((at for at, names in enumerate(groups) if one.name.startswith(names)), None) for one in some]
+        ranked = [(one, at) for one, at in zip(some, places, strict=True) if at is not None]
+        some = sorted((replace(one, rank=LAST * at + one.rank) for one, at in ranked), key=lambda one: one.rank)
     if steps is None:
         return some
     short = [(job, min(steps, job.settings.steps or steps)) for job in some]
@@ -464,8 +300,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", action="append", default=[], metavar="NAME=SPEC", help="mpnet=hf:DIR, minilm=hf:DIR")
     parser.add_argument("--corpus", default="", metavar="FILE", help="text that heads are learned from")
     parser.add_argument("--workers", type=int, default=1, help="jobs at a time")
+    parser.add_argument(
+        "--room", type=float, default=math.inf, metavar="GIB", help="device memory for all jobs at a time"
+    )
     parser.add_argument("--minutes", type=float, default=10**6, help="start no job after so many")
-    parser.add_argument("--only", action="append", default=[], metavar="PREFIX", help="jobs of that name; repeatable")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PREFIX", help="jobs of that name; repeatable, in that order"
+    )
     parser.add_argument("--trials", action="append", default=[], metavar="SET=N", help="other numbers of trials")
     parser.add_argument("--steps", type=int, metavar="N", help="at most so many each: a try, not a result")
     parser.add_argument("--device", help="default: the best there is")

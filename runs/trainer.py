@@ -12,10 +12,10 @@ import gc
 import pickle
 import platform
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,10 @@ from winokit.results import Metric
 if TYPE_CHECKING:
     from runs.jobs import Job
 
-MOST_NETWORKS = 2
-"""Networks that a worker keeps: each has some gigabytes, with its optimiser and its recordings."""
+ROOM_KEPT = 6 * 2**30
+"""Bytes on the device beyond which a worker keeps nothing: what large batches were recorded in is for others then."""
+MADE = "made.txt"
+"""In the folder of a model that was given a head, which one: the job, and a hash of the weights."""
 Row = list[Any]
 
 
@@ -57,20 +59,28 @@ class Workshop:
     models: Mapping[str, str]
     """By short name the SPEC of a model."""
     device: str | None = None
-    kept: OrderedDict[tuple[str, str], KeptNetwork] = field(default_factory=OrderedDict)
+    kept: dict[tuple[str, str], KeptNetwork] = field(default_factory=dict)
+    """The network of the last job, if it is kept: it has some gigabytes, with its optimiser and its recordings."""
 
     def network(self, model: str, formalization: str) -> KeptNetwork:
-        """The network of a model under a formalization, kept or new."""
+        """The network of a model under a formalization, kept or new; one at a time is kept."""
         key = (model, formalization)
         if key not in self.kept:
-            while len(self.kept) >= MOST_NETWORKS:
-                self.kept.popitem(last=False)
-                gc.collect()  # recordings and what they hold of the device
-                if torch.cuda.is_available():
-                    torch.cuda.empty_cache()
+            self.drop()
             self.kept[key] = KeptNetwork(self.models[model], Formalization.parse(formalization), self.device)
-        self.kept.move_to_end(key)
         return self.kept[key]
+
+    def drop(self) -> None:
+        """Keep no network, nor its recordings and what they hold of the device."""
+        self.kept.clear()
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def tidy(self) -> None:
+        """Leave the device to others after a job that took much of it."""
+        if torch.cuda.is_available() and torch.cuda.memory_reserved() > ROOM_KEPT:
+            self.drop()
 
     def dataset(self, name: str) -> Dataset:
         """A set by its name; `kept` and `random` are made of what AFLite left."""
@@ -107,7 +117,7 @@ class KeptNetwork:
         self.spec, self.device = spec, device
         self.network = load_network(spec, formalization, device=device)
         self.first = {name: weight.detach().clone() for name, weight in self.network.state_dict().items()}
-        self.steppers: dict[tuple[float, float], Stepper] = {}
+        self.steppers: dict[tuple[object, ...], Stepper] = {}
         self.evaluations: dict[str, Evaluation] = {}
 
     def begin(self, seed: int, weights: Path | None = None) -> Network:
@@ -126,8 +136,9 @@ class KeptNetwork:
         return network
 
     def stepper(self, new: Stepper) -> Stepper:
-        """The stepper of earlier jobs with the same clipping and decay, as if it had never moved; else the new one."""
-        key = (new.settings.weight_decay, new.settings.clip)
+        """The stepper of earlier jobs that recorded the same, as if it had never moved; else the new one."""
+        how = new.settings
+        key = (how.weight_decay, how.clip, how.accumulate, how.precision)
         old = self.steppers.setdefault(key, new)
         if old is not new:
             old.settings = new.settings
@@ -157,16 +168,25 @@ class MarkedLearner(Learner):
         self.stepper = bench.stepper(self.stepper)
         self.job, self.evaluations = job, evaluations
         self.sheets: dict[int, dict[str, list[Prediction]]] = {}
+        self.most_right = -1.0
+        """On the set that is chosen on, so far."""
 
     def _evaluate(self, evaluation: Evaluation) -> None:
         step = self.state.step
         if self.job.marks and step not in self.job.marks and step != len(self.steps):
             return
-        over = step == len(self.steps)
-        self.sheets[step] = {
+        over, chosen_on = step == len(self.steps), self.job.chosen_on
+        known: dict[str, list[Prediction]] = {}
+        if chosen_on is not None:
+            sheet = self.evaluations[chosen_on].predictions(self.network, self.job.model)
+            right = share_right(self.evaluations[chosen_on].dataset, sheet)
+            if right <= self.most_right:
+                return  # it will not be chosen: what other sets make of it need not be known
+            self.most_right, known = right, {chosen_on: sheet}
+        self.sheets[step] = known | {
             name: evaluation.predictions(self.network, self.job.model)
             for name, evaluation in self.evaluations.items()
-            if over or name not in self.job.at_the_end
+            if name not in known and (over or name not in self.job.at_the_end)
         }
 
 
@@ -190,7 +210,8 @@ def trained(job: Job, shop: Workshop) -> dict[str, Any]:
         place.parent.mkdir(parents=True, exist_ok=True)
         torch.save(network.state_dict(), place.with_suffix(".part"))
         place.with_suffix(".part").replace(place)
-    marks = {step: sheets[step] for step in _shown(job, sheets, shop)}
+    # Where something is chosen, each step with a sheet is better than those before it.
+    marks = sheets if job.chosen_on is None else dict(list(sheets.items())[-1:])
     tests = {name: _sheet(shop.dataset(name), name, marks, network) for name in job.tests}
     return record(job, shop, began) | about | {"notes": sorted(set(notes)), "tests": tests}
 
@@ -216,18 +237,10 @@ def _steps(
     return learner.sheets, about
 
 
-def _shown(job: Job, sheets: Mapping[int, Mapping[str, list[Prediction]]], shop: Workshop) -> list[int]:
-    """The steps that are kept: all that were marked, or the best on what is chosen on, of equals the first."""
-    if job.chosen_on is None:
-        return sorted(sheets)
-    data = shop.dataset(job.chosen_on)
+def share_right(data: Dataset, predictions: Sequence[Prediction]) -> float:
+    """How much of a set is right; what is undecided counts 1/candidates."""
     answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
-
-    def right(step: int) -> float:
-        choices = [one.prediction for one in sheets[step][job.chosen_on or ""]]
-        return float(np.mean(credit(choices, answers, sizes)))
-
-    return [max(sorted(sheets), key=right)]
+    return float(np.mean(credit([one.prediction for one in predictions], answers, sizes)))
 
 
 def _sheet(data: Dataset, name: str, marks: Mapping[int, Mapping[str, list[Prediction]]], network: Network) -> Any:
@@ -262,7 +275,9 @@ def record(job: Job, shop: Workshop, began: float) -> dict[str, Any]:
     """What a job was, and where and how long it ran."""
     cuda = torch.cuda.is_available() and shop.device != "cpu"
     versions = {"winokit": winokit.__version__, "torch": torch.__version__, "python": platform.python_version()}
+    versions["float32"] = torch.get_float32_matmul_precision()
     formalization = Formalization.parse(job.settings.formalization)
+    made = Path(shop.models[job.model].removeprefix("hf:")) / MADE
     return {
         "job": job.name,
         "model": job.model,
@@ -274,6 +289,7 @@ def record(job: Job, shop: Workshop, began: float) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 1),
         "device": torch.cuda.get_device_name() if cuda else "CPU",
         "versions": versions,
+        **({"more": {"head": made.read_text("utf-8")}} if made.exists() else {}),
     }
 
 
@@ -297,9 +313,12 @@ def headed(job: Job, shop: Workshop) -> dict[str, Any]:
     place = Path(shop.models[job.makes].removeprefix("hf:"))
     model.save_pretrained(place.with_name(f"{place.name}.part"))
     tokenizer.save_pretrained(place.with_name(f"{place.name}.part"))
+    digest = sha256(place.with_name(f"{place.name}.part").joinpath("model.safetensors").read_bytes()).hexdigest()
+    made = f"{job.name} {digest[:8]}"
+    write_whole(place.with_name(f"{place.name}.part") / MADE, made.encode())
     place.with_name(f"{place.name}.part").rename(place)
     told = {"pieces": len(train), "held_out": len(held), "guessed_before": before, "guessed_after": after}
-    return record(job, shop, began) | {"more": {**how, "corpus": Path(how["corpus"]).name}, **told}
+    return record(job, shop, began) | {"more": {**how, "corpus": Path(how["corpus"]).name, "head": made}, **told}
 
 
 @contextmanager

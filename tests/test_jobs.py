@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
 
-from runs import authors, jobs, sets, trainer
+from runs import authors, job_queue, jobs, sets, trainer
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.settings import TrainSettings
@@ -72,12 +73,52 @@ def test_the_step_that_is_kept_is_the_first_of_the_best_where_it_is_chosen(shop)
     assert chosen == {best: every[best]}
 
 
+def test_sets_that_nothing_is_chosen_on_are_tested_only_where_a_step_is_the_best_so_far(shop, monkeypatch):
+    shop.sets.data["late"] = shop.sets.data["unseen"]
+    asked = []
+    usual = trainer.Evaluation.predictions
+
+    def predictions(self, network, model=""):
+        asked.append(self.variant)
+        return usual(self, network, model)
+
+    monkeypatch.setattr(trainer.Evaluation, "predictions", predictions)
+    rights = iter([0.5, 0.7, 0.6, 0.7])
+    monkeypatch.setattr(trainer, "share_right", lambda data, sheet: next(rights))
+    both = replace(job(chosen_on="unseen"), tests=("unseen", "late"), settings=replace(SETTINGS, epochs=4))
+    record = trainer.trained(both, shop)
+    assert asked == ["unseen", "late", "unseen", "late", "unseen", "unseen"]
+    assert [list(sheets) for sheets in record["tests"].values()] == [[str(record["steps"] // 2)]] * 2
+
+
 def test_marked_steps_are_examined_and_some_sets_at_the_end_only(shop):
     shop.sets.data["late"] = shop.sets.data["unseen"]
     marked = replace(job(marks=(3, 7), at_the_end=("late",)), tests=("unseen", "late"))
     tests = trainer.trained(replace(marked, settings=replace(SETTINGS, steps=7)), shop)["tests"]
     assert list(tests["unseen"]) == ["3", "7"]
     assert list(tests["late"]) == ["7"]
+
+
+def test_a_run_says_which_head_it_began_with(shop, tiny, tmp_path):  # noqa: F811
+    encoder = tiny.tiny("mpnet", tmp_path / "encoder", head=False)
+    (tmp_path / "text.txt").write_text("Jim lent the book to Bill because he was glad.\n\n" * 400, "utf-8")
+    shop.models = {"mpnet": f"hf:{encoder}", "mpnet-head": f"hf:{tmp_path / 'headed'}"}
+    how = {"epochs": 1, "batch_size": 64, "learning_rate": 1e-3, "corpus": str(tmp_path / "text.txt")}
+    made = trainer.headed(job("head/mpnet", kind="head", makes="mpnet-head", more=how), shop)
+    head = made["more"]["head"]
+    assert head.startswith("head/mpnet ")
+    record = trainer.trained(replace(job("liu/0"), model="mpnet-head"), shop)
+    assert record["more"] == {"head": head}
+    again = trainer.headed(
+        job("head/mpnet", kind="head", makes="other", more={**how, "learning_rate": 2e-3}), shop_with(shop)
+    )
+    assert again["more"]["head"] != head  # made anew it is another
+    assert "more" not in trainer.trained(job("one"), shop)
+
+
+def shop_with(shop):
+    """The same shop, with a place for another model."""
+    return replace(shop, models={**shop.models, "other": f"hf:{shop.out / 'other'}"}, kept={})
 
 
 def test_a_job_begins_with_the_weights_of_another(shop):
@@ -130,7 +171,7 @@ def test_every_job_has_a_name_of_its_own_and_needs_only_what_others_leave():
 def queue_of(tmp_path, *some):
     (tmp_path / "bert").mkdir(exist_ok=True)
     models = {"mpnet": f"hf:{tmp_path / 'bert'}", "mpnet-head": f"hf:{tmp_path / 'headed'}"}
-    return jobs.Queue(some, argparse.Namespace(out=tmp_path, models=models, workers=1, minutes=1))
+    return job_queue.Queue(some, argparse.Namespace(out=tmp_path, models=models, workers=1, minutes=1, room=math.inf))
 
 
 def test_what_has_a_record_is_not_done_again_unless_another_job_needs_what_is_gone(tmp_path):
@@ -155,10 +196,59 @@ def test_a_job_without_room_on_the_device_comes_again_with_fewer_beside_it(tmp_p
     queue.workers = 2
     process = SimpleNamespace(terminate=lambda: None, join=lambda seconds: None)
     pipe = SimpleNamespace(recv=lambda: (None, "winokit.errors.BadInput: out of memory: halve the batch size"))
-    queue._hear(jobs.Worker(process, pipe, queue.jobs[0]))
+    queue._hear(job_queue.Worker(process, pipe, queue.jobs[0]))
     assert (queue.crowded, queue.workers, queue.failed) == ([queue.jobs[0]], 1, set())
-    queue._hear(jobs.Worker(process, pipe, queue.jobs[0]))  # alone it has no room either
+    queue._hear(job_queue.Worker(process, pipe, queue.jobs[0]))  # alone it has no room either
     assert (queue.workers, queue.failed) == (1, {"big"})
+
+
+def hired(context):
+    return job_queue.Worker(None, SimpleNamespace(send=lambda job: None))
+
+
+def handed_out(tmp_path, *some, workers=3, room=math.inf):
+    """The names of jobs that go to workers who have nothing to do."""
+    queue = queue_of(tmp_path, *some)
+    queue.workers, queue.given.room, queue._hired = workers, room, hired
+    found = []
+    queue._hand_out(found, list(queue.jobs), None)
+    return [worker.job.name for worker in found]
+
+
+def test_jobs_are_handed_out_by_rank_the_largest_of_a_rank_first(tmp_path):
+    large = replace(job("large"), settings=replace(SETTINGS, batch_size=64))
+    some = (replace(large, name="late", rank=2), job("small"), large)
+    assert handed_out(tmp_path, *some) == ["large", "small", "late"]
+    assert handed_out(tmp_path, *some, workers=2) == ["large", "small"]
+
+
+def test_a_job_larger_than_all_room_is_done_alone(tmp_path):
+    assert handed_out(tmp_path, job("one"), job("other"), room=1) == ["one"]
+
+
+def test_a_large_job_is_not_kept_out_by_small_ones(tmp_path):
+    small, large = job("small"), replace(job("large"), settings=replace(SETTINGS, batch_size=640))
+    queue = queue_of(tmp_path, *(replace(small, name=f"small/{at}") for at in range(3)), large)
+    queue.workers, queue.given.room = 3, large.room + small.room
+    queue._hired = hired
+    workers, left = [], list(queue.jobs)
+    queue._hand_out(workers, left, None)
+    assert [worker.job.name for worker in workers] == ["large", "small/0"]  # a third would find no room
+    workers[0].job = None
+    workers[1].job = replace(small, settings=replace(SETTINGS, batch_size=320))
+    left.append(replace(large, name="large/again"))
+    queue._hand_out(workers, left, None)
+    assert workers[0].job is None
+    assert len(left) == 3
+
+
+def test_jobs_come_in_the_order_they_are_asked_for():
+    every = [replace(job(name), rank=rank) for rank, name in enumerate(("a/0", "a/1", "b/0", "c/0"))]
+    assert [(one.name, one.rank) for one in jobs.chosen_jobs(every, ["c", "a/1,b"])] == [
+        ("c/0", 3),
+        ("a/1", jobs.LAST + 1),
+        ("b/0", jobs.LAST + 2),
+    ]
 
 
 def test_a_job_waits_for_the_model_that_another_makes(tmp_path):

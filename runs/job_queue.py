@@ -1,0 +1,216 @@
+"""The queue behind `python -m runs jobs`: hands jobs to worker processes, and writes their records down as they end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runs.sets import prepared
+from winokit.files import write_whole
+
+if TYPE_CHECKING:
+    from runs.jobs import Job
+
+GRACE = 120
+"""Seconds that jobs under way are given once the minutes are over."""
+FULL = ("out of memory", "ALLOC_FAILED")
+"""What a device says that has no room for another job."""
+
+
+@dataclass
+class Worker:
+    """A process, how to speak with it, and what it is doing."""
+
+    process: Any
+    pipe: Connection
+    job: Job | None = None
+    network: tuple[str, str] | None = None
+    """Of its last job: it may still have it."""
+
+
+class Queue:
+    """Hands jobs to workers in order, and writes their records down as they end."""
+
+    def __init__(self, jobs: Sequence[Job], given: argparse.Namespace) -> None:
+        self.jobs, self.given, self.out = list(jobs), given, Path(given.out)
+        self.failed: set[str] = set()
+        self.crowded: list[Job] = []
+        """Jobs for which the device had no room beside the others: they come again, with one worker fewer."""
+        self.workers = given.workers
+        self.began = time.monotonic()
+
+    def place(self, job: Job) -> Path:
+        """The file of a job's record."""
+        return self.out / "records" / f"{job.name.replace('/', '__')}.json"
+
+    def done(self, job: Job) -> bool:
+        """Whether there is nothing left to do: a record, and what other jobs still need of it."""
+        if not self.place(job).exists():
+            return False
+        products = job.products(self.out, self.given.models)
+        if all(file.exists() for file in products):
+            return True
+        wanted = (one for one in self.jobs if not self.place(one).exists() and one.name not in self.failed)
+        return not any(job.name in (one.after, one.needs) or one.model == job.makes for one in wanted)
+
+    def ready(self, job: Job) -> bool:
+        """Whether everything it needs is there."""
+        from runs.trainer import weights_file
+
+        model = self.given.models.get(job.model)
+        if model is None or not Path(model.removeprefix("hf:")).exists():
+            return False
+        if job.kind == "head" and not Path(job.more["corpus"]).exists():
+            return False
+        if job.after is not None and not weights_file(self.out, job.after).exists():
+            return False
+        return job.needs is None or (self.out / "aflite" / "0.npz").exists()
+
+    def run(self) -> int:
+        """Work until nothing is left or the minutes are over, what failed once more; how many jobs came to no end."""
+        context = multiprocessing.get_context("spawn")
+        workers: list[Worker] = []
+        left = [job for job in self.jobs if not self.done(job)]
+        say(f"{len(left)} of {len(self.jobs)} jobs to do, {self.workers} at a time")
+        over, again = self.began + 60 * self.given.minutes, True
+        while True:
+            left += self.crowded
+            self.crowded.clear()
+            if again and self.failed and not left and all(worker.job is None for worker in workers):
+                again, left = False, [job for job in self.jobs if job.name in self.failed]  # once more
+                self.failed.clear()
+            workers = [worker for worker in workers if self._alive(worker, left)]
+            if time.monotonic() < over:
+                self._hand_out(workers, left, context)
+            busy = [worker for worker in workers if worker.job is not None]
+            if not busy and (not left or time.monotonic() >= over or not any(map(self.ready, left))):
+                break
+            if time.monotonic() > over + GRACE:
+                say(f"stopped: {', '.join(worker.job.name for worker in busy if worker.job)}")
+                break
+            for pipe in wait([worker.pipe for worker in busy], timeout=1.0):
+                self._hear(next(worker for worker in workers if worker.pipe is pipe))
+        for worker in workers:
+            worker.process.terminate()
+        say(f"{sum(map(self.done, self.jobs))} of {len(self.jobs)} jobs done, {len(self.failed)} failed")
+        return len(self.failed)
+
+    def _hand_out(self, workers: list[Worker], left: list[Job], context: Any) -> None:
+        """Give idle workers jobs of the lowest rank, the largest first; one that finds no room is waited for."""
+        idle = [worker for worker in workers if worker.job is None]
+        while left and (idle or len(workers) < self.workers):
+            ready = [job for job in left if self.ready(job)]
+            if not ready:
+                return
+            first = min(ready, key=lambda job: (job.rank, -job.room))
+            taken = sum(worker.job.room for worker in workers if worker.job is not None)
+            if taken and taken + first.room > self.given.room:
+                return  # smaller ones that pass it by would keep it out until none of them is left
+            if not idle:
+                idle.append(self._hired(context))
+                workers.append(idle[-1])
+            alike = [job for job in ready if (job.rank, job.room) == (first.rank, first.room)]
+            worker, job = next(
+                ((one, job) for job in alike for one in idle if job.network == one.network), (idle[0], alike[0])
+            )
+            idle.remove(worker)
+            left.remove(job)
+            worker.job, worker.network = job, job.network
+            worker.pipe.send(job)
+
+    def _hired(self, context: Any) -> Worker:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(theirs, self.given), daemon=True)
+        process.start()
+        theirs.close()
+        return Worker(process, ours)
+
+    def _alive(self, worker: Worker, left: list[Job]) -> bool:
+        """Whether a worker lives; the job of one that died is not tried again until the next time."""
+        if worker.process.is_alive():
+            return True
+        if worker.job is not None and not worker.pipe.poll():
+            self._lost(worker, worker.job)
+        return worker.job is not None  # what it said before its end is still to be heard
+
+    def _lost(self, worker: Worker, job: Job) -> None:
+        self.failed.add(job.name)
+        say(f"{job.name}: its process died (exit code {worker.process.exitcode})")
+        worker.job = None
+
+    def _hear(self, worker: Worker) -> None:
+        job = worker.job
+        assert job is not None
+        try:
+            record, why = worker.pipe.recv()
+        except (EOFError, OSError):
+            worker.process.join(GRACE)
+            return self._lost(worker, job)
+        worker.job = None
+        if why:
+            # What a broken run leaves on the device is not to be built on: another process comes.
+            worker.process.terminate()
+            worker.process.join(GRACE)
+            if self.workers > 1 and any(said in why for said in FULL):
+                self.workers -= 1
+                self.crowded.append(job)
+                return say(f"{job.name}: no room on the device; once more later, {self.workers} at a time from now on")
+            self.failed.add(job.name)
+            write_whole(self.out / "failed" / f"{job.name.replace('/', '__')}.txt", why.encode())
+            say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
+            return
+        record["workers"] = self.workers
+        write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
+        (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
+        say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {told(record)}")
+
+
+def told(record: Mapping[str, Any]) -> str:
+    """A record in one line."""
+    parts = [f"{record['seconds']:.0f} s"]
+    for name, marks in list(record.get("tests", {}).items())[:3]:
+        last = list(marks.values())[-1]
+        right = next((row[3] for row in last["rows"] if row[2] == "accuracy"), None)
+        parts.append(f"{name} {100 * (right or 0):.1f}")
+    parts += [f"{key} {record[key]:.3f}" for key in ("guessed_after",) if key in record]
+    parts += [f"AUC {record['authors']['auc']:.3f}"] if "authors" in record else []
+    return ", ".join([*parts, *record.get("stepper", [])])
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def work(pipe: Connection, given: argparse.Namespace) -> None:
+    """A worker's life: take a job, do it, hand back its record or why there is none."""
+    import torch
+
+    from runs.authors import filtered
+    from runs.trainer import Workshop, headed, trained
+
+    # Predictions need no more digits than training in bfloat16 has; a test set takes a quarter less time.
+    torch.set_float32_matmul_precision("high")
+    kinds = {"train": trained, "head": headed, "aflite": filtered}
+    shop = Workshop(prepared(given.sets, given.data), Path(given.out), given.models, given.device)
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:  # the queue is gone
+            return
+        try:
+            record = kinds[job.kind](job, shop)
+            shop.tidy()  # before the queue hears of it, which may then give another worker a job as large
+            pipe.send((record, None))
+        except Exception:
+            pipe.send((None, traceback.format_exc()))
