@@ -19,7 +19,7 @@ import numpy as np
 
 from runs.store import Record, Store, chosen
 from runs.tables import row
-from runs.trained import KEPT_ROWS, arm_of, chosen_step, last, seed_of
+from runs.trained import KEPT_ROWS, arm_of, chosen_step, head_of, last, score, seed_of
 from winokit.results import Metric
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ NOT_THE_PAPERS = "mc-mlm-fresh"
 """Ours alone: draws are common where the paper's formalizations have them."""
 TOP = 5
 """Trials that vote together."""
-COMMON, COMMON_ON_TEST = "common draws", "common draws, test set"
+BEFORE = "before/"
+"""Trials that were run again from another head since are kept under that."""
+COMMON, ANY = "common draws", "whatever they began with"
 WITH_RUNS = "with_runs"
 """The metric of a difference whose interval is over problems and runs."""
 GENDERED = "winogender"
@@ -211,97 +213,172 @@ def _word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
         yield Record(f"difference/words/{loss}", {"seeds": [seed_of(one) for one in arms["words"]]}, tuple(rows))
 
 
-def _common_draws(by_kind: Mapping[str, Sequence[Record]]) -> dict[str, set[str]]:
-    """By kind of trial the draws that all of the paper's formalizations have on its set, with its model and head."""
-    found: dict[str, set[str]] = {}
-    for kind, trials in by_kind.items():
-        place, _, name = kind.rpartition("/")
-        if name != NOT_THE_PAPERS:
-            draws = {draw_of(one) for one in trials}
-            found[place] = found[place] & draws if place in found else draws
-    return {kind: found.get(kind.rpartition("/")[0], set()) for kind in by_kind}
+class Trials:
+    """Every trial of a formalization, those included that were run again from another head since."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.by_draw: dict[str, dict[str, Record]] = {}
+        """By draw, and by what it began with, that of the latest run first."""
+        for one in sorted(records, key=lambda one: one.key.startswith(BEFORE)):
+            self.by_draw.setdefault(seed_of(one), {}).setdefault(beginning_of(one), one)
+
+    @property
+    def latest(self) -> list[Record]:
+        """One trial of each draw."""
+        return sorted((next(iter(trials.values())) for trials in self.by_draw.values()), key=lambda one: one.key)
+
+    def whatever(self, other: Trials) -> list[list[Record]]:
+        """Of every draw that both have, the latest trial of each, whatever they began with."""
+        theirs = {seed_of(one): one for one in other.latest}
+        return [[one, theirs[seed_of(one)]] for one in self.latest if seed_of(one) in theirs]
+
+    def together(self, *others: Trials) -> list[list[Record]]:
+        """Of every draw that all have, a trial of each that began with the same, the latest there is."""
+        found = []
+        for draw, trials in self.by_draw.items():
+            theirs = [other.by_draw.get(draw, {}) for other in others]
+            same = next((one for one in trials if all(one in other for other in theirs)), None)
+            if same is not None:
+                found.append([trials[same], *(other[same] for other in theirs)])
+        return found
 
 
-def draw_of(trial: Record) -> str:
-    """The number of a trial's draw, with the head it began with: another head is another beginning."""
-    return f"{seed_of(trial)} {(trial.settings.get('more') or {}).get('head', '')}"
+def beginning_of(trial: Record) -> str:
+    """What must be the same for a draw to be: the head, and the part of a training set that was held out to choose."""
+    return f"{head_of(trial)} {trial.settings['chosen_on']}"
+
+
+def compared_on(trial: Record) -> str:
+    """The set that trials are compared on: a test set, which no epoch was chosen on, where there is one."""
+    names = dict.fromkeys(place.split("@")[0] for place in trial.predictions)
+    chosen_on = str(trial.settings["chosen_on"])
+    return next((name for name in names if name != chosen_on), chosen_on)
+
+
+def _trials(records: Sequence[Record]) -> dict[str, Trials]:
+    """By kind of trial, such as `liu/dpr/mpnet-head/p-span`."""
+    by_kind: dict[str, list[Record]] = {}
+    for one in records:
+        if "liu/" in one.key:
+            kind = arm_of(one)
+            by_kind.setdefault(kind[kind.index("liu/") :], []).append(one)
+    return {kind: Trials(some) for kind, some in by_kind.items()}
+
+
+def _common_draws(every: Mapping[str, Trials]) -> dict[str, list[Record]]:
+    """By kind of trial those of draws that all of the paper's formalizations have on its set, and that began alike."""
+    found: dict[str, list[Record]] = {}
+    places = {kind.rpartition("/")[0] for kind in every}
+    for place in places:
+        kinds = [kind for kind in every if kind.rpartition("/")[0] == place and kind != f"{place}/{NOT_THE_PAPERS}"]
+        together = every[kinds[0]].together(*(every[kind] for kind in kinds[1:])) if kinds else []
+        found |= {kind: [some[at] for some in together] for at, kind in enumerate(kinds)}
+    return found
+
+
+def _again(every: Mapping[str, Trials], sets: Sets) -> Iterator[Record]:
+    """Trials that were run again from another head: by how much the later one differs."""
+    from winokit.methods.metrics.compare import paired_interval
+
+    for kind, trials in every.items():
+        twice = [list(runs.values())[:2] for runs in trials.by_draw.values() if len(runs) > 1]
+        pairs = [pair for pair in twice if len({one.settings["chosen_on"] for one in pair}) == 1]
+        if not pairs:
+            continue
+        on = compared_on(pairs[0][0])
+        data = sets.data[on]
+        each = [[_credits([one], on, data, last) for one in runs] for runs in zip(*pairs, strict=True)]
+        by_draw = [float((later - earlier).mean()) for later, earlier in zip(*each, strict=True)]
+        value = fmean(by_draw)
+        ends = paired_interval(*(np.mean(runs, axis=0) for runs in each), list(data.clusters))
+        found = row(on, "again", "other head", "accuracy", value, len(pairs), low=ends.low, high=ends.high)
+        sizes = [abs(one) for one in by_draw]
+        apart = row(on, "again", "other head", "apart", fmean(sizes), len(pairs), low=min(sizes), high=max(sizes))
+        wide = _with_runs(replace(found, metric=WITH_RUNS), by_draw)
+        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(pairs)}, (found, apart, *wide))
 
 
 def _searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
     """What the trials of each formalization come to."""
     from winokit.methods.formalizations.cases import guesses
-    from winokit.methods.metrics.accuracy import chance, credit, majority_class
+    from winokit.methods.metrics.accuracy import chance, majority_class
     from winokit.methods.scoring.scorer import Prediction
     from winokit.methods.training.evaluation import rows as evaluation_rows
     from winokit.stages.search.findings import voted
     from winokit.stages.search.luck import luck, spread
 
-    by_kind: dict[str, list[Record]] = {}
-    for one in records:
-        if one.key.startswith("liu/"):
-            by_kind.setdefault(arm_of(one), []).append(one)
-    common = _common_draws(by_kind)
-    for kind, trials in by_kind.items():
-        dev = trials[0].settings["chosen_on"]
-        data = sets.data[dev]
+    every = _trials(records)
+    common = _common_draws(every)
+    yield from _again(every, sets)
+    for kind, own in every.items():
+        trials = own.latest
+        on = compared_on(trials[0])
+        data = sets.data[on]
         answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
-        step = {one.key: last(one, dev) for one in trials}
         spec = trials[0].settings["formalization"]
-        earned = np.array([credit(chosen(one.predictions[f"{dev}@{step[one.key]}"]), answers, sizes) for one in trials])
-        scores = earned.mean(axis=1)
-        found = spread(scores.tolist())
+        earned = np.array([_credits([one], on, data, last) for one in trials])
+        found = spread(earned.mean(axis=1).tolist())
         floor = majority_class(answers) if all(p.query is not None for p in data) else chance(sizes)
-        lucky = luck(earned, list(data.clusters), floor)
         guess = fmean(guesses(data, spec) or [chance(sizes)])
         rows = [
-            row(dev, "search", "dev", name, getattr(found, name), found.n, chance=guess)
+            row(on, "search", "all", name, getattr(found, name), found.n, chance=guess)
             for name in ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
             if getattr(found, name) is not None
         ]
-        shared = [value for one, value in zip(trials, scores, strict=True) if draw_of(one) in common[kind]]
-        if shared and len(shared) == len(common[kind]):
-            rows.append(row(dev, "search", "common draws", "median_common", float(median(shared)), len(shared)))
-        rows.append(row(dev, "search", "dev", "floor", floor, len(data)))
-        ends = {"low": lucky.low, "high": lucky.high}
-        rows.append(row(dev, "luck", "dev", "corrected", lucky.corrected or 0.0, len(data), **ends))
-        rows.append(row(dev, "luck", "dev", "best_of_guessers", lucky.guessing, len(data)))
-        rows.append(row(dev, "luck", "dev", "p_best_of_guessers", lucky.p_guessing, len(data)))
-        best = [trials[at] for at in sorted(range(len(trials)), key=lambda at: (-scores[at], at))]
-        for name in dict.fromkeys(place.split("@")[0] for place in best[0].predictions):
-            tested = sets.data[name]
-            ballots = [
-                [
-                    Prediction(p.id, "original", "", spec, None, c, p.answer)
-                    for p, c in zip(tested, chosen(t.predictions[f"{name}@{step[t.key]}"]), strict=True)
-                ]
-                for t in best[:TOP]
+        shared = [float(_credits([one], on, data, last).mean()) for one in common.get(kind, ())]
+        if shared:
+            rows.append(row(on, "search", COMMON, "median_common", float(median(shared)), len(shared)))
+        rows.append(row(on, "search", "all", "floor", floor, len(data)))
+        if on == trials[0].settings["chosen_on"]:  # a test set knows of no luck
+            lucky = luck(earned, list(data.clusters), floor)
+            ends = {"low": lucky.low, "high": lucky.high}
+            rows.append(row(on, "luck", "all", "corrected", lucky.corrected or 0.0, len(data), **ends))
+            rows.append(row(on, "luck", "all", "best_of_guessers", lucky.guessing, len(data)))
+            rows.append(row(on, "luck", "all", "p_best_of_guessers", lucky.p_guessing, len(data)))
+        best = sorted(trials, key=lambda one: (-_where_chosen(one), one.key))
+        ballots = [
+            [
+                Prediction(p.id, "original", "", spec, None, c, p.answer)
+                for p, c in zip(data, chosen(one.predictions[f"{on}@{last(one, on)}"]), strict=True)
             ]
-            for subset, sheet in (("chosen", ballots[0]), ("ensemble", voted(tested, ballots, ""))):
-                for each in evaluation_rows(tested, sheet, subset):
-                    if each.metric in KEPT_ROWS:
-                        rows.append(
-                            row(name, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)
-                        )
+            for one in best[:TOP]
+        ]
+        for subset, sheet in (("chosen", ballots[0]), ("ensemble", voted(data, ballots, ""))):
+            for each in evaluation_rows(data, sheet, subset):
+                if each.metric in KEPT_ROWS:
+                    rows.append(
+                        row(on, "search", subset, each.metric, each.value, each.n, low=each.low, high=each.high)
+                    )
         if not kind.endswith(f"/{COMPARED}"):
-            rows += _behind(trials, by_kind.get(f"{kind.rpartition('/')[0]}/{COMPARED}", []), sets)
-        yield Record(f"search/{kind.removeprefix('liu/')}", {"trials": len(trials), "best": best[0].key}, tuple(rows))
+            compared = every.get(f"{kind.rpartition('/')[0]}/{COMPARED}", Trials(()))
+            pairs = compared.whatever(own)
+            rows += [*_behind(compared.together(own), COMMON, sets), *_behind(pairs, ANY, sets)]
+            for epochs in sorted({one.settings["epochs"] for one, _ in pairs}):
+                some = [pair for pair in pairs if pair[0].settings["epochs"] == epochs]
+                rows += _behind(some, f"{epochs} epochs", sets)
+        about = {"trials": len(trials), "draws": " ".join(map(seed_of, trials)), "best": best[0].key}
+        yield Record(f"search/{kind.removeprefix('liu/')}", about, tuple(rows))
 
 
-def _behind(trials: Sequence[Record], compared: Sequence[Record], sets: Sets) -> Iterator[Metric]:
-    """By how much others are ahead over the draws that both have, on the set that is chosen on and on those to test."""
+def _where_chosen(trial: Record) -> float:
+    """How much was right where a trial's epoch was chosen, as the record has it."""
+    found = score(trial, trial.settings["chosen_on"])
+    assert found is not None
+    return found.value
+
+
+def _behind(pairs: Sequence[Sequence[Record]], subset: str, sets: Sets) -> Iterator[Metric]:
+    """By how much the first of each pair of trials is ahead."""
     from winokit.methods.metrics.compare import paired_interval
 
-    others = {draw_of(one): one for one in compared}
-    ours = [one for one in trials if draw_of(one) in others]
-    theirs = [others[draw_of(one)] for one in ours]
-    for name in dict.fromkeys(place.split("@")[0] for one in ours[:1] for place in one.predictions):
-        data = sets.data[name]
-        each = [[_credits([one], name, data, last) for one in runs] for runs in (theirs, ours)]
+    if pairs:
+        on = compared_on(pairs[0][0])
+        data = sets.data[on]
+        each = [[_credits([one], on, data, last) for one in runs] for runs in zip(*pairs, strict=True)]
         first, second = (np.mean(runs, axis=0) for runs in each)
         ends, value = paired_interval(first, second, list(data.clusters)), float((first - second).mean())
         by_draw = [float((one - other).mean()) for one, other in zip(*each, strict=True)]
-        subset = COMMON if name == ours[0].settings["chosen_on"] else COMMON_ON_TEST
-        found = row(name, "difference", subset, COMPARED, value, len(ours), low=ends.low, high=ends.high)
+        found = row(on, "difference", subset, COMPARED, value, len(pairs), low=ends.low, high=ends.high)
         yield found
         yield from _with_runs(replace(found, metric=WITH_RUNS), by_draw)
 

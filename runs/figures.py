@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SETS = {"superglue-wsc": "SuperGLUE-WSC", "dpr": "DPR, held out", "winogrande-m": "WinoGrande-m, dev"}
+SETS = {"superglue-wsc": "SuperGLUE-WSC", "dpr": "DPR, test", "winogrande-m": "WinoGrande-m, dev"}
 METRICS = {"accuracy": "single problems", "group_accuracy": "whole pairs"}
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from runs.comparisons import COMMON, COMMON_ON_TEST, COMPARED, WITH_RUNS
+from runs.comparisons import ANY, BEFORE, COMMON, COMPARED, NOT_THE_PAPERS, WITH_RUNS
 from runs.papers import LIU_TABLE_2
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import seeds
-from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, trained
+from runs.trained import mean_sd, score, seeds
+from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, signed, trained
 from winokit.drawing.wording import plural
 from winokit.results import Metric
 
@@ -35,60 +36,55 @@ SIDES = {
     "even": "{} cannot be distinguished from",
     "few": f"Too few draws (under {FEWEST}) are common to {{}} and",
 }
-HEADS = {
-    "head/mpnet": "all-mpnet-base-v2",
-    "head/mpnet-again": "all-mpnet-base-v2, made again",
-    "head/minilm": "all-MiniLM-L6-v2",
-}
-SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-held-out", "winogrande-m": "winogrande-dev"}
+ENCODERS = {"mpnet": "all-mpnet-base-v2", "minilm": "all-MiniLM-L6-v2"}
+SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-test", "winogrande-m": "winogrande-dev"}
+"""By what was searched on, the set that trials are compared on: DPR's test set, which no epoch was chosen on."""
 
 
 def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
     """The trials of every formalization on one set: guessing, medians, by how much MC-MLM leads, the best and luck."""
     lines: list[tuple[object, ...]] = []
     known = [one for name in names if (one := store.records.get(f"search/{on}/{model}/{name}")) is not None]
-    even = same_draws(known)
+    even = began_alike(known)
     for name in names:
         key = f"search/{on}/{model}/{name}"
         if key not in store:
             lines.append((FORMALIZATIONS[name], NOT_RUN))
             continue
         one = store[key]
-        dev = SEARCHED[on]
-        median = next(each for each in one.rows if each.metric == "median")
-        quartiles = f"{percent(one.value('lower_quartile'))} – {percent(one.value('upper_quartile'))}"
-        shared = one.find("median_common")
+        median = one.find("median")
         told = [
             FORMALIZATIONS[name],
             one.settings["trials"],
-            percent(median.chance),
+            percent(None if median is None else median.chance),
             percent(median),
-            "" if even or shared is None else f"{percent(shared)} ({shared.n})",
-            quartiles,
+            f"{percent(one.value('lower_quartile'))} – {percent(one.value('upper_quartile'))}",
             behind(one, COMMON),
-            percent(one.value("best")),
-            percent(one.find("corrected"), interval=True),
-            percent(_of(one, dev, "ensemble")),
+            *([] if even else [behind(one, ANY)]),
         ]
-        if on == "dpr":
-            told += [behind(one, COMMON_ON_TEST)]
-            told += [percent(_of(one, "dpr-test", "chosen"), interval=True), percent(_of(one, "dpr-test", "ensemble"))]
-        lines.append(tuple(told))
+        if is_tested(on):
+            told += [percent(_of(one, SEARCHED[on], "chosen"), interval=True)]
+        else:
+            told += [percent(one.value("best")), percent(one.find("corrected"), interval=True)]
+        lines.append((*told, percent(_of(one, SEARCHED[on], "ensemble"))))
     header = [
         "formalization",
         "trials",
         "guessing",
         "median",
-        "over common draws",
         "quartiles",
         "MC-MLM ahead by (common draws); other draws too",
-        "best",
-        "best, corrected for luck",
+        *([] if even else ["… whatever they began with"]),
+        *(["chosen trial"] if is_tested(on) else ["best", "best, corrected for luck"]),
         "best five together",
     ]
-    on_test = ["DPR test: MC-MLM ahead by", "chosen trial", "best five together"] if on == "dpr" else []
-    table = grid([*header, *on_test], lines)
-    return f"{table}\n\n{said_of_trials({name: store.records.get(f'search/{on}/{model}/{name}') for name in names})}"
+    found = {name: store.records.get(f"search/{on}/{model}/{name}") for name in names}
+    return f"{grid(header, lines)}\n\n{said_of_trials(found)}"
+
+
+def is_tested(on: str) -> bool:
+    """Whether trials are compared on a test set, which no epoch was chosen on."""
+    return SEARCHED[on].endswith("-test")
 
 
 def behind(record: Record, subset: str) -> str:
@@ -100,7 +96,12 @@ def behind(record: Record, subset: str) -> str:
 
 
 def same_draws(searches: Iterable[Record]) -> bool:
-    """Whether all have the same trials: as many as are common to all."""
+    """Whether all have the same trials."""
+    return len({one.settings["draws"] for one in searches}) <= 1
+
+
+def began_alike(searches: Iterable[Record]) -> bool:
+    """Whether all have the same trials, and every draw began alike in all."""
     shared = [(one.find("median_common"), one.settings["trials"]) for one in searches]
     return all(found is not None and found.n == trials for found, trials in shared)
 
@@ -108,15 +109,14 @@ def same_draws(searches: Iterable[Record]) -> bool:
 def said_of_trials(found: Mapping[str, Record | None]) -> str:
     """What can be said of a search: how even it is, what leads, and whom MC-MLM is ahead of."""
     known = {FORMALIZATIONS[name]: one for name, one in found.items() if one is not None}
+    papers = [one for name, one in found.items() if one is not None and name != NOT_THE_PAPERS]
     trials = sorted({one.settings["trials"] for one in known.values()})
-    even = same_draws(known.values())
     count = plural(trials[0], "trial") if len(trials) == 1 else f"From {trials[0]} to {trials[-1]} trials"
-    told = [f"{count} each{'.' if even else UNEVEN}"]
-    shared = {name: median for name, one in known.items() if (median := one.find("median_common"))}
-    if not even:
-        count = next(iter(shared.values())).n if shared else 0
-        said = f"{plural(count, 'draw')} in common, begun with the same head"
-        told.append(f"The paper's formalizations that were run have {said}.")
+    told = [f"{count} each{'.' if same_draws(papers) else UNEVEN}"]
+    if not began_alike(papers):
+        shared = next((median for one in papers if (median := one.find("median_common"))), None)
+        whose = "The paper's formalizations that were run have"
+        told.append(f"{whose} {plural(shared.n if shared else 0, 'draw')} in common that began alike.")
     tried = {name: one for name, one in known.items() if one.settings["trials"] >= FEWEST}
     if len(tried) > 1:
         medians = {name: one.value("median") for name, one in tried.items()}
@@ -182,10 +182,46 @@ def _span(values: Sequence[int]) -> str:
 def show_second(store: Store) -> str:
     """The two sets on which a second encoder was tried."""
     told = []
-    for shown, on in (("SuperGLUE-WSC, validation set", "superglue-wsc"), ("DPR", "dpr")):
+    for shown, on in (("SuperGLUE-WSC, validation set", "superglue-wsc"), ("DPR, test set", "dpr")):
         if any(key.startswith(f"liu/{on}/minilm-head/") for key in store.records):
             told.append(f"{shown}:\n\n{trials_table(store, on, 'minilm-head', ('mc-mlm', 'mc-sent'))}")
     return "\n\n".join(told)
+
+
+def show_epochs(store: Store) -> str:
+    """DPR's trials by their number of epochs: the mean of each formalization, and by how much MC-MLM is ahead."""
+    lines: list[Sequence[object]] = []
+    epochs = sorted({one.settings["epochs"] for one in seeds(store, f"liu/dpr/mpnet-head/{COMPARED}")})
+    for name, shown in FORMALIZATIONS.items():
+        trials = seeds(store, f"liu/dpr/mpnet-head/{name}")
+        search = store.records.get(f"search/dpr/mpnet-head/{name}")
+        if search is None:
+            continue
+        told: list[object] = [shown]
+        for count in epochs:
+            own = [score(one, SEARCHED["dpr"]) for one in trials if one.settings["epochs"] == count]
+            told += [f"{mean_sd(own)} ({len(own)})", behind(search, f"{count} epochs").partition(" (")[0]]
+        lines.append(told)
+    header = [text for count in epochs for text in (f"{count} epochs: mean (trials)", "MC-MLM ahead by")]
+    return grid(["formalization", *header], lines)
+
+
+def show_again(store: Store) -> str:
+    """Trials that were run twice, from two heads: how far the later one is from the earlier."""
+    lines: list[Sequence[object]] = []
+    for on, said in (("superglue-wsc", "SuperGLUE-WSC"), ("winogrande-m", "WinoGrande-m")):
+        for name, shown in FORMALIZATIONS.items():
+            one = store.records.get(f"again/{on}/mpnet-head/{name}")
+            if one is None:
+                continue
+            mean, wide, apart = (one.find(metric) for metric in ("accuracy", WITH_RUNS, "apart"))
+            assert mean is not None
+            assert apart is not None
+            told = signed(percent(mean, interval=True)) + (f"; {ends_of(wide)}" if wide else "")
+            sizes = f"{percent(apart)}, {percent(apart.low)} to {percent(apart.high)}"
+            lines.append((f"{said}, {shown}", mean.n, told, sizes))
+    header = ["set, formalization", "trials run twice", "later head less earlier; other draws too"]
+    return grid([*header, "single trials apart by: mean, range"], lines)
 
 
 def show_published(store: Store) -> str:
@@ -205,7 +241,7 @@ def show_published(store: Store) -> str:
         "ours (trials)",
         "WinoGrande std, kurtosis, paper",
         "WinoGrande-m, ours",
-        "DPR, ours",
+        "DPR test, ours",
     ]
     return grid(header, lines)
 
@@ -219,11 +255,11 @@ def _spread(record: Record) -> str:
 def show_heads(store: Store) -> str:
     """What the heads learned."""
     lines: list[Sequence[object]] = []
-    for name, shown in HEADS.items():
-        if name not in store:
-            lines += [] if name.endswith("-again") else [(shown, NOT_RUN)]
-            continue
-        one = store[name]
+    heads = [one for key, one in store.records.items() if re.match(rf"({BEFORE}[^/]*/)?head/", key)]
+    for one in heads:
+        alike = [each for each in heads if each.settings["model"] == one.settings["model"]]
+        number = f", head {alike.index(one) + 1}" if len(alike) > 1 else ""
+        shown = ENCODERS[one.settings["model"]] + number
         how = one.settings
         guessed = [percent(how[key]) for key in ("guessed_before", "guessed_after")]
         lines.append((shown, f"{how['pieces']:,}", f"{how['held_out']:,}", *guessed, f"{(one.seconds or 0) / 60:.1f}"))
@@ -243,6 +279,8 @@ register(
         yes=("liu/superglue-wsc/mpnet-head/", show_answers),
         dpr=("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
         winogrande=("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
+        epochs=("liu/dpr/mpnet-head/", show_epochs),
+        again=("again/", show_again),
         second=("liu/", show_second),
     ),
     trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),

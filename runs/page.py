@@ -15,9 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from runs.papers import STATED
+from runs.store import Store
 from runs.tables import RESULTS, ROOT, all_tables
 from winokit.errors import BadInput
 
@@ -32,12 +34,13 @@ JOINED = re.compile(r"[\d.,]+ (?:± [\d.]+|\[[−\d.,]+, [−\d.,]+\])|\[[−\d.
 def rewritten(page: str, results: Path = RESULTS) -> str:
     """The page with every table as the results have it."""
     places = {name: (table, write) for table in all_tables().values() for name, write in table.places().items()}
+    read = lru_cache(None)(Store)  # several tables have one file
 
     def part(found: re.Match[str]) -> str:
         if found[2] not in places:
             raise BadInput(f"docs/reproduction.md: no table named {found[2]!r}. Known: {', '.join(places)}.")
         table, write = places[found[2]]
-        store = table.store(results)
+        store = read(table.store_path(results))
         if not store.records:
             raise BadInput(f"{store.path}: no results; python -m runs {table.paper} --table {table.number} makes them")
         return f"{found[1]}{write(store)}\n{found[4]}"
@@ -103,14 +106,15 @@ def unsupported(page: str) -> list[str]:
     return problems
 
 
-def _numbers(text: str, *, apart: bool = False) -> set[str]:
+@lru_cache(4096)
+def _numbers(text: str, *, apart: bool = False) -> frozenset[str]:
     """Decimals and per-cent numbers as written, without sign and commas, and what belongs together; its parts too."""
     plain = SKIPPED.sub(" ", text)
     whole = JOINED.findall(plain)
     found = [*NUMBER.findall(JOINED.sub(" ", plain)), *whole]
     if apart:
         found += [part for one in whole for part in re.findall(r"^[\d.,]+|\[.*\]", one)]
-    return {one.replace(",", "").strip() for one in found}
+    return frozenset(one.replace(",", "").strip() for one in found)
 
 
 def _anchor(heading: str) -> str:

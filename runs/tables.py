@@ -61,7 +61,11 @@ class Table:
 
     def store(self, folder: Path = RESULTS) -> Store:
         """Its results in a folder."""
-        return Store(folder / f"{self.file or self.name}.json")
+        return Store(self.store_path(folder))
+
+    def store_path(self, folder: Path) -> Path:
+        """The file of its results in a folder."""
+        return folder / f"{self.file or self.name}.json"
 
     def places(self) -> dict[str, Callable[[Store], str]]:
         """The names of its parts as the page has them, and what writes them."""

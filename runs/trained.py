@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from runs.sets import OPEN
 from runs.store import Record, Store, chosen
 from runs.tables import RESULTS, number, row
+from winokit.errors import BadInput
 from winokit.results import Metric
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 STORES = {
     "trained-winogrande": r"(transfer|curve|aflite|local-context|taught|p-span|true-false|square-one)/.*",
-    "trained-liu": r"(liu|head)/.*",
+    "trained-liu": r"(before/[^/]*/)?(liu|head)/.*",
     "trained-square-one": r"(transfer/xl|untrained|square-one|words|word-curve)/.*",
 }
 """The jobs of each store."""
@@ -35,6 +37,8 @@ PAIRED = re.compile(r".*:.*|words-test")
 """The sets of Square One's store; the others have the rest."""
 KEPT_ROWS = {"accuracy", "expected_accuracy", "group_accuracy", "abstained", "delta"}
 MACHINE = "NVIDIA H200"
+ROUNDED = 1e-4
+"""More than what a share of right answers loses as it is stored."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,28 +58,69 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
-    """Write every store from the records of a folder; jobs it has no record of keep what was stored of them."""
+    """Write every store that has a new record in a folder, or none yet; other jobs keep what was stored of them.
+
+    A trial that was run again from another head stays as well, under `before/HEAD/…`: trials are compared where they
+    began with the same head.
+    """
     from runs.comparisons import MADE_OF_ALL
 
     told = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
-    new = {one["job"] for one in told}
     about = sets.about()
     made = []
     for name, pattern in STORES.items():
-        own = [one for one in told if re.fullmatch(pattern, one["job"])]
         path = out / f"{name}.json"
-        stored = Store(path).records.values() if path.exists() else ()
-        kept = [one for one in stored if re.fullmatch(pattern, one.key) and one.key not in new]
-        records = [*kept, *(record_of(one, sets, paired=name == "trained-square-one") for one in own)]
-        records.sort(key=lambda record: record.key)
-        more = MADE_OF_ALL[name](records, sets)
-        texts = {key: json.dumps(about[key], ensure_ascii=False) for key in ("empty", "dropped", "rules")}
-        sizes = {"train": about["train"], "tests": {key: one["n"] for key, one in about["tests"].items()}}
-        path.unlink(missing_ok=True)
+        stored = Store(path).records if path.exists() else {}
+        own = [one for one in told if re.fullmatch(pattern, one["job"])]
+        if stored and not own:
+            continue
+        _check_same_sets(path, stored, sets)
+        new = {one["job"]: record_of(one, sets, paired=name == "trained-square-one") for one in own}
+        kept = {key: one for key, one in stored.items() if re.fullmatch(pattern, key) and key not in new}
+        before = [one for key, one in stored.items() if key in new and head_of(one) != head_of(new[key])]
+        moved = [replace(one, key=f"before/{head_name(one)}/{one.key}") for one in before]
+        records = sorted([*kept.values(), *moved, *new.values()], key=lambda record: record.key)
+        more = list(MADE_OF_ALL[name](records, sets))
         store = Store(path)
-        store.put(Record("sets", sizes, texts=texts), *records, *more)
+        store.records.clear()
+        store.put(_sets_record(about, stored.get("sets")), *records, *more)
         made.append(store)
     return made
+
+
+def _check_same_sets(path: Path, stored: Mapping[str, Record], sets: Sets) -> None:
+    """Refuse where stored predictions are not as right as their rows say: they would be held to other problems."""
+    answers = {name: [problem.answer for problem in data] for name, data in sets.data.items()}
+    for one in stored.values():
+        rows = {row.dataset: row.value for row in one.rows if row.metric == "accuracy" and row.subset == "all"}
+        for place, predicted in one.predictions.items():
+            name, choices = place.split("@")[0], chosen(predicted)
+            if name not in answers or place not in rows:
+                continue
+            right = [choice == answer for choice, answer in zip(choices, answers[name], strict=False)]
+            if len(choices) != len(answers[name]) or abs(fmean(right) - rows[place]) > ROUNDED:
+                why = f"predictions of {name!r} by {one.key} are of other problems than it has now"
+                raise BadInput(f"{path}: {why}; give the set another name")
+
+
+def _sets_record(about: Mapping[str, Any], stored: Record | None) -> Record:
+    """What tables need of the sets; of those that stored runs were trained on, as these had them."""
+    texts = {key: about[key] for key in ("empty", "dropped", "rules")}
+    sizes = {"train": about["train"], "tests": {key: one["n"] for key, one in about["tests"].items()}}
+    if stored is not None:
+        texts = {key: one | json.loads(stored.texts[key]) for key, one in texts.items()}
+        sizes = {key: one | stored.settings[key] for key, one in sizes.items()}
+    return Record("sets", sizes, texts={key: json.dumps(one, ensure_ascii=False) for key, one in texts.items()})
+
+
+def head_of(trial: Record) -> str:
+    """The head that a run began with, by the job that made it; nothing where it was the first, or none was needed."""
+    return str((trial.settings.get("more") or {}).get("head", ""))
+
+
+def head_name(trial: Record) -> str:
+    """The last part of that."""
+    return head_of(trial).rpartition("/")[2] or "first"
 
 
 def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from runs.comparisons import BEFORE
 from runs.store import Record, Store
 from runs.tables import grid, number, register
 from runs.trained import STORES, minutes
@@ -37,7 +39,7 @@ def show_times(store: Store) -> str:
     lines: list[Sequence[object]] = []
     shown: list[Record] = []
     for table, prefix in TIMES.items():
-        own = [one for key, one in records.items() if key.startswith(prefix)]
+        own = [one for key, one in records.items() if re.match(rf"({BEFORE}[^/]*/)?{prefix}", key)]
         shown += own
         steps = sum(one.settings.get("steps") or 0 for one in own if one.settings.get("train"))
         lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))

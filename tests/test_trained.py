@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from runs import (
+    comparisons,
     figures,
     jobs,
     liu_trained,
@@ -24,6 +25,7 @@ from runs import (
 )
 from runs.store import Record, Store
 from runs.tables import all_tables
+from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 
 STEPS = (250, 3789)
@@ -73,16 +75,16 @@ def told(known, job, tests, **more):
             }
             for step, wrong in marks.items()
         }
-    settings = {"formalization": "mc-sent", "seed": int(job.rsplit("/", 1)[1])}
+    settings = {"formalization": "mc-sent", "epochs": 5, "seed": int(job.rsplit("/", 1)[1])}
     about = {"job": job, "settings": settings, "seconds": 6.0, "device": "NVIDIA H200", "versions": {"winokit": "1"}}
     return about | {"tests": sheets, "model": "mpnet", "steps": max(STEPS)} | more
 
 
-def stores(tmp_path, known, *records):
-    (tmp_path / "records").mkdir()
+def stores(tmp_path, known, *records, out=None):
+    (tmp_path / "records").mkdir(parents=True)
     for one in records:
         (tmp_path / "records" / f"{one['job'].replace('/', '__')}.json").write_text(json.dumps(one))
-    return trained.write_stores(tmp_path, known, tmp_path / "out")
+    return trained.write_stores(tmp_path, known, (out or tmp_path) / "out")
 
 
 def test_records_become_stores_with_rows_and_predictions_by_step(tmp_path, known):
@@ -299,9 +301,9 @@ def test_trials_of_uneven_numbers_are_compared_over_the_draws_all_have(tmp_path,
         for at, count in enumerate(counts)
     ]
     found = liu_trained.trials_table(stores(tmp_path, known, *trials)[1], "superglue-wsc")
-    assert "| MC-MLM | 6 | 50.0 | 90.0 | 100.0 (2) |" in found
-    assert "| MC-Sent | 2 | 50.0 | 70.0 | 70.0 (2) |" in found
-    assert "| MC-MLM, fresh head | 1 | 50.0 | 55.0 | | 55.0 – 55.0 |" in found
+    assert "| MC-MLM | 6 | 50.0 | 90.0 | 90.0 – 97.5 |" in found
+    assert "| MC-Sent | 2 | 50.0 | 70.0 | 65.0 – 75.0 |" in found
+    assert "| MC-MLM, fresh head | 1 | 50.0 | 55.0 | 55.0 – 55.0 |" in found
     assert "From 1 to 6 trials each, not all with the same draws" in found
     assert "have 2 draws in common" in found
     assert "the highest median is that of MC-MLM (90.0), the lowest that of P-Span (50.0)" in found
@@ -318,7 +320,7 @@ def test_as_many_trials_with_other_draws_are_not_called_the_same(tmp_path, known
     found = liu_trained.trials_table(stores(tmp_path, known, *trials)[1], "superglue-wsc")
     assert "2 trials each, not all with the same draws" in found
     assert "have 1 draw in common" in found
-    assert "| MC-MLM | 2 | 50.0 | 97.5 | 95.0 (1) |" in found
+    assert "| MC-MLM | 2 | 50.0 | 97.5 | 96.2 – 98.8 |" in found
 
 
 def test_trials_that_began_with_different_heads_have_no_draw_in_common(tmp_path, known):
@@ -331,14 +333,15 @@ def test_trials_that_began_with_different_heads_have_no_draw_in_common(tmp_path,
     ]
     store = stores(tmp_path, known, *trials)[1]
     assert store["search/superglue-wsc/mpnet-head/mc-sent"].find("mc-mlm").n == 2
-    assert "have 2 draws in common, begun with the same head" in liu_trained.trials_table(store, "superglue-wsc")
+    said = liu_trained.trials_table(store, "superglue-wsc")
+    assert "3 trials each. The paper's formalizations that were run have 2 draws in common that began alike." in said
 
 
 def test_a_lead_in_some_draws_alone_is_left_open_for_others(tmp_path, known):
     known.data |= {name: twins(name) for name in ("dpr-held-out", "dpr-test")}
     wrong = {"mc-mlm": (0, 0, 0, 0, 0), "mc-sent": (0, 0, 0, 0, 40), "p-span": (20, 20, 20, 20, 22)}
     trials = [
-        told(known, f"liu/dpr/mpnet-head/{name}/0{at}", {"dpr-held-out": {60: count}, "dpr-test": {60: 2 * count // 5}})
+        told(known, f"liu/dpr/mpnet-head/{name}/0{at}", {"dpr-held-out": {60: 2 * count // 5}, "dpr-test": {60: count}})
         | {"chosen_on": "dpr-held-out"}
         for name, counts in wrong.items()
         for at, count in enumerate(counts)
@@ -348,7 +351,101 @@ def test_a_lead_in_some_draws_alone_is_left_open_for_others(tmp_path, known):
         "Question by question MC-MLM is ahead of P-Span. Open for other draws, but over these MC-MLM is ahead" in found
     )
     line = next(line for line in found.splitlines() if line.startswith("| P-Span"))
-    assert re.search(r"\| 51.0 \[\d.*\] \(5\); \[\d.*\] \|.*\| 20.0 \[.*\] \(5\); \[.*\] \|", line), line
+    assert re.search(r"\| 51.0 \[\d.*\] \(5\); \[\d.*\] \|", line), line
+
+
+def test_trials_with_a_test_set_are_compared_there_and_chosen_where_they_were_held_out(tmp_path, known):
+    held_out, tested = (9, 2, 5), (0, 8, 4)  # wrong ones: the trial that is best on the test set is not the one chosen
+    trials = [
+        told(known, f"liu/dpr/mpnet-head/mc-mlm/0{at}", {"dpr-held-out": {60: held}, "dpr-test": {60: test}})
+        | {"chosen_on": "dpr-held-out"}
+        for at, (held, test) in enumerate(zip(held_out, tested, strict=True))
+    ]
+    found = stores(tmp_path, known, *trials)[1]["search/dpr/mpnet-head/mc-mlm"]
+    assert found.settings["best"] == "liu/dpr/mpnet-head/mc-mlm/01"
+    assert {one.dataset for one in found.rows} == {"dpr-test"}
+    assert (found.value("median"), found.value("accuracy", "chosen")) == (pytest.approx(0.9), pytest.approx(0.8))
+    assert found.find("corrected") is None  # what was not chosen on has no luck to correct
+
+
+def test_leads_are_told_by_the_number_of_epochs(tmp_path, known):
+    wrong = {("mc-mlm", 5): (2, 4), ("mc-sent", 5): (10, 12), ("mc-mlm", 20): (0, 0), ("mc-sent", 20): (2, 0)}
+    trials = []
+    for (name, epochs), counts in wrong.items():
+        for at, count in enumerate(counts, epochs):
+            sheets = {"dpr-held-out": {60: 0}, "dpr-test": {60: count}}
+            made = told(known, f"liu/dpr/mpnet-head/{name}/{at:02}", sheets) | {"chosen_on": "dpr-held-out"}
+            trials.append(made | {"settings": made["settings"] | {"epochs": epochs}})
+    found = liu_trained.show_epochs(stores(tmp_path, known, *trials)[1])
+    assert "| formalization | 5 epochs: mean (trials) | MC-MLM ahead by | 20 epochs: mean (trials) |" in found
+    line = next(line for line in found.splitlines() if line.startswith("| MC-Sent |"))
+    assert re.fullmatch(r"\| MC-Sent \| 72.5 ± 3.5 \(2\) \| 20.0 \[.*\] \| 97.5 ± 3.5 \(2\) \| 2.5 \[.*\] \|", line), (
+        line
+    )
+
+
+def trial(known, name, draw, wrong, head=None):
+    made = told(known, f"liu/superglue-wsc/mpnet-head/{name}/0{draw}", {"superglue-wsc-val": {60: wrong}})
+    return made | {"chosen_on": "superglue-wsc-val"} | ({"more": {"head": head}} if head else {})
+
+
+def test_a_trial_that_was_run_again_from_another_head_is_kept_beside_it(tmp_path, known):
+    first = [trial(known, "mc-mlm", 0, 2), trial(known, "mc-sent", 0, 8), trial(known, "mc-sent", 1, 6)]
+    stores(tmp_path / "first", known, *first, out=tmp_path)
+    again = [trial(known, "mc-sent", at, 4 + at, "head/mpnet-again") for at in (0, 1)]
+    (store,) = stores(tmp_path / "again", known, *again, out=tmp_path)
+    assert store["before/first/liu/superglue-wsc/mpnet-head/mc-sent/00"].value("accuracy") == pytest.approx(0.6)
+    search = store["search/superglue-wsc/mpnet-head/mc-sent"]
+    assert search.settings["trials"] == 2  # a draw counts once, as it was run last
+    assert search.value("median") == pytest.approx(1 - 4.5 / 20)
+    ahead = search.find("mc-mlm")  # MC-MLM began with the first head only, and so did one of MC-Sent's
+    assert (ahead.n, ahead.value) == (1, pytest.approx(6 / 20))
+    whatever = search.find("mc-mlm", comparisons.ANY)
+    assert (whatever.n, whatever.value) == (1, pytest.approx(2 / 20))
+    twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
+    assert (twice.find("accuracy").n, twice.value("accuracy")) == (2, pytest.approx((4 / 20 + 1 / 20) / 2))
+    assert twice.value("apart") == pytest.approx((4 / 20 + 1 / 20) / 2)
+    assert "| SuperGLUE-WSC, MC-Sent | 2 | +12.5 [" in liu_trained.show_again(store)
+    assert "| Liu, SuperGLUE-WSC | 5 |" in training_time.show_times(store)
+    # A third time, with the first head once more: what was kept stays, and the latest run of a beginning counts.
+    third = trial(known, "mc-sent", 0, 2)
+    (store,) = stores(tmp_path / "third", known, third, out=tmp_path)
+    kept = [key for key in store.records if key.startswith("before/")]
+    assert kept == [f"before/{head}/liu/superglue-wsc/mpnet-head/mc-sent/{at}" for head, at in KEPT]
+    assert store["search/superglue-wsc/mpnet-head/mc-sent"].find("mc-mlm").value == pytest.approx(0)
+
+
+KEPT = (("first", "00"), ("first", "01"), ("mpnet-again", "00"))
+
+
+def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path, known):
+    known.data["dpr-held-out-2"] = twins("dpr-held-out-2")
+    trials = [
+        told(known, f"liu/dpr/mpnet-head/{name}/0{at}", {held: {60: 0}, "dpr-test": {60: 4}}) | {"chosen_on": held}
+        for at in range(2)
+        for name, held in (("mc-mlm", "dpr-held-out"), ("p-span", ("dpr-held-out", "dpr-held-out-2")[at]))
+    ]
+    search = stores(tmp_path, known, *trials)[1]["search/dpr/mpnet-head/p-span"]
+    assert [search.find("mc-mlm", subset).n for subset in (comparisons.COMMON, comparisons.ANY)] == [1, 2]
+
+
+@pytest.mark.parametrize("change", [lambda data: data[1:], lambda data: data.with_problems([*data[1:], data[0]])])
+def test_stored_predictions_are_not_held_to_the_answers_of_other_problems(tmp_path, known, change):
+    stores(tmp_path / "first", known, trial(known, "mc-mlm", 0, 3), out=tmp_path)
+    before = (tmp_path / "out" / "trained-liu.json").read_bytes()
+    known.data["superglue-wsc-val"] = change(known.data["superglue-wsc-val"])
+    with pytest.raises(BadInput, match="'superglue-wsc-val' by liu/superglue-wsc/mpnet-head/mc-mlm/00 are of other"):
+        stores(tmp_path / "again", known, trial(known, "mc-sent", 0, 2), out=tmp_path)
+    assert (tmp_path / "out" / "trained-liu.json").read_bytes() == before
+
+
+def test_a_store_without_a_new_record_is_left_as_it_is(tmp_path, known):
+    stores(tmp_path / "first", known, told(known, "transfer/xl/0", {"wsc273": {3789: 10}}), out=tmp_path)
+    before = (tmp_path / "out" / "trained-winogrande.json").read_bytes()
+    known.data["wsc273"] = known.data["wsc273"][2:]
+    (store,) = stores(tmp_path / "again", known, trial(known, "mc-sent", 0, 2), out=tmp_path)
+    assert store.path.name == "trained-liu.json"
+    assert (tmp_path / "out" / "trained-winogrande.json").read_bytes() == before
 
 
 def test_times_count_every_record_once(tmp_path, known):
