@@ -120,8 +120,8 @@ def test_batches_of_other_lengths_have_other_shapes():
 class OnPaper(RecordedStepper):
     """Stands for a GPU on a CPU: to record is to write work down, to play back is to do it."""
 
-    breaks = False
-    """Whether a recording breaks off once gradients were written, as where a model asks the device in its backward."""
+    breaks = ""
+    """Why a recording breaks off once gradients were written, as where a model asks the device in its backward."""
 
     def _record_pass(self, batch, flat, shape, work):
         place = torch.empty_like(flat)
@@ -129,12 +129,12 @@ class OnPaper(RecordedStepper):
         if graph is not None:
             self.passes[shape] = graph, place, self.count(batch)
 
-    def _recorded(self, work):
+    def _captured(self, work):
         if self.breaks:
-            self.records = False
             for weight in self.network.parameters():
                 weight.grad = torch.full_like(weight, torch.nan)  # memory of a recording that nothing was written to
-        return SimpleNamespace(replay=work) if self.records else None
+            raise RuntimeError(self.breaks)
+        return SimpleNamespace(replay=work)
 
 
 @pytest.fixture
@@ -146,16 +146,15 @@ def no_gpu(monkeypatch):
 
 @pytest.fixture
 def losses_of(bert, planted, no_gpu):
-    def losses(kind, name, batches, *, breaks_at=None):
-        """The loss after each of four steps, and the stepper."""
+    def losses(kind, name, batches, *, breaks_at=None, why="", sizes=(8,) * 4):
+        """The loss after each of some steps, and the stepper."""
         network = load_network(bert, Formalization.parse(name), device="cpu").eval()
         examples, _ = training_examples(planted, network)
-        some = [network.collated(examples[at : at + 8]) for at in (0, 8)][:batches]
         stepper = kind(network, TrainSettings(name, precision="float32", accumulate=batches))
         told = []
-        for step in range(4):
-            stepper.breaks = step == breaks_at
-            stepper.step(some, 1e-2)
+        for step, size in enumerate(sizes):
+            stepper.breaks = why if step == breaks_at else ""
+            stepper.step([network.collated(examples[at : at + size]) for at in (0, 8)][:batches], 1e-2)
             told.append(stepper.running.item())
         return told, stepper
 
@@ -173,11 +172,17 @@ def test_steps_that_are_played_back_do_what_launched_ones_do(losses_of, name, ba
     assert any(kept) == (batches > 1)  # what is added up stays in its place, what is used once is forgotten
 
 
-def test_a_recording_that_breaks_off_leaves_nothing_in_the_gradients(losses_of):
-    launched, _ = losses_of(Stepper, "mc-sent", 1)
-    played, stepper = losses_of(OnPaper, "mc-sent", 1, breaks_at=1)
-    assert not stepper.records
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [("operation not permitted", "cannot be recorded (operation"), ("CUDA out of memory.", "no memory for recordings")],
+)
+def test_where_a_recording_breaks_off_steps_are_launched_and_nothing_of_it_stays(losses_of, why, said):
+    sizes = (8, 8, 4, 4, 8, 4)  # of the second size the first is launched, the next recorded: that breaks off
+    launched, _ = losses_of(Stepper, "mc-sent", 1, sizes=sizes)
+    played, stepper = losses_of(OnPaper, "mc-sent", 1, sizes=sizes, breaks_at=3, why=why)
     assert played == pytest.approx(launched, rel=1e-3)
+    assert [said in note for note in stepper.notes] == [True]
+    assert (stepper.records, stepper.passes) == (False, {})  # what the first was recorded in is free again
 
 
 @needs_gpu

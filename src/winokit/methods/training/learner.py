@@ -30,7 +30,7 @@ from winokit.methods.formalizations.network import Network
 from winokit.methods.training.evaluation import Diverged, Evaluation, finite, mark
 from winokit.methods.training.settings import TrainSettings
 from winokit.methods.training.stepper import RecordedStepper, Stepper, rate
-from winokit.models.hf import out_of_memory
+from winokit.models.batching import out_of_memory
 from winokit.progress import Progress
 
 NAME = "checkpoint.pt"

@@ -29,7 +29,7 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations.batch import NOWHERE, Batch
 from winokit.methods.formalizations.network import Network
 from winokit.methods.training.settings import TrainSettings
-from winokit.models.hf import out_of_memory
+from winokit.models.batching import free_memory, out_of_memory
 
 EPSILON = 1e-8
 FUSED = ("cuda", "cpu")
@@ -237,9 +237,24 @@ class RecordedStepper(Stepper):
             self.passes[shape] = graph, place, counts[0]
 
     def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
-        """What the device is told to do, written down and not done; None where a model asks the device on the way."""
+        """What the device is told to do, written down and not done; None where that cannot be, from then on."""
         if not self.records:
             return None
+        try:
+            return self._captured(work)
+        except RuntimeError as error:
+            said = str(error).strip().splitlines()[0]
+            full = out_of_memory(error)
+        why = "there is no memory for recordings" if full else f"this model cannot be recorded ({said})"
+        self.notes.append(f"steps were launched one operation at a time: {why}")
+        # No recording is played back from here on: the memory of those there are is for launched steps.
+        self.records, self.recorded_move = False, None
+        self.passes.clear()
+        free_memory()
+        return None
+
+    def _captured(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+        """A recording; an error where a model asks the device on the way, or memory runs out."""
         graph, collecting = torch.cuda.CUDAGraph(), gc.isenabled()
         if not self.passes:
             torch.cuda.empty_cache()  # a recording has memory of its own
@@ -253,17 +268,12 @@ class RecordedStepper(Stepper):
                     work()
                 finally:
                     graph.capture_end()
-        except RuntimeError as error:
-            if out_of_memory(error):
-                raise
-            self.records = False
+        except RuntimeError:
             torch.cuda.synchronize(self.network.device)
             # A recording that broke off leaves the generator as if it went on, and the next dropout would fail.
             generator = torch.cuda.default_generators[torch.cuda.current_device()]
             generator.graphsafe_set_state(generator.clone_state())
-            said = str(error).strip().splitlines()[0]
-            self.notes.append(f"steps were launched one operation at a time: this model cannot be recorded ({said})")
-            return None
+            raise
         finally:
             if collecting:
                 gc.enable()
