@@ -20,12 +20,17 @@ from winokit.data.checks.rules import (
     texts_differ,
     word_overlap,
 )
+from winokit.data.loading import load
 from winokit.problem import Problem
 
 
 @pytest.mark.parametrize(("words", "fine"), [(14, False), (15, True), (30, True), (31, False)])
 def test_a_text_has_fifteen_to_thirty_words(words, fine):
     assert (length(" ".join(["word"] * words)) is None) == fine
+
+
+def test_wsc_was_written_before_the_rule(real_file):
+    assert sum(length(problem.text) is not None for problem in load(real_file("wsc/WSCollection.xml"))) == 123
 
 
 def test_a_study_can_set_its_own_length():
@@ -113,7 +118,6 @@ def test_overlap_counts_repeated_words_over_the_longer_text():
 
 def test_the_measured_overlap_of_winogrande_twins_comes_out(real_file):
     """Train_l: minimum .68, mean .917, two pairs below .7: the definition the data fit."""
-    from winokit.data.loading import load
 
     pairs = load(real_file("winogrande/train_l.jsonl")).groups.values()
     shares = [word_overlap(one.text, other.text) for one, other in pairs]
@@ -190,7 +194,6 @@ TRUE_ALARMS = {
 @pytest.mark.parametrize("name", TRUE_ALARMS)
 def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file, name):
     from winokit.data.checks.checkup import check
-    from winokit.data.loading import load
 
     counts: dict[str, int] = {}
     for finding in check([load(real_file(name), groups=False)], ("rules", "duplicates")):
