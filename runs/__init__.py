@@ -21,7 +21,8 @@ How the pieces fit:
   stands in no table is listed in `papers.STATED`.
 - `winogrande`, `winogrande_aaai`, `trichelair`, `liu`, `square_one`, `naturalness`: the tables, one module per paper.
 - `jobs`, `job_queue`, `trainer`, `sets`, `authors`: the list of training runs, the queue that hands them out, what one
-  does, its datasets, AFLite against its authors. `trained` packs their records into stores; `winogrande_trained`,
-  `winogrande_aflite`, `winogrande_aaai_trained`, `liu_trained`, `square_one_trained` and `training_time` write the
-  tables from these, with what all of them share in `trained_tables`.
+  does, its datasets, AFLite against its authors. `trained` packs their records into stores, with what several of them
+  come to (`comparisons`, `trials`); `winogrande_trained`, `winogrande_aflite`, `winogrande_aaai_trained`,
+  `liu_trained`, `square_one_trained` and `training_time` write the tables from these, with what all of them share in
+  `trained_tables`.
 """

@@ -3,7 +3,8 @@
     python -m runs trained DIR --sets FILE      DIR is the --out of `python -m runs jobs`; FILE its prepared datasets
 
 Every record becomes one record of a store, rows and predictions under `SET@STEP`. What takes several records and the
-datasets to compute (`runs.comparisons`) is put beside them: differences between arms, gaps, what a search comes to.
+datasets to compute is put beside them: differences between arms and gaps (`runs.comparisons`), what a search comes to
+(`runs.trials`).
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from runs.sets import Sets
     from winokit.problem import Dataset
 
+BEFORE = "before/"
+"""Trials that were run again from another head since are kept under that, and the head's name."""
 STORES = {
     "trained-winogrande": r"(transfer|curve|aflite|local-context|taught|p-span|true-false|square-one)/.*",
-    "trained-liu": r"(before/[^/]*/)?(liu|head)/.*",
+    "trained-liu": rf"({BEFORE}[^/]*/)?(liu|head)/.*",
     "trained-square-one": r"(transfer/xl|untrained|square-one|words|word-curve)/.*",
 }
 """The jobs of each store."""
@@ -63,8 +66,14 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
     A trial that was run again from another head stays as well, under `before/HEAD/…`: trials are compared where they
     began with the same head.
     """
-    from runs.comparisons import MADE_OF_ALL
+    from runs.comparisons import arm_differences, genders, word_differences
+    from runs.trials import searches
 
+    made_of_all = {
+        "trained-winogrande": (arm_differences, genders),
+        "trained-liu": (searches,),
+        "trained-square-one": (word_differences,),
+    }
     told = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
     about = sets.about()
     made = []
@@ -78,9 +87,9 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         new = {one["job"]: record_of(one, sets, paired=name == "trained-square-one") for one in own}
         kept = {key: one for key, one in stored.items() if re.fullmatch(pattern, key) and key not in new}
         before = [one for key, one in stored.items() if key in new and head_of(one) != head_of(new[key])]
-        moved = [replace(one, key=f"before/{head_name(one)}/{one.key}") for one in before]
+        moved = [replace(one, key=f"{BEFORE}{head_name(one)}/{one.key}") for one in before]
         records = sorted([*kept.values(), *moved, *new.values()], key=lambda record: record.key)
-        more = list(MADE_OF_ALL[name](records, sets))
+        more = [result for make in made_of_all[name] for result in make(records, sets)]
         store = Store(path)
         store.records.clear()
         store.put(_sets_record(about, stored.get("sets")), *records, *more)

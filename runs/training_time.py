@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from runs.comparisons import BEFORE
 from runs.store import Record, Store
 from runs.tables import grid, number, register
-from runs.trained import STORES, minutes
+from runs.trained import BEFORE, STORES, minutes
 from runs.trained_tables import NOT_RUN, WINOGRANDE, trained
 from winokit.drawing.wording import join
 

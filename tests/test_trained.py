@@ -12,7 +12,6 @@ pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from runs import (
-    comparisons,
     figures,
     jobs,
     liu_trained,
@@ -25,6 +24,7 @@ from runs import (
 )
 from runs.store import Record, Store
 from runs.tables import all_tables
+from runs.trials import ANY, COMMON
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 
@@ -400,7 +400,7 @@ def test_a_trial_that_was_run_again_from_another_head_is_kept_beside_it(tmp_path
     assert search.value("median") == pytest.approx(1 - 4.5 / 20)
     ahead = search.find("mc-mlm")  # MC-MLM began with the first head only, and so did one of MC-Sent's
     assert (ahead.n, ahead.value) == (1, pytest.approx(6 / 20))
-    whatever = search.find("mc-mlm", comparisons.ANY)
+    whatever = search.find("mc-mlm", ANY)
     assert (whatever.n, whatever.value) == (1, pytest.approx(2 / 20))
     twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
     assert (twice.find("accuracy").n, twice.value("accuracy")) == (2, pytest.approx((4 / 20 + 1 / 20) / 2))
@@ -426,7 +426,7 @@ def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path,
         for name, held in (("mc-mlm", "dpr-held-out"), ("p-span", ("dpr-held-out", "dpr-held-out-2")[at]))
     ]
     search = stores(tmp_path, known, *trials)[1]["search/dpr/mpnet-head/p-span"]
-    assert [search.find("mc-mlm", subset).n for subset in (comparisons.COMMON, comparisons.ANY)] == [1, 2]
+    assert [search.find("mc-mlm", subset).n for subset in (COMMON, ANY)] == [1, 2]
 
 
 @pytest.mark.parametrize("change", [lambda data: data[1:], lambda data: data.with_problems([*data[1:], data[0]])])
