@@ -252,9 +252,9 @@ class Dataset(Sequence[Problem]):
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index: int | slice) -> Problem | Dataset:
         if isinstance(index, slice):
-            some = self.problems[index]
-            card = self.card if len(some) == len(self) else self.card.part(len(some), len(self))
-            return Dataset(some, card, self.notes)
+            problems = self.problems[index]
+            card = self.card if len(problems) == len(self) else self.card.part(len(problems), len(self))
+            return Dataset(problems, card, self.notes)
         return self.problems[index]
 
     def __len__(self) -> int:
@@ -274,9 +274,9 @@ class Dataset(Sequence[Problem]):
 
     def _repr_html_(self) -> str:
         """The first groups, the words in which twins differ marked; and how many problems there are."""
-        some = [members for _, members in zip(range(SHOWN), self.groups.values(), strict=False)]
-        texts = [list(zip(group, marked([problem.text for problem in group]), strict=True)) for group in some]
-        if not some:
+        groups = list(self.groups.values())[:SHOWN]
+        texts = [list(zip(group, marked([problem.text for problem in group]), strict=True)) for group in groups]
+        if not groups:
             texts = [[(problem, escape(problem.text)) for problem in self.problems[: 2 * SHOWN]]]
         rows = [(text, problem._candidates_html()) for group in texts for problem, text in group]
         title = f"<b>{escape(self.card.name)}</b>: {len(self):,} problems, {len(self.groups):,} groups"
@@ -378,8 +378,8 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
         parents.append(row)
         for link in own:
             if link[1] is not None and (first := owner.setdefault(link, row)) != row:
-                one, other = sorted((root(row), root(first)))
-                parents[other] = one
+                earlier, later = sorted((root(row), root(first)))
+                parents[later] = earlier
     return [root(row) for row in range(len(parents))]
 
 
@@ -397,21 +397,21 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 
 def _numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Give exact repetitions the next free occurrence number; others are returned untouched."""
-    some = list(problems)
-    texts = [(problem.before, problem.after) for problem in some]
+    numbered = list(problems)
+    texts = [(problem.before, problem.after) for problem in numbered]
     shared = {text for text, count in Counter(texts).items() if count > 1}
     seen: set[tuple[object, ...]] = set()
     last: Counter[tuple[object, ...]] = Counter()
-    for place, problem in enumerate(some) if shared else ():
+    for place, problem in enumerate(numbered) if shared else ():
         if texts[place] in shared:
             key = (*texts[place], problem.pronoun, problem.query, *sorted(problem.candidates))
             number = problem.occurrence
             if (key, number) in seen:
                 number = last[key] + 1
-                some[place] = problem.replace(occurrence=number)
+                numbered[place] = problem.replace(occurrence=number)
             seen.add((key, number))
             last[key] = max(last[key], number)
-    return tuple(some)
+    return tuple(numbered)
 
 
 @contextmanager

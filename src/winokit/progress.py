@@ -39,11 +39,11 @@ def part(progress: Progress | None, before: float, weight: float, whole: float) 
 @contextmanager
 def telling(listener: Callable[[str], None]) -> Iterator[None]:
     """Have a listener told each note once, for as long as the block runs."""
-    told: set[str] = set()
+    notes: set[str] = set()
 
     def once(note: str) -> None:
-        if note not in told:
-            told.add(note)
+        if note not in notes:
+            notes.add(note)
             listener(note)
 
     token = _LISTENER.set(once)

@@ -108,7 +108,7 @@ class Metric:
         return cls(**known, details=said)
 
 
-CONTRACT = tuple(one.name for one in fields(Metric) if one.name != "details")
+CONTRACT = tuple(column.name for column in fields(Metric) if column.name != "details")
 NAMING = ("dataset", "model", "scoring", "protocol", "subset", "metric")
 """The columns that say which row it is."""
 

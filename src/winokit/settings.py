@@ -128,7 +128,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in SEVERAL:
         each = get_args(hint)[0]
         single = isinstance(value, str) or hasattr(value, "columns")  # a data frame would list the names of its columns
-        return isinstance(value, Iterable) and not single and all(_fits(one, each) for one in value)
+        return isinstance(value, Iterable) and not single and all(_fits(item, each) for item in value)
     if hint in (int, float):
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
     if hint in (str, Path):
@@ -168,9 +168,9 @@ def check(name: str, value: Any, hint: Any) -> None:
     if not typed and not _fits(value, hint):
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
-        found = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
+        shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
         frame = "; Dataset.from_frame reads it" if "a Dataset" in words and hasattr(value, "columns") else ""
-        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {found}{frame}")
+        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {shown}{frame}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):
@@ -224,9 +224,9 @@ def verb(function: F) -> F:
     wholes = {name: kind for name, hint in hints.items() if (kind := _settings_class(hint)) is not None}
     plain = inspect.signature(function)
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
-    parameters = [made for one in plain.parameters.values() for made in _expanded(one, hints, wholes)]
+    parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
     names = {*homes, *plain.parameters}
-    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -250,7 +250,7 @@ def verb(function: F) -> F:
     vars(called)["full"] = plain.replace(parameters=parameters)
     kinds = get_type_hints(SimpleNamespace(__annotations__=written), space)
     kinds |= {field: kind for whole in wholes.values() for field, kind in get_type_hints(whole).items()}
-    shown = [one.replace(annotation=kinds.get(one.name, one.annotation)) for one in parameters]
+    shown = [parameter.replace(annotation=kinds.get(parameter.name, parameter.annotation)) for parameter in parameters]
     called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
     called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
     return cast(F, called)
@@ -269,11 +269,11 @@ def documented(
     written = next((part for part in sections if part.startswith("Parameters\n")), "")
     besides = dict(re.findall(r"^(\w+)\n((?:    .*\n?)+)", written, re.MULTILINE))
     described = {}
-    for one in parameters:
-        said = help_of(one.annotation)
-        default = "" if one.default is inspect.Parameter.empty else f" : default {one.default!r}"
-        words = "Called with what is done and what there is." if one.name == "progress" else said.text if said else ""
-        described[one.name] = (default, textwrap.fill(_in_python(words), 96), besides.get(one.name, ""))
+    for parameter in parameters:
+        name, said = parameter.name, help_of(parameter.annotation)
+        default = "" if parameter.default is inspect.Parameter.empty else f" : default {parameter.default!r}"
+        words = "Called with what is done and what there is." if name == "progress" else said.text if said else ""
+        described[name] = (default, textwrap.fill(_in_python(words), 96), besides.get(name, ""))
     for name, kind in wholes.items():
         words = f"{kind.__name__}: several of the above in one object; arguments given separately take precedence."
         described[name] = ("", words, besides.get(name, ""))

@@ -63,12 +63,12 @@ def _download(entry: CatalogueEntry, part: str, target: Path) -> None:
     content = _fetched(url, f"{entry.card.name} is not on this machine", way_out)
     files = {known: content for known in [part] if not inside} or _unpacked(entry, content, inside, url)
     for known, (place, expected) in entry.files.items():
-        if known in files and (found := hashlib.sha256(files[known]).hexdigest()) == expected:
+        if known in files and (digest := hashlib.sha256(files[known]).hexdigest()) == expected:
             write_whole(user_cache("datasets") / place, files[known])
         elif known == part:
-            found = f"SHA-256 {found[:12]}…" if known in files else "no such file in the archive"
+            actual = f"SHA-256 {digest[:12]}…" if known in files else "no such file in the archive"
             raise BadInput(
-                f"{url}: {Path(path).name} is not the published file ({found}, {expected[:12]}… expected); {way_out}"
+                f"{url}: {Path(path).name} is not the published file ({actual}, {expected[:12]}… expected); {way_out}"
             )
     card = entry.card
     tell([f"{card.title} ({card.citation}) downloaded from {url} to {target.parent}; licence: {card.licence}"])

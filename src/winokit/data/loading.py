@@ -227,10 +227,10 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     if not plan.shots:
         raise BadInput("--shots-from needs --shots: how many to put before each problem")
     pool = load_one(plan.shots_from)
-    found = overlap(pool, dataset)
-    if found.given:
-        tell([f"shots: {len(found.given):,} of {len(pool):,} left out ({said(found.dropped)} as in the data)"])
-    kept = [problem for row, problem in enumerate(pool) if row not in found.given]
+    shared = overlap(pool, dataset)
+    if shared.given:
+        tell([f"shots: {len(shared.given):,} of {len(pool):,} left out ({said(shared.dropped)} as in the data)"])
+    kept = [problem for row, problem in enumerate(pool) if row not in shared.given]
     return replace(plan, shots_from=pool.with_problems(kept))
 
 

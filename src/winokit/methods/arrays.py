@@ -32,8 +32,7 @@ def as_choices(predictions: Choices) -> IntArray:
     indices = np.asarray(given, np.int64) if given else np.zeros(0, np.int64)
     wrong = (indices != np.asarray(given)) | (indices < 0)
     if wrong.any():
-        found = given[int(np.argmax(wrong))]
-        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {found}")
+        raise BadInput(f"a prediction is a candidate's index or None for an abstention, found {given[wrong.argmax()]}")
     if len(given) < len(predictions):
         everyone = np.full(len(predictions), ABSTAINED, np.int64)
         everyone[[p is not None for p in predictions]] = indices
@@ -46,40 +45,40 @@ def as_answers(answers: Counts) -> IntArray:
     hidden = 0 if isinstance(answers, np.ndarray) else sum(answer is None for answer in answers)
     if hidden:
         raise BadInput(f"{hidden} of {len(answers)} problems have no answer: leave them out of the metric")
-    found = _some(np.asarray(answers, np.int64), "answers")
-    if found.min() < 0:
-        raise BadInput(f"an answer is a candidate's index, found {found.min()}")
-    return found
+    indices = _some(np.asarray(answers, np.int64), "answers")
+    if indices.min() < 0:
+        raise BadInput(f"an answer is a candidate's index, found {indices.min()}")
+    return indices
 
 
 def as_candidates(candidates: Counts) -> IntArray:
     """Numbers of candidates, two or more each."""
-    found = _some(np.asarray(candidates, np.int64), "problems")
-    if found.min() < 2:
-        raise BadInput(f"two or more candidates per problem expected, found {found.min()}")
-    return found
+    counts = _some(np.asarray(candidates, np.int64), "problems")
+    if counts.min() < 2:
+        raise BadInput(f"two or more candidates per problem expected, found {counts.min()}")
+    return counts
 
 
 def as_flags(flags: Flags) -> BoolArray:
     """Yes or no for each problem; numbers other than 0 and 1 are refused, since they are no flags."""
-    found = np.asarray(flags)
-    if found.dtype != np.bool_ and not np.isin(found, (0, 1)).all():
+    column = np.asarray(flags)
+    if column.dtype != np.bool_ and not np.isin(column, (0, 1)).all():
         raise BadInput("a flag per problem expected, true or false")
-    return _some(found.astype(np.bool_), "problems")
+    return _some(column.astype(np.bool_), "problems")
 
 
 def as_values(values: Values) -> FloatArray:
     """One finite number for each problem."""
-    found = _some(np.asarray(values, np.float64), "problems")
-    if not np.isfinite(found).all():
-        raise BadInput(f"{(~np.isfinite(found)).sum()} of {len(found)} values are not finite")
-    return found
+    numbers = _some(np.asarray(values, np.float64), "problems")
+    if not np.isfinite(numbers).all():
+        raise BadInput(f"{(~np.isfinite(numbers)).sum()} of {len(numbers)} values are not finite")
+    return numbers
 
 
-def _some(found: NDArray[Any], what: str) -> NDArray[Any]:
-    if not len(found):
+def _some(column: NDArray[Any], what: str) -> NDArray[Any]:
+    if not len(column):
         raise BadInput(f"a metric over no {what} has no value")
-    return found
+    return column
 
 
 def same_length(**columns: Any) -> None:

@@ -101,11 +101,11 @@ def said(counts: Mapping[str, int]) -> str:
 @lru_cache(maxsize=32)  # a search asks again for every trial
 def overlap(given: Dataset, held: Dataset) -> Overlap:
     """Which problems of a set to learn or choose from give away which of a held-out set."""
-    found = Overlap({}, {})
+    shared = Overlap({}, {})
     for match in sorted(find_matches([given, held]), key=lambda match: KINDS.index(match.kind)):
-        found.given.setdefault(match.first[1], match.kind)
-        found.held.setdefault(match.second[1], match.kind)
-    return found
+        shared.given.setdefault(match.first[1], match.kind)
+        shared.held.setdefault(match.second[1], match.kind)
+    return shared
 
 
 def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False) -> list[Match]:
@@ -117,7 +117,7 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
         for text in texts:
             text.pairs.sort(key=common.__getitem__)
     where: dict[Hashable, list[Place]] = defaultdict(list)
-    found = []
+    matches = []
     for at in reversed(range(len(sets))):  # the last first: a test set is looked up in, a training set is not
         for row, text in enumerate(sets[at]):
             alike = text.rarest()
@@ -130,11 +130,11 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
                     kind, similarity = _compare(text, sets[other[0]][other[1]])
                     if kind is not None:
                         first, second = sorted([(at, row), other])
-                        found.append(Match(kind, first, second, similarity))
+                        matches.append(Match(kind, first, second, similarity))
             if within or at:
                 for key in (*alike, *text.around(sought=False), *text.kin(sought=False)):
                     where[key].append((at, row))
-    return sorted(found, key=lambda match: (match.first, match.second))
+    return sorted(matches, key=lambda match: (match.first, match.second))
 
 
 class _Text:

@@ -94,8 +94,8 @@ def in_batches(
         batch, *left = batches
         results = _run(run, [items[at] for at in batch], len(batch) * costs[batch[0]], budget)
         if results is None:
-            rest = [at for some in batches for at in some]
-            batches = [[rest[at] for at in some] for some in packed([costs[at] for at in rest], budget.tokens, ALIKE)]
+            rest = [at for batch in batches for at in batch]
+            batches = [[rest[at] for at in batch] for batch in packed([costs[at] for at in rest], budget.tokens, ALIKE)]
             continue
         yield from zip(batch, results, strict=True)
         batches = left

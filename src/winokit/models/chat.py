@@ -89,7 +89,7 @@ class ChatModel:
         determining |= {"thoughts": marks} if marks else {}
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
         readings = ({**determining, "reading": number} for number in range(1, READING))
-        self.earlier = [f"chat:{json.dumps(one, sort_keys=True)}" for one in readings]
+        self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
         """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read."""
 
     def sends(self, request: Request) -> list[tuple[str, int]]:

@@ -71,7 +71,8 @@ class EnsembleModel:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
         if isinstance(request, base.Choose):
-            given = [one.values for one in answers if isinstance(one, base.Scores) and one.values is not None]
+            scores = [answer.values for answer in answers if isinstance(answer, base.Scores)]
+            given = [values for values in scores if values is not None]
             return base.Scores(tuple(np.mean(given, axis=0).tolist()) if given else None)
         text = getattr(request, "text", "")
         words = [match.span() for match in WORD.finditer(text)]

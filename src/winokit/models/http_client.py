@@ -247,12 +247,12 @@ class _Connection:
         return reply
 
     def _parsed(self, *, ended: bool) -> HttpReply | None:
-        head, found, rest = self.received.partition(b"\r\n\r\n")
+        head, blank_line, rest = self.received.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         version, _, answer = first.partition(" ")
-        if len(head) > LONGEST_HEAD or (found and not version.startswith("HTTP/1.")):
+        if len(head) > LONGEST_HEAD or (blank_line and not version.startswith("HTTP/1.")):
             raise ValueError(f"not HTTP: {first[:40]!r}")
-        if not found:
+        if not blank_line:
             return None
         code, _, reason = answer.partition(" ")
         if int(code) < 200:  # "100 Continue" and the like come before the reply
@@ -264,7 +264,7 @@ class _Connection:
             content = _dechunked(rest)
         elif "content-length" in headers or code in ("204", "304"):
             length = 0 if code in ("204", "304") else int(headers["content-length"])
-            self.wanted = len(head) + len(found) + length
+            self.wanted = len(head) + len(blank_line) + length
             content = rest[:length] if len(rest) >= length else None
             self.stays &= len(rest) == length
         else:

@@ -73,8 +73,8 @@ class English(Language, data="words_en.toml"):
 
     def same_word(self, word: str, other: str) -> bool:
         """Whether two words are forms of one; a name has a possessive or a plural and no other form."""
-        one, two = word.casefold(), other.casefold()
-        return two in (one, f"{one}s", f"{one}es") or (not word[:1].isupper() and _stem(one) == _stem(two))
+        is_upper, word, other = word[:1].isupper(), word.casefold(), other.casefold()
+        return other in (word, f"{word}s", f"{word}es") or (not is_upper and _stem(word) == _stem(other))
 
     def gender_of(self, name: str) -> str | None:
         """`female`, `male`, `either` (neither has nine in ten bearers), or None for what is no name on the list.
@@ -159,20 +159,20 @@ class English(Language, data="words_en.toml"):
         ends_like_one = word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s"))
         return ends_like_one and word not in WORDS["look_like_plurals"]
 
-    def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
+    def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too: its head alone, its plural, a part of its name.
 
-        >>> found = ENGLISH.mentions("The school bus", ["school bus"])
-        >>> ENGLISH.stands_in_another_form("The school bus hit a bus.", "school bus", found)
+        >>> mentions = ENGLISH.mentions("The school bus", ["school bus"])
+        >>> ENGLISH.stands_in_another_form("The school bus hit a bus.", "school bus", mentions)
         True
         """
         forms, stem = _other_forms(words)
         lowered = text.lower()
         is_ascii = lowered.isascii()
-        if stem and is_ascii and _stands_inside(lowered, stem, found):
+        if stem and is_ascii and _stands_inside(lowered, stem, mentions):
             return False  # each form begins with it
         return any(
-            text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in found)
+            text[start].isupper() >= form[0].isupper() and not any(m.start <= start and end <= m.end for m in mentions)
             for form in forms
             if not is_ascii or form.lower() in lowered
             for start, end in verbatim(text, form)
@@ -187,15 +187,15 @@ class English(Language, data="words_en.toml"):
         words = [self.core(candidate) for candidate in candidates]
         if words[0].casefold() == words[1].casefold():
             return "the candidates differ only in their article"
-        found = self.mentions(text, words)
-        if {mention.candidate for mention in found} != {0, 1}:
+        mentions = self.mentions(text, words)
+        if {mention.candidate for mention in mentions} != {0, 1}:
             words = _difference(*words)
-            found = self.mentions(text, words)
-            if sorted(mention.candidate for mention in found) != [0, 1]:
+            mentions = self.mentions(text, words)
+            if sorted(mention.candidate for mention in mentions) != [0, 1]:
                 return "a candidate is not named in the text"
-        elif any(self.stands_in_another_form(text, name, found) for name in words):
+        elif any(self.stands_in_another_form(text, name, mentions) for name in words):
             return "a candidate may be meant by other words too"
-        return _edits(text, *(_naming(text, found, index, name) for index, name in enumerate(words)))
+        return _edits(text, *(_naming(text, mentions, index, name) for index, name in enumerate(words)))
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
         """What to put where if both are names of one word that stand by themselves, or both nouns that "the" precedes.
@@ -272,10 +272,10 @@ def _is_plain_name(words: str) -> bool:
     return words.casefold() not in PHRASE_STARTS and not ENGLISH.article_before(f"{words} ", len(words) + 1)
 
 
-def _stands_inside(text: str, letters: str, found: Sequence[Mention]) -> bool:
+def _stands_inside(text: str, letters: str, mentions: Sequence[Mention]) -> bool:
     """Whether some letters stand nowhere but in mentions."""
     at = text.find(letters)
-    while at >= 0 and any(mention.start <= at and at + len(letters) <= mention.end for mention in found):
+    while at >= 0 and any(mention.start <= at and at + len(letters) <= mention.end for mention in mentions):
         at = text.find(letters, at + 1)
     return at < 0
 
@@ -328,8 +328,8 @@ def _difference(one: str, other: str) -> list[str]:
     return [" ".join(ones), " ".join(others)] if len(ones) < len(one.split()) else ["", ""]
 
 
-def _naming(text: str, found: list[Mention], index: int, words: str) -> _Naming | str:
-    own = tuple(mention for mention in found if mention.candidate == index)
+def _naming(text: str, mentions: list[Mention], index: int, words: str) -> _Naming | str:
+    own = tuple(mention for mention in mentions if mention.candidate == index)
     opening = [ENGLISH.opens_sentence(text[: mention.start]) for mention in own]
     inside = {text[m.start : m.end] for m, opens in zip(own, opening, strict=True) if not opens}
     if len(inside) > 1:

@@ -26,7 +26,7 @@ ADJECTIVES: dict[str, dict[str, str]] = FORMS["adjectives"]
 LIKE_EIN, NO_ADJECTIVE = frozenset(WORDS["like_ein"]), frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
-MELTED = {one: tuple(parts.split()) for one, parts in FORMS["melted"].items()}
+MELTED = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
 """Preposition and article that are written as one unless stressed."""
 GOVERNED = {
     word: frozenset(case for case in CASES if word in FORMS["governed"][case].split())
@@ -34,8 +34,8 @@ GOVERNED = {
     for word in words.split()
 }
 """Which cases may follow a preposition."""
-INSTEAD_OF_A_PRONOUN = {word: (one, max(GOVERNED[one])) for word, one in FORMS["instead_of_a_pronoun"].items()}
-PERSONAL = {word: {(one[0], int(one[1])) for one in some.split()} for word, some in FORMS["personal"].items()}
+INSTEAD_OF_A_PRONOUN = {word: (prep, max(GOVERNED[prep])) for word, prep in FORMS["instead_of_a_pronoun"].items()}
+PERSONAL = {word: {(gender, int(case)) for gender, case in said.split()} for word, said in FORMS["personal"].items()}
 OTHER_PRONOUN = re.compile(r"(?:er|ihn|ihm|sie|es|ihr|ihnen|(?:sein|ihr)e[mnrs]?|sein|dessen|deren)", re.IGNORECASE)
 RELATIVE = re.compile(r",\s+(?:\w+\s+)?(?:d(?:er|ie|as|en|em|essen|eren|enen)|welche[mnrs]?)\b")
 # After "ihr": what she has, or something that was given to her? "ihr neuer Hund" and "ihr Hund", but "ihr der Hund".
@@ -108,12 +108,12 @@ class German(Language, data="words_de.toml"):
         >>> [GERMAN.same_word("Haus", other) for other in ("Häusern", "Hauses", "Haushalt", "haus")]
         [True, True, False, False]
         """
-        one, two = word.casefold(), other.casefold()
-        if one == two or self.gender_of(word):
-            return _fits((two, 0, 0, other[:1].isupper()), *_slots(word)[0])
+        folded, other_folded = word.casefold(), other.casefold()
+        if folded == other_folded or self.gender_of(word):
+            return _fits((other_folded, 0, 0, other[:1].isupper()), *_slots(word)[0])
         if word[:1].isupper() and other[:1].isupper():
-            return two in _forms(word) or one in _forms(other)
-        return _stem(one) is not None and _stem(one) == _stem(two)
+            return other_folded in _forms(word) or folded in _forms(other)
+        return _stem(folded) is not None and _stem(folded) == _stem(other_folded)
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Where some words stand in any of their cases, as whole words, without an article; not in another number.
@@ -186,10 +186,10 @@ class German(Language, data="words_de.toml"):
         """The noun."""
         return _phrase(words).noun.casefold()
 
-    def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
+    def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too: its noun alone, its plural, a part of its name."""
         return any(
-            self.same_word(part, text[start:end]) and not any(m.start <= start and end <= m.end for m in found)
+            self.same_word(part, text[start:end]) and not any(m.start <= start and end <= m.end for m in mentions)
             for part in (words.split() if self.is_proper(words) else [_phrase(words).noun])
             for _, start, end, is_upper in _tokens(text)
             if is_upper
@@ -252,12 +252,12 @@ class German(Language, data="words_de.toml"):
             return "the candidates differ only in their article"
         if any(" und " in candidate for candidate in candidates):
             return "a candidate is two, joined by 'und'"
-        found = self.mentions(text, candidates)
-        if {mention.candidate for mention in found} != {0, 1}:
+        mentions = self.mentions(text, candidates)
+        if {mention.candidate for mention in mentions} != {0, 1}:
             return "a candidate is not named in the text"
-        if any(self.stands_in_another_form(text, self.core(name), found) for name in candidates):
+        if any(self.stands_in_another_form(text, self.core(name), mentions) for name in candidates):
             return "a candidate may be meant by other words too"
-        places = [_place(text, mention, phrases[mention.candidate]) for mention in found]
+        places = [_place(text, mention, phrases[mention.candidate]) for mention in mentions]
         genders = [_genders(phrase, [place for place in places if place.phrase is phrase]) for phrase in phrases]
         pairs = [(one, other) for one in genders[0] for other in genders[1] if (one == "p") == (other == "p")]
         if not pairs:
@@ -267,7 +267,7 @@ class German(Language, data="words_de.toml"):
             if pronoun or relative or any(OTHER_PRONOUN.fullmatch(token[0]) for token in _tokens(text)):
                 return "candidates of two genders, and a pronoun that may fit one alone"
         edits = []
-        for place, mention in zip(places, found, strict=True):
+        for place, mention in zip(places, mentions, strict=True):
             own, other = mention.candidate, 1 - mention.candidate
             ways = {way for pair in pairs for way in place.ways(pair[own], pair[other], phrases[other])}
             if len(ways) != 1 or None in ways:
@@ -314,20 +314,20 @@ def _in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
 def _owning(before: str, word: str, after: str, candidate: str) -> tuple[str, str, str]:
     """A candidate that has what follows: "Annas Hut", "der Hut der Frau", "der Frau Zopf" where it is der or das."""
     owner = _in_case(candidate, [(gender, GENITIVE) for gender in GENDERS])
-    found, owned = POSSESSIVE.fullmatch(word), POSSESSED.match(after)
+    possessive, owned = POSSESSIVE.fullmatch(word), POSSESSED.match(after)
     adjectives = owned[1].split() if owned else []
-    if owned is None or found is None or not all(map(_stem, adjectives)) or word in ("dessen", "deren"):
+    if owned is None or possessive is None or not all(map(_stem, adjectives)) or word in ("dessen", "deren"):
         return before, owner, after
-    ending, rest = found[1], [owned[2]]
+    ending, rest = possessive[1], [owned[2]]
     if _phrase(candidate).determiner is None:
         # What "seinem" says after it, "Annas" does not: the adjective has to.
         if ending in ("e", "em", "er"):
-            adjectives = [f"{_stem(one)}{ending}" if one.endswith("en") else one for one in adjectives]
+            adjectives = [f"{_stem(form)}{ending}" if form.endswith("en") else form for form in adjectives]
         return before, owner, f" {' '.join(adjectives + rest)}{after[owned.end() :]}"
     if ending is None:
         shown = adjectives[0][-1] if adjectives else {"m": "r", "n": "s"}.get(_masculine_or_neuter(owned[2]))
         article = {"r": "der", "s": "das"}.get(shown or "")
-        adjectives = [f"{_stem(one)}e" for one in adjectives]
+        adjectives = [f"{_stem(form)}e" for form in adjectives]
     else:
         article = {"e": "die", "em": "dem", "en": "den", "er": "der", "es": "des"}[ending]
     if article is None:
@@ -385,7 +385,7 @@ class _Place:
             if determiner:
                 words.insert(0, _determiner(determiner, coming_gender, case))
         if start < self.noun or words[0] in READINGS:
-            melted = next((one for one, parts in MELTED.items() if parts == (self.preposition, words[0])), None)
+            melted = next((form for form, parts in MELTED.items() if parts == (self.preposition, words[0])), None)
             if melted:
                 start, words[0] = self.preposition_at, melted
             elif self.is_melted:
@@ -427,7 +427,7 @@ def _place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
 
 def _genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
     """The genders that a candidate may have, by itself and where it stands."""
-    standing = [one for one in phrase.genders if phrase.is_name or all(place.cases(one) for place in places)]
+    standing = [gender for gender in phrase.genders if phrase.is_name or all(place.cases(gender) for place in places)]
     return "".join(standing) or phrase.genders
 
 
@@ -451,7 +451,7 @@ def _phrase(candidate: str) -> NounPhrase:
         possible = {"p" if _looks_plural(rest[head]) else "f"}
     elif possible == {"m", "n"}:
         possible = set(_masculine_or_neuter(rest[head]) or "mn")
-    genders = "".join(one for one in GENDERS if one in possible)
+    genders = "".join(letter for letter in GENDERS if letter in possible)
     return NounPhrase(determiner, tuple(rest[:head]), rest[head], tuple(rest[head + 1 :]), genders, gender is not None)
 
 
@@ -470,18 +470,18 @@ def _slots(candidate: str) -> list[tuple[frozenset[str], bool]]:
     if not candidate.strip():
         return []
     phrase = _phrase(candidate)
-    cases = [(gender, case) for gender in phrase.genders for case in CASES]
+    readings = [(gender, case) for gender in phrase.genders for case in CASES]
     slots: list[tuple[set[str], bool]] = []
     if phrase.determiner not in (None, THE, "ein"):
-        slots.append(({_determiner(phrase.determiner, *one) for one in cases}, False))
+        slots.append(({_determiner(phrase.determiner, *reading) for reading in readings}, False))
     for word in (piece for adjective in phrase.adjectives for piece in German.piece.findall(adjective)):
-        forms = {word} | {_adjective(word, kind, *one) for kind in ADJECTIVES for one in cases}
+        forms = {word} | {_adjective(word, kind, *reading) for kind in ADJECTIVES for reading in readings}
         slots.append((forms, word[0].isupper()))
     noun = phrase.noun
     endings = ("s", "'s", "’s") if phrase.is_name else ("s", "es") if set("mn") & set(phrase.genders) else ()
     forms = {noun, *(noun + ending for ending in endings if (noun + ending).casefold() not in _names())}
     if not phrase.is_name:
-        forms |= {_noun(noun, kind, *one) for kind in ADJECTIVES for one in cases}
+        forms |= {_noun(noun, kind, *reading) for kind in ADJECTIVES for reading in readings}
     slots.append((forms, noun[0].isupper()))
     slots += [({piece}, False) for word in phrase.rest for piece in German.piece.findall(word)]
     return [(frozenset(form.casefold() for form in forms), upper) for forms, upper in slots]
@@ -493,8 +493,8 @@ def _fits(token: _Token, forms: frozenset[str], upper: bool) -> bool:
 
 def _stem(word: str) -> str | None:
     """An adjective without its ending; None for what is no adjective."""
-    found = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
-    return found[1] if found and word not in NO_ADJECTIVE else None
+    adjective = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
+    return adjective[1] if adjective and word not in NO_ADJECTIVE else None
 
 
 def _adjective(word: str, kind: str, gender: str, case: int) -> str:

@@ -229,7 +229,7 @@ class Language:
         """The word that says what kind of thing is meant."""
         return words.split()[-1].casefold()
 
-    def stands_in_another_form(self, text: str, words: str, found: Sequence[Mention]) -> bool:
+    def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
         """Whether the text may mean a candidate in other words too, outside the mentions found."""
         return False
 
@@ -442,9 +442,8 @@ def left_out(codes: Iterable[str], what: Iterable[str] = ABILITIES) -> list[str]
     >>> left_out(["en", "sw"], ["switched", "local-context"])
     ["'sw' has no rules for these, so they are left out: switched"]
     """
-    gaps = {code: [ABILITIES[one] for one in what if language_of(code).refusal(one)] for code in dict.fromkeys(codes)}
     return [
-        f"{language_of(code)} has no rules for these, so they are left out: {', '.join(names)}"
-        for code, names in gaps.items()
-        if names
+        f"{language} has no rules for these, so they are left out: {', '.join(gaps)}"
+        for language in map(language_of, dict.fromkeys(codes))
+        if (gaps := [ABILITIES[ability] for ability in what if language.refusal(ability)])
     ]

@@ -42,10 +42,10 @@ def noun_phrases(text: str) -> tuple[str, ...]:
     kinds = ""
     for at in range(len(tokens)):
         kinds += _kind(tokens, at, kinds)
-    found = [match.span() for match in PHRASE.finditer(kinds)]
-    spans = {*found, *(match.span() for match in NAMES.finditer(kinds))}
-    spans |= {(start, at) for start, end in found for at in range(start, end) if kinds[at] == "S"}
-    spans |= {(one[0], two[1]) for one, two in pairwise(found) if kinds[one[1] : two[0]] in ("O", "C")}
+    phrases = [match.span() for match in PHRASE.finditer(kinds)]
+    spans = {*phrases, *(match.span() for match in NAMES.finditer(kinds))}
+    spans |= {(start, at) for start, end in phrases for at in range(start, end) if kinds[at] == "S"}
+    spans |= {(start, end) for (start, left), (right, end) in pairwise(phrases) if kinds[left:right] in ("O", "C")}
     return tuple(text[tokens[start].start : tokens[end - 1].end] for start, end in sorted(spans))
 
 
@@ -101,7 +101,7 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     """The part of speech of a word of no closed class: by where it stands, then by what it looks like."""
     word, last, before, after = tokens[at].word, kinds[-1:] or ".", _word(tokens, at - 1), _word(tokens, at + 1)
     opens, verb_follows, past = _is_open(after), _is_verb(after), _is_past(word)
-    lead = next((one.word for one in reversed(tokens[:at]) if not grammar.is_aside(one.word)), ".")
+    lead = next((token.word for token in reversed(tokens[:at]) if not grammar.is_aside(token.word)), ".")
     if last in "DA":
         describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
         return "A" if describes and opens and not _is_past(after) else "N"
@@ -146,7 +146,7 @@ def _is_finite(tokens: Sequence[WordToken], at: int) -> bool:
     word, before, after = tokens[at].word, tokens[at - 1].word, _word(tokens, at + 1)
     if (word in grammar.TAKE_AN_INFINITIVE and after == "to") or (at + 1 < len(tokens) and tokens[at + 1].capital):
         return True
-    ends_in_s, follows_plural = (one.endswith("s") and not one.endswith("ss") for one in (word, before))
+    ends_in_s, follows_plural = (form.endswith("s") and not form.endswith("ss") for form in (word, before))
     opened = after in grammar.DETERMINERS or after in grammar.PRONOUNS or after in ("to", "how", "that", "why", "where")
     return ends_in_s != follows_plural and (opened or (after in grammar.PREPOSITIONS and after != "of"))
 

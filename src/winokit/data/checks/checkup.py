@@ -161,11 +161,11 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     """Broken rules, each a finding; what only a writer can tell is worth knowing and no warning."""
     members = grouped((f"row {row}" if p.group is None else p.group, row) for row, p in enumerate(dataset))
     is_read = set(list(members)[:: -(-len(members) // READ)]) if limits else set()
-    found = (
-        broken_rules([dataset[row] for row in rows], rows, limits, read=group in is_read)
+    broken = grouped(
+        (violation.rule, violation)
         for group, rows in members.items()
+        for violation in broken_rules([dataset[row] for row in rows], rows, limits, read=group in is_read)
     )
-    broken = grouped((violation.rule, violation) for violations in found for violation in violations)
     for rule, violations in broken.items():
         is_soft, count = rule in rule_book.SOFT, f"{len(violations):,}"
         message = f"rule {rule}: broken {count} {'time' if len(violations) == 1 else 'times'}"

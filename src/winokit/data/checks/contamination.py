@@ -56,7 +56,7 @@ def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | No
 def _places(problem: Problem, corpus: SentenceIndex) -> Iterator[tuple[str, str, str | None]]:
     """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
-    for own in (_words(one) for text in texts for one in sentences(text)):
+    for own in (_words(sentence) for text in texts for sentence in sentences(text)):
         fillings = _filled(own, problem)
         for text, source in _alike(own, corpus) if len(own) >= SHORTEST else ():
             if kind := _kind(fillings, problem.is_whole or BLANK in own, text):

@@ -58,8 +58,8 @@ class _Fact:
 def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
     """The (special word, candidate) pairs of a group, or of a problem whose special word is known.
 
-    >>> one = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
-    >>> sorted(fact_pairs([one, one.replace(after=" was tilted.", answer=1)]))
+    >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
+    >>> sorted(fact_pairs([problem, problem.replace(after=" was tilted.", answer=1)]))
     [('loose', 'cup'), ('loose', 'tray'), ('tilted', 'cup'), ('tilted', 'tray')]
     """
     specials = zip(members, _special_words(members), strict=True)
@@ -75,7 +75,7 @@ def _special_words(members: Sequence[Problem]) -> list[str]:
     """The special word of each member: what it has and the next has not, else what its labels say."""
     if len(members) > 1:
         others = [*members[1:], members[0]]
-        return [special_words(one.text, other.text)[0] for one, other in zip(members, others, strict=True)]
+        return [special_words(member.text, other.text)[0] for member, other in zip(members, others, strict=True)]
     known = members[0].labels.get("special_word")
     return [known.casefold() if isinstance(known, str) else ""]
 

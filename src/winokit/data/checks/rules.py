@@ -315,5 +315,5 @@ def likelier_by(word: str, topic: str) -> float:
 def _logprobs(requests: list[Request]) -> list[list[float]]:
     """The log-probabilities of each request's pieces; none where the model has no answer, as for a text too long."""
     answers = dict(reader().answer(requests))
-    found = (answers[place] for place in range(len(requests)))
-    return [[piece.logprob for piece in answer] if isinstance(answer, tuple) else [] for answer in found]
+    ordered = (answers[place] for place in range(len(requests)))
+    return [[piece.logprob for piece in answer] if isinstance(answer, tuple) else [] for answer in ordered]

@@ -110,7 +110,7 @@ class Structure:
             dataset = dataset.filter(lambda problem: not problem.is_whole)
         self.problems = len(dataset)
         pairs = [members[:2] for members in dataset.groups.values() if len(members) > 1 and is_spaced(members[0])]
-        self.special_last = sum(special_is_last(one, other) for one, other in pairs)
+        self.special_last = sum(special_is_last(*pair) for pair in pairs)
         self.groups = len(pairs)
         known = [problem for problem in dataset if not language_of(problem.language).refusal("structure")]
         self.judged = len(known)

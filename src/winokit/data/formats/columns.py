@@ -65,27 +65,27 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
 def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
     """The problems of a table; a row that says none is rejected with its place and column."""
     table = table or read_table(source)
-    column, _, told = columns.get("answer", "").rpartition(":")
-    told = told if told in NOTATIONS and columns["answer"] not in table.columns else ""
-    places = table.places({**columns, "answer": column} if told else columns)
-    drafts: list[tuple[int | str, Mapping[str, Any], Problem]] = []
+    column, _, notation = columns.get("answer", "").rpartition(":")
+    notation = notation if notation in NOTATIONS and columns["answer"] not in table.columns else ""
+    places = table.places({**columns, "answer": column} if notation else columns)
+    drafts: list[tuple[int | str, dict[str, Any], Problem]] = []
 
     def reject(error: Malformed, place: int | str) -> None:
         source.reject(Malformed(error.expected, field=places.get(error.field or "", error.field)), place)
 
-    for place, found in table.rows:
-        cells = {role: found.get(name) for role, name in places.items()}
+    for place, row in table.rows:
+        cells = {role: row.get(name) for role, name in places.items()}
         try:
             drafts.append((place, cells, _draft(cells)))
         except Malformed as error:
             reject(error, place)
-    read, neither = _reader(source, places, drafts, told), 0
+    read, neither = _reader(source, places, drafts, notation), 0
     cut = _are_rows(draft.group for *_, draft in drafts)
     if cut:
         source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
-    for place, row, draft in drafts:
+    for place, cells, draft in drafts:
         try:
-            answer = read(row, draft.candidates)
+            answer = read(cells, draft.candidates)
         except Malformed as error:
             reject(error, place)
             continue
@@ -107,16 +107,16 @@ def _draft(cells: Mapping[str, Any]) -> Problem:
     if "text" not in cells:
         return Problem.whole(_candidates(cells, "text"), **_rest(cells))
     if isinstance(cells["text"], dict):  # WSC as JSON, in its own words
-        txt1, pronoun, txt2 = (fields.string(cells["text"], part) for part in ("txt1", "pron", "txt2"))
+        txt1, pron, txt2 = (fields.string(cells["text"], part) for part in ("txt1", "pron", "txt2"))
         before, after = around_the_pronoun(txt1, txt2)
-        return Problem(before, after, _candidates(cells), pronoun=pronoun, **_rest(cells))
+        return Problem(before, after, _candidates(cells), pronoun=pron, **_rest(cells))
     text = _text(cells, "text")
     if not text.strip():
         raise Malformed("a text with a blank expected, found nothing", field="text")
     if "question" in cells:
         return copa.problem(text, _text(cells, "question").strip(), _candidates(cells), None, **_rest(cells))
-    before, found, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
-    return Problem(before, after, _candidates(cells), pronoun=found, **_rest(cells))
+    before, pronoun, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
+    return Problem(before, after, _candidates(cells), pronoun=pronoun, **_rest(cells))
 
 
 def _rest(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,10 +171,10 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
         if hits:
             return text[: hits[0].start()], pronoun, text[hits[0].end() :]
     hits = list(MARKED.finditer(text))
-    if len(hits) == 1 and (found := hits[0][1] or hits[0][2]):
-        if pronoun and pronoun.casefold() != found.casefold():
-            raise Malformed(f"{found!r} is marked in the text, found {pronoun!r}", field="pronoun")
-        return text[: hits[0].start()], found, text[hits[0].end() :]
+    if len(hits) == 1 and (word := hits[0][1] or hits[0][2]):
+        if pronoun and pronoun.casefold() != word.casefold():
+            raise Malformed(f"{word!r} is marked in the text, found {pronoun!r}", field="pronoun")
+        return text[: hits[0].start()], word, text[hits[0].end() :]
     if pronoun:
         hits = list(re.finditer(rf"(?<!\w){re.escape(pronoun)}(?!\w)", text)) or list(
             re.finditer(re.escape(pronoun), text)  # where words have no spaces between them
@@ -233,7 +233,7 @@ NOTATIONS: Mapping[str, tuple[str, AnswerReader]] = {
 
 
 def _reader(
-    source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], told: str
+    source: Source, places: Mapping[str, str], drafts: Sequence[tuple[Any, Mapping[str, Any], Problem]], notation: str
 ) -> Callable[[Mapping[str, Any], Sequence[str]], int | None]:
     """How the answer of a row is read, told from all rows; where they leave it open, an error says how to say it."""
     if "answer1" in places:
@@ -248,16 +248,16 @@ def _reader(
     most = max((len(cells) - answers.count(None) for answers in read.values()), default=0)
     best = [name for name, answers in read.items() if len(cells) - answers.count(None) == most]
     column = places["answer"]
-    if not told and len({read[name] for name in best}) > 1:
+    if not notation and len({read[name] for name in best}) > 1:
         meant = " or ".join(f"{NOTATIONS[name][0]} (answer={column}:{name})" for name in best)
         raise BadInput(f"{source.path}: column {column!r}: answers like {cells[0][0]!r} may be {meant}: say which")
-    chosen = told or best[0]
+    chosen = notation or best[0]
 
     def answer_of(row: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
         cell = _answer_cell(row)
         answer = None if cell in HIDDEN else ways[chosen](cell, candidates)
         if answer is None and cell not in HIDDEN:
-            asked = f"{NOTATIONS[chosen][0]} expected" + ("" if told or not most else ", as in other rows")
+            asked = f"{NOTATIONS[chosen][0]} expected" + ("" if notation or not most else ", as in other rows")
             raise Malformed(f"{asked} (of {' / '.join(candidates)}), found {fields.shown(cell)}", field="answer")
         return answer
 
@@ -306,20 +306,20 @@ def guess_columns(table: Table) -> dict[str, str]:
         if sum(any(mark.search(cell) for mark in (*BLANKS, MARKED)) for cell in cells[column])
         >= max(1, SUREST * len(cells[column]))
     ]
-    found = {"text": [*marked, *named["text"], "?"][0]}
-    others = ((OPTION.fullmatch(name), column) for name, column in sorted(names.items()) if column != found["text"])
+    columns = {"text": [*marked, *named["text"], "?"][0]}
+    others = ((OPTION.fullmatch(name), column) for name, column in sorted(names.items()) if column != columns["text"])
     stems = grouped((option[1], column) for option, column in others if option)
     several = [stem for stem in stems if len(stems[stem]) > 1]
     known = sorted(several, key=lambda stem: (["", *SYNONYMS["numbered_option"], stem].index(stem), -len(stems[stem])))
     if known:
-        found |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
+        columns |= {f"option{number}": column for number, column in enumerate(stems[known[0]], 1)}
     else:
-        found |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
+        columns |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
     named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
     for role in ("answer", "group", *(() if marked else ("pronoun", "start", "question"))):
-        free = [column for column in named[role] if column not in found.values()]
-        found |= {role: free[0]} if free else {}
-    return found
+        free = [column for column in named[role] if column not in columns.values()]
+        columns |= {role: free[0]} if free else {}
+    return columns
 
 
 def advice(path: Path) -> str:

@@ -224,8 +224,8 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
         said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     columns, language = said.pop("columns", {}), said.pop("language", None)
     if said or not isinstance(columns, dict) or not isinstance(language, str | None):
-        found = f", found {', '.join(said)}" if said else ""
-        raise BadInput(f'{path}: language = "…" and a table [columns] expected{found}')
+        unknown = f", found {', '.join(said)}" if said else ""
+        raise BadInput(f'{path}: language = "…" and a table [columns] expected{unknown}')
     try:
         return checked_columns(columns) if columns else {}, language and check_code(language)
     except (BadInput, LookupError) as error:

@@ -279,13 +279,13 @@ def csv_reader(text: str) -> Any:
 
     Between tabs and bars a quote may be just that, where only so all rows are equally wide.
     """
-    told, quotes = SEPARATOR.match(text), True
-    delimiter = told[1] if told else delimiter_of(text)
+    separator, quotes = SEPARATOR.match(text), True
+    delimiter = separator[1] if separator else delimiter_of(text)
     if delimiter in "\t|" and '"' in text:
         quoted, plain = ({*_widths(_cells(text, delimiter, quotes))} for quotes in (True, False))
         quotes = len(quoted) == 1 or len(plain) > 1
     reader = _cells(text, delimiter, quotes)
-    if told:
+    if separator:
         next(reader)
     return reader
 

@@ -37,13 +37,13 @@ class Table:
         A column that is not there is an error that lists those that are.
         """
         folded = grouped((name.casefold(), name) for name in self.columns)
-        found = {}
+        places = {}
         for role, column in columns.items():
             alike = [column] if column in self.columns else folded.get(column.strip().casefold(), [])
             if len(alike) != 1:
                 raise BadInput(f"{self.path}: no column {column!r} for {role!r}; it has {', '.join(self.columns)}")
-            found[role] = alike[0]
-        return found
+            places[role] = alike[0]
+        return places
 
 
 def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option: str = "--columns") -> dict[str, str]:

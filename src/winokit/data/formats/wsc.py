@@ -38,7 +38,7 @@ def parse(schema: Element) -> Problem:
     before, after = around_the_pronoun(words(schema, "text/txt1"), words(schema, "text/txt2"))
     candidates = tuple(words(node, ".") for node in schema.findall("answers/answer"))
     answer = _answer(words(schema, "correctAnswer"), len(candidates))
-    known = {tag: found for tag in KEPT if (found := words(schema, tag))}
+    known = {tag: content for tag in KEPT if (content := words(schema, tag))}
     written = (text_at(schema, f"text/{part}").strip() for part in ("txt1", "txt2"))
     spelled = BLANK.join(around_the_pronoun(*(re.sub(r"\s", " ", part) for part in written)))
     if spelled != BLANK.join((before, after)):

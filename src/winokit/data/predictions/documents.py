@@ -73,9 +73,10 @@ def scoring_of(problems: Dataset) -> str:
 def _asked(problem: Problem) -> dict[str, Any]:
     """What partial scoring asks: the text up to the blank with each candidate, and what follows them all."""
     try:
-        requests = [one for one in SCORINGS["partial"].ask(problem, Setting()) if isinstance(one, Continuation)]
+        asked = SCORINGS["partial"].ask(problem, Setting())
     except Abstain:
         return {"contexts": [], "continuation": ""}
+    requests = [request for request in asked if isinstance(request, Continuation)]
     return {"contexts": [request.context for request in requests], "continuation": requests[0].text}
 
 

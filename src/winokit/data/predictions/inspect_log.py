@@ -71,12 +71,12 @@ def problems(source: Source) -> Iterator[LoggedDocument]:
 
 
 def _blanked(sample: Mapping[str, Any]) -> LoggedDocument | None:
-    choices, found = _choices(sample), BLANKED.findall(_input(sample))
-    if choices is None or len(found) != 1:
+    choices, lines = _choices(sample), BLANKED.findall(_input(sample))
+    if choices is None or len(lines) != 1:
         return None
     target = sample.get("target")
-    answer = AnswerReading(choices, True, "", detect(found)).exactly(target) if isinstance(target, str) else None
-    return LoggedDocument(ORIGINAL, "", Problem.from_text(found[0].strip(), choices, answer=answer))
+    answer = AnswerReading(choices, True, "", detect(lines)).exactly(target) if isinstance(target, str) else None
+    return LoggedDocument(ORIGINAL, "", Problem.from_text(lines[0].strip(), choices, answer=answer))
 
 
 def _placed(error: Malformed, place: str) -> Malformed:

@@ -22,8 +22,8 @@ LABELS = re.compile(r"\s*(?:\d+\s*(?:,\s*\d+\s*)*|[A-E]\s*)$", re.ASCII)
 
 def is_labels(lines: Sequence[str]) -> bool:
     """Whether the first lines of a file are labels, perhaps under a heading, and some of them perhaps abstentions."""
-    told = [line for line in lines[_heading(lines) :] if line.strip().casefold() not in SILENT]
-    return bool(told) and LABELS.match(told[0]) is not None
+    labels = [line for line in lines[_heading(lines) :] if line.strip().casefold() not in SILENT]
+    return bool(labels) and LABELS.match(labels[0]) is not None
 
 
 def _heading(lines: Sequence[str]) -> int:

@@ -176,10 +176,10 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
             stated = _stated(doc, matcher)
         named, hits, candidates, gold = stated
         language = matcher.dataset[hits[0]].language
-        found = replace(about(named), hits=hits, candidates=candidates, gold=gold, language=language)
+        draft = replace(about(named), hits=hits, candidates=candidates, gold=gold, language=language)
         if requests[0][1] is None if requests else any(isinstance(response, str) for response in responses):
-            return _answered(row, doc, requests, responses, found), own is not None
-        return _scored(row, requests, responses, own.contexts if own else (), found), own is not None
+            return _answered(row, doc, requests, responses, draft), own is not None
+        return _scored(row, requests, responses, own.contexts if own else (), draft), own is not None
     except Unmatched as reason:
         return replace(about(variant), reason=str(reason)), own is not None
 
@@ -189,23 +189,23 @@ def _scored(
     requests: Sequence[tuple[str, str | None]],
     responses: Sequence[Any],
     contexts: Sequence[str],
-    found: PredictionRow,
+    draft: PredictionRow,
 ) -> PredictionRow:
     """A choice by log-probabilities; `contexts` are what the text of each request must have in it, where known."""
-    candidates = found.candidates or ()
+    candidates = draft.candidates or ()
     if len(responses) != len(candidates):
         raise Unmatched(f"{len(responses)} responses where the problem has {len(candidates)} candidates")
     scores = tuple(_log_probability(response) for response in responses)
-    order = _order(requests, candidates, contexts, found.language)
+    order = _order(requests, candidates, contexts, draft.language)
     prediction, why = decide(scores)
     accuracy = row.get("acc")
     return replace(
-        found,
+        draft,
         candidates=tuple(candidates[place] for place in order),
         scores=scores if all(map(math.isfinite, scores)) else None,
         prediction=prediction,
         why=why,
-        gold=None if found.gold is None else order.index(found.gold),
+        gold=None if draft.gold is None else order.index(draft.gold),
         verdict=bool(accuracy) if accuracy in (0, 1) and not isinstance(accuracy, bool) else None,
     )
 
@@ -215,7 +215,7 @@ def _answered(
     doc: Mapping[str, Any],
     requests: Sequence[tuple[str, str | None]],
     responses: Sequence[Any],
-    found: PredictionRow,
+    draft: PredictionRow,
 ) -> PredictionRow:
     """A choice in words, as `generate_until` gives it: one answer, or the same several times."""
     texts = [text for response in responses for text in (response if isinstance(response, list) else [response])]
@@ -224,15 +224,10 @@ def _answered(
     text, prompt = str(texts[0]), requests[0][0] if requests else ""
     judged = next((row[name] for name in ("exact_match", "acc") if row.get(name) in (0, 1)), None)
     verdict = None if judged is None else bool(judged)
-    reading = AnswerReading(found.candidates or (), False, prompt, found.language)
+    reading = AnswerReading(draft.candidates or (), False, prompt, draft.language)
     place = int(text) - 1 if f"option{text.strip()}" in doc and match.option_behind(text, prompt) is None else None
-    prediction = reading.chosen({"answer": text}, text, found.gold, verdict) if place is None else place
-    return replace(
-        found,
-        prediction=prediction,
-        why=UNREAD if prediction is None else None,
-        verdict=None if prediction is None else verdict,
-    )
+    prediction = reading.chosen({"answer": text}, text, draft.gold, verdict) if place is None else place
+    return replace(draft, why=UNREAD) if prediction is None else replace(draft, prediction=prediction, verdict=verdict)
 
 
 def _surprisal(own: LoggedDocument, responses: Sequence[Any], matcher: Matcher, about: PredictionRow) -> PredictionRow:

@@ -114,18 +114,18 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     strange: list[BadInput] = []
     for file in with_problems:
         try:
-            found = _problems_of(file.path, lenient)
+            logged = _problems_of(file.path, lenient)
         except BadInput as error:
             if file.folder is None:
                 raise
             strange.append(error)
             continue
-        versions |= found.versions
-        if found.problems:
-            same = [part for part in parts if part.problems.keys() & found.problems.keys()]
+        versions |= logged.versions
+        if logged.problems:
+            same = [part for part in parts if part.problems.keys() & logged.problems.keys()]
             for part in same:
-                found.add(part)
-            parts = [part for part in parts if part not in same] + [found]
+                logged.add(part)
+            parts = [part for part in parts if part not in same] + [logged]
     if with_problems and not parts:
         none = f"{with_problems[0].path}: its problems are not in it; name the dataset before --predictions"
         raise strange[0] if strange else BadInput(none)
@@ -135,7 +135,7 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     if not parts:
         return None
     by_kind = grouped((problem.labels.get("perturbation"), problem) for problem in versions.values())
-    return parts[0].dataset(), [Dataset(some) for some in by_kind.values()]
+    return parts[0].dataset(), [Dataset(problems) for problems in by_kind.values()]
 
 
 def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
@@ -143,25 +143,25 @@ def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
     source, reader = Source(path, lenient=lenient), recognise(path)
     if reader not in PROBLEM_READERS:
         try:
-            return LoggedProblems([path], {one.id: one for one in load(path, groups=False, lenient=lenient)})
+            return LoggedProblems([path], {p.id: p for p in load(path, groups=False, lenient=lenient)})
         except Malformed:
             raise
         except BadInput:
             raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
-    found: list[LoggedDocument] = []
+    documents: list[LoggedDocument] = []
     try:
-        found += PROBLEM_READERS[reader](source)
+        documents += PROBLEM_READERS[reader](source)
     except Malformed as error:
-        if found:
+        if documents:
             raise
         why = f"line {error.line}: {error.expected}"
         raise BadInput(f"{path}: no problems to audit in it ({why}); name the dataset before --predictions") from None
-    problems = [each.problem for each in found if each.variant == ORIGINAL and each.problem is not None]
-    perturbed = [each.problem for each in found if each.variant.startswith(PERTURBED) and each.problem is not None]
+    problems = [each.problem for each in documents if each.variant == ORIGINAL and each.problem is not None]
+    perturbed = [each.problem for each in documents if each.variant.startswith(PERTURBED) and each.problem is not None]
     # Repetitions are numbered as in any dataset.
     return LoggedProblems(
         [path],
         {problem.id: problem for problem in Dataset(problems)},
         {problem.id: problem for problem in Dataset(perturbed)},
-        next((each.dataset for each in found if each.dataset), ""),
+        next((each.dataset for each in documents if each.dataset), ""),
     )

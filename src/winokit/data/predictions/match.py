@@ -81,8 +81,8 @@ def align(offered: Sequence[str], candidates: Sequence[str], language: str = "en
     if tuple(offered) == tuple(candidates):
         return tuple(range(len(candidates)))
     places = [which(name, candidates, language) for name in offered]
-    found = tuple(place for place in places if place is not None)
-    return found if len(set(found)) == len(candidates) else None
+    order = tuple(place for place in places if place is not None)
+    return order if len(set(order)) == len(candidates) else None
 
 
 def which(name: str, candidates: Sequence[str], language: str = "en") -> int | None:
@@ -260,10 +260,10 @@ class Matcher:
         asked = (text, None if candidates is None else tuple(candidates), like)
         if asked not in self._found:
             self._found[asked] = self._looked_up(*asked)
-        found = self._found[asked]
-        if isinstance(found, str):
-            raise Unmatched(found)
-        return found
+        outcome = self._found[asked]
+        if isinstance(outcome, str):
+            raise Unmatched(outcome)
+        return outcome
 
     def _looked_up(self, text: str, candidates: Sequence[str] | None, like: Problem | None) -> tuple[int, ...] | str:
         """The places, or why there are none."""
@@ -308,8 +308,8 @@ class Matcher:
         if not fitting:
             raise Unmatched(f"a problem has its text, and {differences[hits[0]]}")
         if len(fitting) > 1 and len({_text_id(self.dataset[hit]) for hit in fitting}) > 1:
-            some = ", ".join(self.ids[hit] for hit in fitting[:3])
-            raise Unmatched(f"{len(fitting)} problems match it, among them {some}")
+            examples = ", ".join(self.ids[hit] for hit in fitting[:3])
+            raise Unmatched(f"{len(fitting)} problems match it, among them {examples}")
         return tuple(fitting)
 
 

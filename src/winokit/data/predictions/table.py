@@ -77,8 +77,8 @@ class TableReading:
 
     def _numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
         """The numbers in a column."""
-        found = (pattern.match(said(cells.get(column))) for _, cells in self.table.rows) if column else ()
-        return [int(number[1]) for number in found if number]
+        matches = (pattern.match(said(cells.get(column))) for _, cells in self.table.rows) if column else ()
+        return [int(number[1]) for number in matches if number]
 
     def _positions(self) -> list[int]:
         """The place in the dataset of each row, by a column that counts."""

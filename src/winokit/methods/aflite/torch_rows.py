@@ -93,11 +93,11 @@ class TorchRows(FeatureRows):
             sizes = train_sizes(torch.bincount(strata, minlength=self.plan.strata).tolist(), self.plan.train_size)
             none = torch.full_like(drawn[:, 0], torch.iinfo(torch.int32).min)
             of_stratum = [drawn[:, strata == stratum] for stratum in range(self.plan.strata)]
-            found = [
+            thresholds = [
                 own.kthvalue(wanted, dim=1).values if wanted else none
                 for own, wanted in zip(of_stratum, sizes, strict=True)
             ]
-            limits = torch.stack(found, dim=1)[:, strata]
+            limits = torch.stack(thresholds, dim=1)[:, strata]
         self._train[:, : self.count] = drawn <= limits
         self._train[:, self.count :] = 0
 

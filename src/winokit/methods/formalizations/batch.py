@@ -88,6 +88,7 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
         attention[at, : len(row.ids)] = 1
         second[at, row.second : len(row.ids)] = 1
     counts = [len(example.options) for example in examples]
+    rights = [[option.right for option in example.options] for example in examples]
     starts = np.cumsum([0, *[len(example.rows) for example in examples[:-1]]])
     case = np.repeat(np.arange(len(examples)), counts)
     spans = len(options[0].places)
@@ -103,13 +104,13 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
         case=torch.from_numpy(case),
         column=torch.from_numpy(np.concatenate([np.arange(count) for count in counts])),
         right=torch.tensor([float(option.right or 0) for option in options]),
-        gold=torch.tensor([next((i for i, one in enumerate(case.options) if one.right), NOWHERE) for case in examples]),
+        gold=torch.tensor([own.index(True) if True in own else NOWHERE for own in rights]),
         widest=max(counts),
     )
 
 
-def _padded(some: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    table = np.full((len(some), max(map(len, some), default=0)), NOWHERE, np.int64)
-    for row, values in zip(table, some, strict=True):
+def _padded(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    table = np.full((len(lists), max(map(len, lists), default=0)), NOWHERE, np.int64)
+    for row, values in zip(table, lists, strict=True):
         row[: len(values)] = values
     return table

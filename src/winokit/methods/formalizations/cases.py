@@ -64,7 +64,7 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
         trained = [members[0] for members in siblings(dataset)] if one_each else list(dataset)
         note = f"{len(trained):,} of {len(dataset):,} problems are trained on: one yes/no judgement per pronoun"
         notes = [note] if len(trained) < len(dataset) else []
-        return [_case(problem, lambda one: ()) for problem in trained], notes
+        return [_case(problem, lambda _: ()) for problem in trained], notes
     rivals = rivals_of(formalization)
     choices = [_case(problem, rivals) for problem in dataset if problem.query is None]
     judged = [members for members in siblings(dataset) if members[0].query is not None]
@@ -78,9 +78,9 @@ def training_cases(dataset: Dataset, formalization: Formalization) -> tuple[list
     return [*choices, *kept], notes
 
 
-def alone(found: Iterable[Case]) -> int:
+def alone(cases: Iterable[Case]) -> int:
     """How many judgements have no rival to be compared with."""
-    return sum(case.is_judgement and len(case.options) == 1 for case in found)
+    return sum(case.is_judgement and len(case.options) == 1 for case in cases)
 
 
 def guesses(problems: Sequence[Problem], spec: str | None) -> list[float] | None:
@@ -92,9 +92,9 @@ def guesses(problems: Sequence[Problem], spec: str | None) -> list[float] | None
     """
     if spec is None or all(problem.query is None for problem in problems):
         return None
-    found = cases(problems, Formalization.parse(spec))
-    hits = [1 / max(len(case.options), 2) for case in found]
-    noes = (case.is_judgement and case.problem.answer != YES for case in found)
+    compared = cases(problems, Formalization.parse(spec))
+    hits = [1 / max(len(case.options), 2) for case in compared]
+    noes = (case.is_judgement and case.problem.answer != YES for case in compared)
     return [1 - hit if no else hit for hit, no in zip(hits, noes, strict=True)]
 
 
@@ -107,7 +107,7 @@ def rivals_name(formalization: Formalization) -> str | None:
 def rivals_of(formalization: Formalization) -> Rivals:
     """Where a formalization's rivals come from."""
     source = formalization.switches["rivals"]
-    found = noun_phrases if source == PHRASES else open_parses(Path(source)).phrases
+    phrases_of = noun_phrases if source == PHRASES else open_parses(Path(source)).phrases
 
     def of(problem: Problem) -> tuple[str, ...]:
         query, language = problem.query or "", language_of(problem.language)
@@ -116,7 +116,7 @@ def rivals_of(formalization: Formalization) -> Rivals:
         # Neither may be a part of the other, word by word.
         apart = (
             span
-            for span in found(problem.sentence)
+            for span in phrases_of(problem.sentence)
             if not language.occurrences(span, language.core(query))
             and not language.occurrences(query, language.core(span))
         )
@@ -145,11 +145,11 @@ def _case(problem: Problem, rivals: Rivals) -> Case:
 
 def _judged(members: Sequence[Problem], rivals: Rivals, trains: str) -> list[Case]:
     """The cases that judgements about one pronoun give: one a right query, or one in all."""
-    right = next((one.query for one in members if one.answer == YES and one.query), None)
+    right = next((member.query for member in members if member.answer == YES and member.query), None)
     if right is None:
         return []
     if trains == "right":
-        return [_case(one, rivals) for one in members if one.answer == YES]
+        return [_case(member, rivals) for member in members if member.answer == YES]
     first = members[0]
     # The right span takes part even where mining did not find it.
     others = without(first.query or "", [right, *rivals(first)])

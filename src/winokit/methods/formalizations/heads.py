@@ -60,10 +60,10 @@ class Spans(nn.Module):
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
         """Numbers of shape (options,)."""
         states = encoder(**batch.texts).last_hidden_state[batch.row]
-        found = batch.places != NOWHERE
+        present = batch.places != NOWHERE
         at = batch.places.clamp(min=0).flatten(1).unsqueeze(-1).expand(-1, -1, states.shape[-1])
         tokens = states.gather(1, at).view(*batch.places.shape, -1)
-        means = (tokens * found.unsqueeze(-1)).sum(2) / found.sum(2, keepdim=True)
+        means = (tokens * present.unsqueeze(-1)).sum(2) / present.sum(2, keepdim=True)
         return in_float32(self.layers, torch.cat([states[:, 0], means.flatten(1)], -1))
 
 
@@ -78,15 +78,15 @@ class MaskedWords(nn.Module):
 
     def forward(self, encoder: Any, batch: Batch) -> Tensor:
         """Numbers of shape (options,)."""
-        found = batch.tokens != NOWHERE
+        present = batch.tokens != NOWHERE
         rows = batch.row.unsqueeze(-1).expand_as(batch.tokens)
         places, tokens = batch.places[:, 0].clamp(min=0), batch.tokens.clamp(min=0)
         # Every option takes as many positions as the longest: a shape that is known without asking the device.
         flat = rows.flatten(), places.flatten()
         logits = logits_at(encoder, batch.texts, *flat, gather=self.gathers).float().view(*tokens.shape, -1)
         guessed = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
-        total = (guessed * found).sum(-1)
-        return total / found.sum(-1) if self.mean else total
+        total = (guessed * present).sum(-1)
+        return total / present.sum(-1) if self.mean else total
 
 
 def in_float32(layers: nn.Module, states: Tensor) -> Tensor:

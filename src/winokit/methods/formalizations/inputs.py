@@ -124,23 +124,23 @@ class Input:
 def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
     """Each case as the model reads it, or why it cannot."""
     how, switches = formalization.definition.input, formalization.switches
-    marked = [how.texts(case, switches) for case in cases]
-    texts = list(dict.fromkeys(one.text for some in marked if not isinstance(some, str) for one in some))
+    markings = [how.texts(case, switches) for case in cases]
+    texts = [*dict.fromkeys(marked.text for marking in markings if not isinstance(marking, str) for marked in marking)]
     readings: dict[str, TextReading] = {}
     for start in range(0, len(texts), CHUNK):
         chunk = texts[start : start + CHUNK]
         readings |= zip(chunk, read(reader.tokenizer, chunk, reader.longest), strict=True)
     encoded: list[Encoded | str] = []
-    for case, some in zip(cases, marked, strict=True):
-        if isinstance(some, str):
-            encoded.append(some)
+    for case, marking in zip(cases, markings, strict=True):
+        if isinstance(marking, str):
+            encoded.append(marking)
             continue
         rows: dict[InputRow, int] = {}
         options = []
-        for one, right in zip(some, case.right, strict=True):
-            row, places, tokens = how.row(one, readings[one.text], reader, switches)
+        for marked, right in zip(marking, case.right, strict=True):
+            row, places, tokens = how.row(marked, readings[marked.text], reader, switches)
             if len(row.ids) > reader.longest:
-                raise TooLong(one.text, len(row.ids), reader.longest)
+                raise TooLong(marked.text, len(row.ids), reader.longest)
             options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
         encoded.append(Encoded(tuple(rows), tuple(options)))
     return encoded

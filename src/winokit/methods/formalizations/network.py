@@ -82,8 +82,8 @@ class Network(nn.Module):
         self.eval()
 
         @torch.inference_mode()
-        def run(some: Sequence[Encoded]) -> list[T]:
-            return list(work(self.collated(some).to(self.device)))
+        def run(batch: Sequence[Encoded]) -> list[T]:
+            return list(work(self.collated(batch).to(self.device)))
 
         costs = [example.longest * len(example.rows) for _, example in readable]
         for index, result in in_batches(run, [example for _, example in readable], costs, BatchBudget(budget)):

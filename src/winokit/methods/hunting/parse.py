@@ -137,7 +137,7 @@ def _together(
         other = next((part for part in parts if named[part[0]] != named[parts[0][0]]), None)
         if other is not None:
             verbs.append((verb, (parts[0], other)))
-    before = [one for one in verbs if max(one[0].i, one[1][1][0]) < blank.i]
+    before = [(verb, parts) for verb, parts in verbs if max(verb.i, parts[1][0]) < blank.i]
     return before[-1] if before else verbs[0] if verbs else None
 
 

@@ -62,10 +62,10 @@ def read(problem: Problem) -> ProblemReading | str:
     """A problem taken apart, or why it cannot be.
 
     >>> son = Problem("The man could not lift his son because ", " was so weak.", ("the man", "his son"), 0, "he")
-    >>> found = read(son)
-    >>> found.context.text, found.context.head, found.query.text, found.query.special
+    >>> reading = read(son)
+    >>> reading.context.text, reading.context.head, reading.query.text, reading.query.special
     ('could not lift', 'lift', 'was so weak', 'weak')
-    >>> found.agent, found.agent_slot, found.patient_slot, found.blank_slot
+    >>> reading.agent, reading.agent_slot, reading.patient_slot, reading.blank_slot
     (0, 'subject', 'object', 'subject')
     """
     if problem.query is not None:
@@ -99,11 +99,11 @@ def _pair(pieces: Sequence[ClausePiece], cuts: Sequence[int], blank: int) -> tup
     """Two mentions of different candidates in one clause: the nearest before the blank, else the first after it."""
     named = [i for i, piece in enumerate(pieces) if piece.candidate is not None]
     pairs = [
-        (one, other)
-        for one, other in pairwise(named)
-        if pieces[one].candidate != pieces[other].candidate
-        and not any(one < cut < other for cut in cuts)
-        and not one < blank < other
+        (left, right)
+        for left, right in pairwise(named)
+        if pieces[left].candidate != pieces[right].candidate
+        and not any(left < cut < right for cut in cuts)
+        and not left < blank < right
     ]
     before = [pair for pair in pairs if pair[1] < blank]
     return before[-1] if before else pairs[0] if pairs else None
@@ -113,14 +113,14 @@ def _context(
     pieces: Sequence[ClausePiece], cuts: Sequence[int], pair: tuple[int, int], text: str
 ) -> tuple[Predicate, tuple[str, str]] | str:
     """The context's predicate and the slots of the two candidates, in the order they are named."""
-    one, other = pair
-    between = _without_lead(pieces[one + 1 : other])
+    left, right = pair
+    between = _without_lead(pieces[left + 1 : right])
     if not between:
         return "the candidates stand side by side"
-    if "'s" in (between[0].word, pieces[other + 1].word if other + 1 < len(pieces) else ""):
+    if "'s" in (between[0].word, pieces[right + 1].word if right + 1 < len(pieces) else ""):
         return "a candidate is named only as the owner of something"
     between = _without_what_follows_the_name(between)
-    lead = _without_lead(pieces[clause_around(cuts, one, len(pieces))[0] : one])
+    lead = _without_lead(pieces[clause_around(cuts, left, len(pieces))[0] : left])
     before = lead[-1].word if lead else ""
     if any(is_content(piece) for piece in between):
         if before in grammar.PREPOSITIONS:

@@ -83,8 +83,8 @@ def precision(predictions: arrays.Choices, answers: arrays.Counts) -> float | No
 
 def majority_class(answers: arrays.Counts) -> float:
     """Accuracy of the best constant prediction: the share of the commonest answer index."""
-    found = arrays.as_answers(answers)
-    return float(np.bincount(found).max() / len(found))
+    indices = arrays.as_answers(answers)
+    return float(np.bincount(indices).max() / len(indices))
 
 
 def confusion(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.IntArray:

@@ -43,8 +43,8 @@ def compare(first: Values, second: Values, groups: Groups, *, level: float = LEV
     """Compare two models by what they have of the same problems, in the same order: 1, 0, or a share if undecided.
 
     >>> twins = ["a", "a", "b", "b", "c", "c"]
-    >>> found = compare([True] * 6, [True, False, True, False, True, True], twins)
-    >>> round(found.difference, 3), found.only_first, found.only_second, found.p_groups
+    >>> comparison = compare([True] * 6, [True, False, True, False, True, True], twins)
+    >>> round(comparison.difference, 3), comparison.only_first, comparison.only_second, comparison.p_groups
     (0.333, 2, 0, 0.5)
     """
     same_length(first=first, second=second, groups=groups)
@@ -68,10 +68,10 @@ def paired_interval(first: Values, second: Values, groups: Groups, level: float 
     Newcombe's; it includes zero wherever `p_paired` does not reject it. Below about 20 groups it is the more cautious
     of the two, and may include zero where the exact test rejects.
     """
-    found = paired_gap(first, second, groups).interval(level)
-    if found.low <= 0 <= found.high or p_paired(first, second, groups) <= 1 - level:
-        return found
-    return Interval(min(found.low, 0.0), max(found.high, 0.0), level, found.method)
+    interval = paired_gap(first, second, groups).interval(level)
+    if interval.low <= 0 <= interval.high or p_paired(first, second, groups) <= 1 - level:
+        return interval
+    return Interval(min(interval.low, 0.0), max(interval.high, 0.0), level, interval.method)
 
 
 def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0) -> float:
@@ -141,21 +141,21 @@ def drop_to_find(
     """
     from scipy import special
 
-    one, other = as_values(old), as_values(new)
-    order = np.random.default_rng(0).permutation(len(other))
+    before, after = as_values(old), as_values(new)
+    order = np.random.default_rng(0).permutation(len(after))
 
     def dropped(drop: float) -> FloatArray:
-        change = drop - float((one - other).mean())
-        worst = np.zeros_like(other) if change > 0 else np.ones_like(other)
-        reached = np.cumsum(np.abs(worst - other)[order]) <= abs(change) * len(other) + ROUNDING
-        return np.where(reached[np.argsort(order)], worst, other)
+        change = drop - float((before - after).mean())
+        worst = np.zeros_like(after) if change > 0 else np.ones_like(after)
+        reached = np.cumsum(np.abs(worst - after)[order]) <= abs(change) * len(after) + ROUNDING
+        return np.where(reached[np.argsort(order)], worst, after)
 
     def found_at(drop: float) -> bool:
         # So low a drop, or lower, is seen in one of five samples.
-        seen = drop - float(special.ndtri(power)) * standard_error(one - dropped(drop), groups)
-        return paired_gap(one, dropped(seen), groups).interval(level).low >= allowed
+        seen = drop - float(special.ndtri(power)) * standard_error(before - dropped(drop), groups)
+        return paired_gap(before, dropped(seen), groups).interval(level).low >= allowed
 
-    most = float(one.mean()) - allowed
+    most = float(before.mean()) - allowed
     steps = np.arange(1, max(round(most / FINE), 0) + 1) * FINE + allowed
     place = bisect_left(steps, True, key=found_at)
     return float(steps[place]) if place < len(steps) else None

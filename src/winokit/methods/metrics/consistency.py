@@ -86,9 +86,9 @@ def in_first_order(reordered: arrays.Choices, orders: Sequence[Sequence[int]]) -
     return [None if choice is None else order[choice] for choice, order in zip(reordered, orders, strict=True)]
 
 
-def _two(one: arrays.Choices, other: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
-    arrays.same_length(before=one, after=other)
-    return arrays.as_choices(one), arrays.as_choices(other)
+def _two(before: arrays.Choices, after: arrays.Choices) -> tuple[arrays.IntArray, arrays.IntArray]:
+    arrays.same_length(before=before, after=after)
+    return arrays.as_choices(before), arrays.as_choices(after)
 
 
 def _answered(before: arrays.IntArray, after: arrays.IntArray) -> arrays.BoolArray:

@@ -113,7 +113,7 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     """
     if len(x) != len(y):
         raise BadInput(f"{len(x)} sizes and {len(y)} values: one value per size expected")
-    logs, values = np.log([_positive(one) for one in x]), np.asarray(y, np.float64)
+    logs, values = np.log([_positive(size) for size in x]), np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")
     if len(set(logs.tolist())) < 2:

@@ -84,8 +84,7 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
 def no_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
     arrays.same_length(flags=correct, groups=groups)
-    some: arrays.BoolArray = _layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
-    return ~some
+    return ~_layout(groups, sizes).reduce(np.logical_or, arrays.as_flags(correct))
 
 
 def some_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
@@ -138,10 +137,10 @@ def same_options(
     arrays.same_length(options=options, groups=groups)
     members = complete_groups(groups, sizes).values()
     chosen = [[options[row] for row in rows] for rows in members]
-    answered = [some for some in chosen if None not in some]
+    answered = [choices for choices in chosen if None not in choices]
     if not answered:
         raise BadInput("no complete group is answered in full")
-    return np.array([len(set(some)) == 1 for some in answered], np.bool_)
+    return np.array([len(set(choices)) == 1 for choices in answered], np.bool_)
 
 
 def same_option(options: Sequence[Hashable | None], groups: arrays.Groups, sizes: Sizes | None = None) -> float:

@@ -149,8 +149,8 @@ def mean_interval(values: arrays.Values, groups: arrays.Groups, level: float = L
 
 def standard_error(values: arrays.Values, groups: arrays.Groups) -> float:
     """Standard error of a mean over problems, with groups as what varies."""
-    numbers, found = arrays.clusters(groups), arrays.as_values(values)
-    return math.sqrt(_variance(found, numbers, np.bincount(numbers).astype(np.float64), float(found.mean())))
+    numbers, scores = arrays.clusters(groups), arrays.as_values(values)
+    return math.sqrt(_variance(scores, numbers, np.bincount(numbers).astype(np.float64), float(scores.mean())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +201,11 @@ def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, groups
     """The share over one subset of problems minus the share over another; groups may have members in both."""
     arrays.same_length(values=values, first=first, second=second, groups=groups)
     sides: list[tuple[Share, arrays.FloatArray, arrays.IntArray]] = []
-    numbers, found = arrays.clusters(groups), arrays.as_values(values)
+    numbers, scores = arrays.clusters(groups), arrays.as_values(values)
     for rows, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
         if not rows.any():
             raise BadInput(f"a gap needs problems on both sides, and none is on the {which}")
-        sides.append((share(found[rows], numbers[rows]), found[rows], numbers[rows]))
+        sides.append((share(scores[rows], numbers[rows]), scores[rows], numbers[rows]))
     return _gap(sides[0], sides[1])
 
 
@@ -221,7 +221,7 @@ def _gap(
     first: tuple[Share, arrays.FloatArray, arrays.IntArray], second: tuple[Share, arrays.FloatArray, arrays.IntArray]
 ) -> Gap:
     many = int(max(first[2].max(), second[2].max())) + 1
-    one, other = (_residuals(values, numbers, many, found.value) for found, values, numbers in (first, second))
+    one, other = (_residuals(values, numbers, many, share.value) for share, values, numbers in (first, second))
     groups = len(np.union1d(first[2], second[2]))
     spread = math.sqrt(_dot(one, one) * _dot(other, other))
     correlation = _dot(one, other) / spread if spread > ROUNDING else 0.0
@@ -264,8 +264,8 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
     if n < 1 or not 0 <= right <= n:
         raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
     check_level(level)
-    found = stats.binomtest(int(right), int(n)).proportion_ci(level, method="wilson")
-    return Interval(float(found.low), float(found.high), level, "wilson")
+    interval = stats.binomtest(int(right), int(n)).proportion_ci(level, method="wilson")
+    return Interval(float(interval.low), float(interval.high), level, "wilson")
 
 
 def _acceptability(right: int, n: int, shares: arrays.FloatArray) -> arrays.FloatArray:
@@ -283,8 +283,8 @@ def _at_most(count: int | arrays.FloatArray, n: int, shares: arrays.FloatArray) 
     from scipy import special
 
     counts = np.asarray(count, np.float64)
-    found: arrays.FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
-    return found
+    chances: arrays.FloatArray = np.where(counts < 0, 0.0, special.bdtr(np.maximum(counts, 0), n, shares))
+    return chances
 
 
 def _largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) -> arrays.FloatArray:
@@ -295,8 +295,8 @@ def _largest_tail(n: int, shares: arrays.FloatArray, room: arrays.FloatArray) ->
     counts = np.where(np.isnan(counts), -1.0, np.clip(counts, -1, n))
     for _ in range(2):  # the inverse may be one off on either side
         counts = np.where(_at_most(counts, n, shares) <= room, counts, counts - 1)
-    found = _at_most(counts, n, shares)
-    return np.where(found <= room, found, 0.0)
+    tail = _at_most(counts, n, shares)
+    return np.where(tail <= room, tail, 0.0)
 
 
 @lru_cache(maxsize=4096)

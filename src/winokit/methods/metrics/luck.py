@@ -50,9 +50,9 @@ def guessed(chances: FloatArray, times: IntArray) -> FloatArray:
     """The probability of each number of right answers: guesses of one kind are binomial, kinds are put together."""
     made: FloatArray = np.ones(1)
     kinds, counts = np.unique(np.stack([chances, times.astype(np.float64)], axis=1), axis=0, return_counts=True)
-    for (one, size), many in zip(kinds, counts, strict=True):
+    for (chance, size), many in zip(kinds, counts, strict=True):
         own = np.zeros(int(size * many) + 1)
-        own[:: int(size)] = binomial(int(many), float(one))
+        own[:: int(size)] = binomial(int(many), float(chance))
         made = np.convolve(made, own)
     return made
 
@@ -63,8 +63,8 @@ def binomial(n: int, share: float) -> FloatArray:
 
     counts = np.arange(n + 1)
     ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
-    found: FloatArray = np.exp(ways + special.xlogy(counts, share) + special.xlog1py(n - counts, -share))
-    return found
+    chances: FloatArray = np.exp(ways + special.xlogy(counts, share) + special.xlog1py(n - counts, -share))
+    return chances
 
 
 def p_best_of(tries: int, p_once: float) -> float:

@@ -105,11 +105,11 @@ class MetricColumns:
         It is one where problems ask yes or no, and where the predictions are themselves one and the same throughout.
         """
         asks = all(problem.query is not None for problem in self.problems)
-        given = [(answer, one) for answer, one in zip(self.answers, self.predictions, strict=True) if one is not None]
-        constant = len(given) >= ALWAYS and len({one for _, one in given}) == 1
+        answered = [row for row, choice in enumerate(self.predictions) if choice is not None]
+        constant = len(answered) >= ALWAYS and len({self.predictions[row] for row in answered}) == 1
         if not self.problems or not (asks or constant):
             return None
-        return max(Counter(answer for answer, _ in given).values(), default=0) / len(self.answers)
+        return max(Counter(self.answers[row] for row in answered).values(), default=0) / len(self.answers)
 
     def layout(self, sizes: Mapping[str, int]) -> GroupLayout:
         """The complete groups, found once for the metrics that reduce them."""
@@ -169,13 +169,13 @@ class RowHead:
         what always giving the commonest answer has.
         """
         if len(values):
-            found = share(values, clusters)
-            interval, level = found.interval(), None if chance is None else float(np.mean(chance))
+            proportion = share(values, clusters)
+            interval, level = proportion.interval(), None if chance is None else float(np.mean(chance))
             rival = level if floor is None else floor
-            about: dict[str, Detail] = {} if rival is None else {"p": found.p(rival)}
+            about: dict[str, Detail] = {} if rival is None else {"p": proportion.p(rival)}
             if floor is not None:
                 about[FLOOR] = floor
-            yield self.row(name, found.value, found.n, interval.low, interval.high, level, note, about)
+            yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, about)
 
     def mean(self, name: Name, values: Sequence[float], clusters: IntArray) -> Iterator[Metric]:
         """Any other mean."""
@@ -205,12 +205,12 @@ class RowHead:
         answered = [row for row, choice in enumerate(columns.predictions) if choice is not None]
         columns, is_first = columns.take(answered), is_first[answered]
         if is_first.any() and not is_first.all():
-            found = gap(columns.correct, is_first, ~is_first, columns.clusters)
-            interval, chances = found.interval(), columns.chances
+            difference = gap(columns.correct, is_first, ~is_first, columns.clusters)
+            interval, chances = difference.interval(), columns.chances
             # Zero, but for subsets with other numbers of candidates.
             chance = float(chances[is_first].mean() - chances[~is_first].mean())
-            about = {"p": found.p(chance), "first": found.first.value, "second": found.second.value}
-            yield self.row(name, found.value, len(is_first), interval.low, interval.high, chance, note, about)
+            about = {"p": difference.p(chance), "first": difference.first.value, "second": difference.second.value}
+            yield self.row(name, difference.value, len(is_first), interval.low, interval.high, chance, note, about)
 
     def by_group(self, name: Name, columns: MetricColumns, sizes: Mapping[str, int]) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""

@@ -74,15 +74,15 @@ class Cache:
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers that are known."""
         wanted = list(keys)
-        found = {key: self._remembered[key] for key in wanted if key in self._remembered}
+        known = {key: self._remembered[key] for key in wanted if key in self._remembered}
         if self.path is None:
-            return found
+            return known
         for start in range(0, len(wanted), CHUNK):
-            some = wanted[start : start + CHUNK]
-            marks = ",".join("?" * len(some))
-            for key, value in self._ask(f"SELECT key, value FROM answers WHERE key IN ({marks})", some):
-                found[bytes(key)] = self._decoded(value)
-        return found
+            chunk = wanted[start : start + CHUNK]
+            marks = ",".join("?" * len(chunk))
+            for key, value in self._ask(f"SELECT key, value FROM answers WHERE key IN ({marks})", chunk):
+                known[bytes(key)] = self._decoded(value)
+        return known
 
     def keep(self, key: bytes, answer: Answer) -> None:
         """Write an answer; it is on disk when this returns."""

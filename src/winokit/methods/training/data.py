@@ -203,22 +203,22 @@ def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[
     BadInput
         Where something overlaps and is not to be dropped, or nothing is left.
     """
-    found = overlap(given, held)
-    if not found.given:
+    shared = overlap(given, held)
+    if not shared.given:
         return given, {}
     if not drop_overlap:
-        first, count = held[min(found.held)].text, len(found.given)
+        first, count = held[min(shared.held)].text, len(shared.given)
         way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it overlaps"
         raise BadInput(
-            f"{given.card.name}, to {use}, overlaps {held.card.name}: {found.said} of its {len(held):,} problems (the "
+            f"{given.card.name}, to {use}, overlaps {held.card.name}: {shared.said} of its {len(held):,} problems (the "
             f"first: {first[:60]!r}); {way_out}"
         )
     kept = given.with_problems(
-        (problem for row, problem in enumerate(given) if row not in found.given),
-        [f"{given.card.name}: left out for {held.card.name}: {said(found.dropped)}"],
+        (problem for row, problem in enumerate(given) if row not in shared.given),
+        [f"{given.card.name}: left out for {held.card.name}: {said(shared.dropped)}"],
     )
     _check_some(kept, f"{use} once those of {held.card.name} are left out")
-    return kept, found.dropped
+    return kept, shared.dropped
 
 
 def _check_some(dataset: Dataset, use: str, *, answered: bool = False) -> None:

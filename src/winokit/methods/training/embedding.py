@@ -99,7 +99,7 @@ def embedded(
         rows = [InputRow(tuple(reading.ids), len(reading.ids)) for reading in readings]
         return states(network, [Encoded((row,), (InputOption(0),)) for row in rows], pooling, progress)[:, 0]
     encoded = encode(cases(dataset, network.formalization), network.formalization, network.reader)
-    both = states(network, [one for one in encoded if not isinstance(one, str)], pooling, progress)
+    both = states(network, [example for example in encoded if not isinstance(example, str)], pooling, progress)
     return both[:, 0] - both[:, 1] if features == "difference" else both.reshape(len(dataset), -1)
 
 

@@ -108,15 +108,15 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
 
 def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:
     guessed = guesses(dataset, predictions[0].scoring) if predictions else None
-    return MetricColumns(dataset, [one.prediction for one in predictions], clusters_by_id(dataset), guessed)
+    return MetricColumns(dataset, [p.prediction for p in predictions], clusters_by_id(dataset), guessed)
 
 
 class Diverged(WinokitError):
     """The loss is no number any more, or what the model says of an option is none."""
 
     def __init__(self, what: str, rate: float | None = None) -> None:
-        told = "" if rate is None else f" ({rate:g})"
-        super().__init__(f"training diverged: {what}; lower the learning rate{told}")
+        shown = "" if rate is None else f" ({rate:g})"
+        super().__init__(f"training diverged: {what}; lower the learning rate{shown}")
 
 
 def finite(numbers: Sequence[float]) -> Sequence[float]:
@@ -150,11 +150,11 @@ def symptoms(
     # A dev set that was answered better than guessing allows has the last word: a loss moves late, and little at first.
     if not stuck or on_dev == []:
         return on_dev or []
-    told = (
+    symptom = (
         f"the training loss ended at {sum(last) / len(last):.3f}, not below that of guessing, {guessing:.3f}: "
         "try another learning rate or seed, or more steps"
     )
-    return [told, *(on_dev or [])]
+    return [symptom, *(on_dev or [])]
 
 
 def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metric]) -> list[str]:

@@ -53,8 +53,8 @@ def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
     before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
     if (before.split(), after.split()) != (problem.before.split(), problem.after.split()):
         before, after = problem.before, problem.after
-    found = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
-    for words in found:
+    spellings = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
+    for words in spellings:
         if words is None:
             return "a candidate does not occur exactly once"
         before, after = before.replace(words, ""), after.replace(words, "")
@@ -91,14 +91,14 @@ def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
 
 def _mentioned(problem: Problem, text: str, language: Language) -> list[tuple[int, int]] | str:
     """Where the candidates are named, or why that is not all that is said of them."""
-    found = language.mentions(text, problem.candidates)
-    named = {mention.candidate for mention in found}
+    mentions = language.mentions(text, problem.candidates)
+    named = {mention.candidate for mention in mentions}
     for index, candidate in enumerate(problem.candidates):  # one that is named inside another has no mention of its own
         if index not in named and not language.occurrences(text, language.core(candidate)):
             return "a candidate is not named in the text"
-    if any(language.stands_in_another_form(text, language.core(candidate), found) for candidate in problem.candidates):
+    if any(language.stands_in_another_form(text, core, mentions) for core in map(language.core, problem.candidates)):
         return "a candidate may be meant by other words too"
-    return [(mention.start, mention.end) for mention in found]
+    return [(mention.start, mention.end) for mention in mentions]
 
 
 def _closed(text: str) -> str:

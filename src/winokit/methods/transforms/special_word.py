@@ -24,17 +24,17 @@ Pair = tuple[Problem, Problem]
 def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
     """The special-word problem of a problem and its twin, or why there is none.
 
-    >>> one = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
-    >>> made = special_word_problem(one, one.replace(after=" was tilted.", answer=1))
+    >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0, "it")
+    >>> made = special_word_problem(problem, problem.replace(after=" was tilted.", answer=1))
     >>> made.text, made.candidates, made.answer
     ('The cup hit the tray because the cup was _.', ('loose', 'tilted'), 0)
     """
     if problem.answer is None:
         return "the answer is hidden, and the question is made from it"
-    found = _difference(problem.text, twin.text, language_of(problem.language).piece)
-    if found is None:
+    difference = _difference(problem.text, twin.text, language_of(problem.language).piece)
+    if difference is None:
         return "the twins do not differ in one place, away from the blank"
-    start, end, own, other = found
+    start, end, own, other = difference
     if not own or not other:
         return "one twin has a word more than the other, so there is no word to mask"
     filled = substitute(problem, problem.candidates[problem.answer])

@@ -73,14 +73,14 @@ def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Data
     for problems in versions:
         if not any(problem.labels.get("original") in originals for problem in problems):
             raise BadInput(f"{problems.card.name}: has no perturbed version of any problem of {whole.card.name}")
-    found: dict[str, Variant] = {}
+    variants: dict[str, Variant] = {}
     names = ((f"{PERTURBED}{p.labels.get('perturbation', 'unnamed')}", p) for problems in versions for p in problems)
-    for name, some in grouped(names).items():
-        pairs = [(problem, known.get(str(problem.labels.get("original")))) for problem in some]
-        linked = [p.replace(provenance={"of": one.id}, group=one.group) for p, one in pairs if one is not None]
-        refused = {p.id: "its original is not in the dataset" for p, one in pairs if one is None}
-        found[name] = Variant(Dataset(linked), refused)
-    return found
+    for name, perturbed in grouped(names).items():
+        pairs = [(problem, known.get(str(problem.labels.get("original")))) for problem in perturbed]
+        linked = [p.replace(provenance={"of": original.id}, group=original.group) for p, original in pairs if original]
+        refused = {p.id: "its original is not in the dataset" for p, original in pairs if not original}
+        variants[name] = Variant(Dataset(linked), refused)
+    return variants
 
 
 def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Callable[[Dataset], Variant]:
@@ -126,7 +126,7 @@ def _switched_by_authors(problem: Problem) -> Problem | str:
 
 def _script_s_special_word(problems: Dataset) -> Variant:
     """The pairs of the released script."""
-    made = {str(one.provenance["of"]): one for pair in special_word_pairs(problems, style="code") for one in pair}
+    made = {str(p.provenance["of"]): p for pair in special_word_pairs(problems, style="code") for p in pair}
     return one_by_one(lambda problem: made.get(problem.id, "the script makes no pair of it"))(problems)
 
 
