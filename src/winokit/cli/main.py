@@ -78,10 +78,10 @@ class Verb:
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
                 sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Advanced": []}
-                for one in self.get_params(ctx):
-                    first = not usual or bool({*usual, "--help"} & {*one.opts})
-                    where = "Arguments" if one.param_type_name == "argument" else "Options" if first else "Advanced"
-                    sections[where] += filter(None, [one.get_help_record(ctx)])
+                for param in self.get_params(ctx):
+                    first = not usual or bool({*usual, "--help"} & {*param.opts})
+                    where = "Arguments" if param.param_type_name == "argument" else "Options" if first else "Advanced"
+                    sections[where] += filter(None, [param.get_help_record(ctx)])
                 for title, rows in sections.items():
                     if rows:
                         with formatter.section(title):
@@ -103,9 +103,9 @@ class FullLines(TyperGroup):
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands with the first sentence of each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in found if each is not None])
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each is not None])
 
 
 class Verbs(TyperGroup):

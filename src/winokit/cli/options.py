@@ -61,7 +61,7 @@ def command(
         Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
-    parameters = [option(one) for one in signature.parameters.values() if one.name not in HANDLED]
+    parameters = [option(parameter) for parameter in signature.parameters.values() if parameter.name not in HANDLED]
     flags = {"json": "Machine-readable output."} if as_json is not None else {}
     if every:
         flags = {"all": "Show every row of the result.", **flags}
@@ -89,7 +89,7 @@ def command(
             raise typer.Exit(code(result))
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__doc__ = re.split(r"\n\n[A-Z][a-z]+\n---", inspect.cleandoc(inspect.unwrap(verb).__doc__ or ""))[0]
     run.__name__ = verb.__name__
     return run
@@ -146,7 +146,7 @@ def complete_data(incomplete: str) -> list[str]:
 
 def greedy_options(verb: Callable[..., Any]) -> list[str]:
     """The options of a verb that several values may follow at once."""
-    said = {one.name: help_of(one.annotation) for one in signature_of(verb).parameters.values()}
+    said = {parameter.name: help_of(parameter.annotation) for parameter in signature_of(verb).parameters.values()}
     return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
 
 

@@ -176,8 +176,8 @@ def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
         problem, named = pair[0], " ".join(pair[0].candidates)
         # Words that say what a text is about: long ones, and not those of its candidates.
         long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
-        told = [str(problem.labels["anchor"]), *(word for word in long if anchor_word(word) is None)]
-        words[_topic_and_domain(pair)] += told
+        telling = [str(problem.labels["anchor"]), *(word for word in long if anchor_word(word) is None)]
+        words[_topic_and_domain(pair)] += telling
     for (topic, domain), fitting in words.items():
         yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(fitting))[:8]}
 

@@ -69,7 +69,7 @@ class VerdictCase:
 
     def fits(self, state: State) -> bool:
         """Whether every fact it names is as it says."""
-        return all(state[fact] in ((one,) if isinstance(one, str) else one) for fact, one in self.when.items())
+        return all(state[fact] in ((value,) if isinstance(value, str) else value) for fact, value in self.when.items())
 
 
 class DecisionTable:

@@ -190,9 +190,9 @@ def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Me
         notes.setdefault(name, []).extend([row.note] if row.note else [])
     return tuple(
         ForestLine(
-            name, tuple(sorted(found, key=lambda mark: mark.scorer)), "; ".join(dict.fromkeys(notes[name])) or None
+            name, tuple(sorted(own, key=lambda mark: mark.scorer)), "; ".join(dict.fromkeys(notes[name])) or None
         )
-        for name, found in marks.items()
+        for name, own in marks.items()
     )
 
 

@@ -99,7 +99,7 @@ def embed(
     dataset, model = loading.one(data), as_model(model)
     spec = model if isinstance(model, str) else model.spec
     about: dict[str, Any] = {"model": spec, "features": features, "pooling": pooling}
-    told: dict[str, Any] = {}
+    finetuned: dict[str, Any] = {}
     if finetune is None:
         for name, value in {**settings.identity(), "device": device}.items():
             if value != getattr(AS_IT_IS, name, None):
@@ -125,7 +125,7 @@ def embed(
         rows, outcome = finetuned_features(
             parts, folder, spec, settings, device=device, progress=progress, features=features, pooling=pooling
         )
-        told = {
+        finetuned = {
             "folder": str(folder),
             "formalization": outcome.run["formalization"],
             "learning_rate": outcome.run["learning_rate"],
@@ -134,13 +134,13 @@ def embed(
             "dev_accuracy": outcome.value("accuracy"),
             "seed": outcome.run["seed"],
         }
-        about |= {"finetuned": told, "held_out": parts.held_out}
+        about |= {"finetuned": finetuned, "held_out": parts.held_out}
         notes = [*dataset.notes, *outcome.notes, *outcome.warnings]
         tell(notes)
         dataset = parts.rest
     beside = None if file is None else write_features(rows, dataset, file, about)
     name = data.card.name if isinstance(data, Dataset) else str(data)
-    return Embedding(rows, dataset, name, file, beside, told, tuple(notes))
+    return Embedding(rows, dataset, name, file, beside, finetuned, tuple(notes))
 
 
 def as_json(embedding: Embedding) -> dict[str, Any]:

@@ -217,10 +217,10 @@ def _tested(metric: str, new: AuditSheet, old: AuditSheet, allowed: float, level
         counts = f"{len(ids):,} and {len(others):,}, {len({*ids} & {*others}):,} in common"
         raise BadInput(f"{metric}: NEW and --against answer different problems ({counts}): a gate needs the same")
     interval = paired_interval(theirs, ours, clusters, level)
-    found = drop_to_find(theirs, ours, clusters, allowed=allowed, level=level, power=POWER)
+    least_drop = drop_to_find(theirs, ours, clusters, allowed=allowed, level=level, power=POWER)
     verdict = FAILED if interval.low > allowed else PASSED if interval.high < allowed else OPEN
     means = float(np.mean(theirs)), float(np.mean(ours))
-    return DropTest(metric, *means, means[0] - means[1], interval.low, interval.high, len(ours), found, verdict)
+    return DropTest(metric, *means, means[0] - means[1], interval.low, interval.high, len(ours), least_drop, verdict)
 
 
 def _rows(outcome: GateOutcome) -> Iterator[tuple[str, ...]]:

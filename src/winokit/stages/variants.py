@@ -77,8 +77,8 @@ def variants(
     folder, earlier = Path(out), _earlier(Path(out))
     content: dict[str, Dataset] = {}
     written: dict[str, WrittenVariant] = {}
-    for name, one in made.items():
-        problems, refused = _writable(one, name, to)
+    for name, version in made.items():
+        problems, refused = _writable(version, name, to)
         asking = sum(problem.query is not None for problem in dataset) if name != ORIGINAL else 0
         refused |= {JUDGEMENT: asking} if asking else {}
         file = f"{name}{FORMATS[to].suffix}" if problems else None
@@ -89,7 +89,7 @@ def variants(
             if name != ORIGINAL:  # how people do on the problems themselves is not known of a variant
                 card = replace(card, name=f"{card.name}/{name}", title=title, human_accuracy=None)
             content[file] = Dataset(problems, card)
-    if not any(one.of for name, one in written.items() if name != ORIGINAL):
+    if not any(entry.of for name, entry in written.items() if name != ORIGINAL):
         whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
         raise BadInput(f"{dataset.card.name}: {', '.join(wanted or known)} can be made of no problem: {whys}")
     check_own_folder(folder, {*content, MANIFEST} - earlier, ours=False, of="these variants")
@@ -99,7 +99,7 @@ def variants(
         write(dataset_of_file, folder / file, to)
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
     about |= {"dataset_hash": dataset.content_hash, "style": style, "format": to}
-    about |= {"variants": {name: one.to_json() for name, one in written.items()}}
+    about |= {"variants": {name: entry.to_json() for name, entry in written.items()}}
     write_whole(folder / MANIFEST, result_bytes(about))
     for left in earlier - {*content, MANIFEST}:
         (folder / left).unlink(missing_ok=True)
@@ -123,8 +123,8 @@ def _writable(variant: Variant, name: str, to: str) -> tuple[list[Problem], dict
 def _earlier(folder: Path) -> set[str]:
     """The files of variants that stand in a folder already, by its manifest."""
     try:
-        listed = json.loads((folder / MANIFEST).read_text("utf-8"))["variants"].values()
-        return {one["file"] for one in listed if one["file"] and Path(one["file"]).name == one["file"]} | {MANIFEST}
+        files = [entry["file"] for entry in json.loads((folder / MANIFEST).read_text("utf-8"))["variants"].values()]
+        return {file for file in files if file and Path(file).name == file} | {MANIFEST}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set()
 
@@ -132,15 +132,15 @@ def _earlier(folder: Path) -> set[str]:
 def lines(written: WrittenVariants) -> Lines:
     """A table: how many problems each variant has, and why others have none."""
     rows = []
-    for name, one in written.variants.items():
-        refused = sum(one.refused.values())
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in list(one.refused.items())[:2])
-        rows.append((name, one.file or "", f"{len(one.of):,}", f"{refused:,}", why))
+    for name, variant in written.variants.items():
+        refused = sum(variant.refused.values())
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in list(variant.refused.items())[:2])
+        rows.append((name, variant.file or "", f"{len(variant.of):,}", f"{refused:,}", why))
     yield table(("variant", "file", "problems", "left out", "mostly because"), rows, left=2)
     yield f"written to {written.folder}, with the reasons and the originals' ids in {MANIFEST}"
 
 
 def as_json(written: WrittenVariants) -> Any:
     """The folder, the style, and each variant as the manifest has it."""
-    shown = {name: one.to_json() for name, one in written.variants.items()}
+    shown = {name: variant.to_json() for name, variant in written.variants.items()}
     return {"folder": str(written.folder), "style": written.style, "variants": shown}

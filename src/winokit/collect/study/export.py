@@ -82,7 +82,7 @@ def export(study: Study, folder: Path) -> Exported:
     votes = ({"problem": row.family, "variant": row.variant, **vote_row(vote)} for row in rows for vote in row.votes)
     _write_rows(folder / "votes.jsonl", votes, done)
     remarks = (
-        {"problem": row.family, "variant": row.variant, **remark_row(one)} for row in rows for one in row.remarks
+        {"problem": row.family, "variant": row.variant, **remark_row(remark)} for row in rows for remark in row.remarks
     )
     _write_rows(folder / "remarks.jsonl", remarks, done)
     people = [vars(worker) for worker in quality.workers(study) if worker.state != schema.WITHDRAWN]
@@ -149,10 +149,10 @@ def _write_labels(study: Study, rows: Sequence[ProblemRow], folder: Path, done: 
         lacking = sum(name not in problem.labels for problem in problems)
         if lacking:
             done.notes.append(f"{name}: {lacking:,} problems have no label: missing votes, or no fitting question")
-        told = [p for p in problems if name in p.labels and name in p.provenance.get("reference", {})]
-        same = sum(p.labels[name] == p.provenance["reference"][name] for p in told)
-        if told:
-            done.notes.append(f"{name}: {same:,} of {len(told):,} labels agree with those already in the data")
+        compared = [p for p in problems if name in p.labels and name in p.provenance.get("reference", {})]
+        same = sum(p.labels[name] == p.provenance["reference"][name] for p in compared)
+        if compared:
+            done.notes.append(f"{name}: {same:,} of {len(compared):,} labels agree with those already in the data")
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -> None:

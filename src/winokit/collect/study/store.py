@@ -146,16 +146,16 @@ def retried(transaction: Callable[P, T]) -> Callable[P, T]:
     """A transaction that is done again where PostgreSQL has ended it, since it waited in a circle with others."""
 
     @wraps(transaction)
-    def done(*told: P.args, **more: P.kwargs) -> T:
+    def done(*args: P.args, **kwargs: P.kwargs) -> T:
         for _ in range(TRIES - 1):
             try:
-                return transaction(*told, **more)
+                return transaction(*args, **kwargs)
             except Exception as error:
                 if getattr(getattr(error, "orig", error), "sqlstate", None) != DEADLOCK:
                     raise
                 LOG.warning("%s is done once more, after a deadlock", transaction.__name__.strip("_"))
                 time.sleep(PAUSE)
-        return transaction(*told, **more)
+        return transaction(*args, **kwargs)
 
     return done
 

@@ -78,7 +78,7 @@ class Twins:
         """The fields as they are stored."""
         values = (*self.texts, *self.candidates, self.anchor, self.pronoun, *self.answers)
         answered = {"meant": self.meant, "meant_why": self.meant_why}
-        return dict(zip(TWIN_FIELDS, values, strict=True)) | {name: told for name, told in answered.items() if told}
+        return dict(zip(TWIN_FIELDS, values, strict=True)) | {name: value for name, value in answered.items() if value}
 
 
 def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:

@@ -164,5 +164,5 @@ def misfits(request: Request, error: RequestValidationError) -> Refused:
     """What is said of an address that no page has, or of the fields of a form that do not fit."""
     wrong = {str(each["loc"][-1]) for each in error.errors() if each["loc"][0] == "body"}
     asked = {field.name: field.field_info.description for field in request.scope["route"].dependant.body_params}
-    told = {name: what or "something expected" for name, what in asked.items() if name in wrong}
-    return Incomplete(told) if told else NotFound(NO_ADDRESS)
+    complaints = {name: what or "something expected" for name, what in asked.items() if name in wrong}
+    return Incomplete(complaints) if complaints else NotFound(NO_ADDRESS)

@@ -98,7 +98,7 @@ def _leased(study: Study, token: str) -> Any:
         raise NotFound("there is no topic to write about")
     if kind != WRITE and problem is None:
         gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
-        problem = next(one for one in gold if kind not in SHOWN_AS or SHOWN_AS[kind](one) is not None)
+        problem = next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)
     about = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
     about |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
     until = study.now() + timedelta(minutes=study.config.minutes(kind))

@@ -29,8 +29,8 @@ class _Filled(Environment):
     That is most of what a page says.
     """
 
-    def _generate(self, source: nodes.Template, *told: Any, **more: Any) -> Any:  # jinja2's hook for such a change
-        return super()._generate(_Filling(self.globals).visit(source), *told, **more)
+    def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> Any:  # jinja2's hook for such a change
+        return super()._generate(_Filling(self.globals).visit(source), *args, **kwargs)
 
 
 class _Filling(NodeTransformer):

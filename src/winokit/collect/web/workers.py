@@ -32,7 +32,7 @@ def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Respons
     done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
     amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
     counts = ((done.workers, "worker"), (done.submissions, "submission"), (done.problems, "problem"))
-    removed = ", ".join(plural(count, one) for count, one in counts)
+    removed = ", ".join(plural(count, noun) for count, noun in counts)
     return visit.go("/requester/workers", f"Removed with the pilot: {removed}; {amount} written off.")
 
 

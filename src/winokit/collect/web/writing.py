@@ -119,9 +119,9 @@ class ShownFeedback:
         else:
             broken = [(check.field, check.message) for check in now.checks if check.ok is False]
             self.kept = sum(check.ok is True for check in now.checks)
-        told = [(field, self.texts.say(why)) for field, why in broken]
-        self.notes = {field: [why for at, why in told if at == field] for field in FORM_FIELDS}
-        self.summary = "; ".join(f"{self.texts.lines[f'writing.name_{field}']}: {why}" for field, why in told)
+        complaints = [(field, self.texts.say(why)) for field, why in broken]
+        self.notes = {field: [why for at, why in complaints if at == field] for field in FORM_FIELDS}
+        self.summary = "; ".join(f"{self.texts.lines[f'writing.name_{field}']}: {why}" for field, why in complaints)
         if self.feedback:
             counts = {"kept": self.kept, "count": len(self.feedback.checks), "broken": self.summary}
             ending = "_ready" if self.feedback.ready else "_not_yet" if broken else "_warned" if self.warnings else ""
@@ -136,5 +136,5 @@ class ShownFeedback:
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
         """The rules, each with what is said of it, under the field that they are about."""
         checks = self.feedback.checks if self.feedback else ()
-        groups = [(at, [(one, self.texts.say(one.message)) for one in checks if one.field == at]) for at in WHERE]
-        return [(at, group) for at, group in groups if group]
+        groups = ((at, [check for check in checks if check.field == at]) for at in WHERE)
+        return [(at, [(check, self.texts.say(check.message)) for check in group]) for at, group in groups if group]

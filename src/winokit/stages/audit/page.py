@@ -111,9 +111,9 @@ def judge(run: Run) -> list[JudgedScorer]:
     """The verdict on each scorer; where there are more than a page can draw, the most accurate come first."""
     known = scorers(run)
     rows = grouped((owner(row, known), row) for row in run.metrics)
-    found = [(scorer, rows.get(scorer, [])) for scorer in known]
-    judged = [JudgedScorer(scorer, verdict(own), dict(_tiles(own))) for scorer, own in found]
-    return sorted(judged, key=lambda one: -one.mark.value if one.mark else 1.0) if len(judged) > MANY else judged
+    owned = [(scorer, rows.get(scorer, [])) for scorer in known]
+    judged = [JudgedScorer(scorer, verdict(own), dict(_tiles(own))) for scorer, own in owned]
+    return sorted(judged, key=lambda each: -each.mark.value if each.mark else 1.0) if len(judged) > MANY else judged
 
 
 def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:

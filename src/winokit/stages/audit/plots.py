@@ -47,14 +47,14 @@ class GroupStack:
 
 def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
     """The group breakdown of each scorer that has one."""
-    found = []
+    breakdowns = []
     for scorer in known:
         names = ("group_accuracy", "one_right", "none_right")
         rows = [run.find("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
         shares = tuple(row for row in rows if row is not None)
         if len(shares) == len(names):
-            found.append(GroupStack(scorer.name, shares))
-    return tuple(found)
+            breakdowns.append(GroupStack(scorer.name, shares))
+    return tuple(breakdowns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,14 @@ class Histogram:
 
 def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
     """Score margins of each scorer on the problems as they are; scorers without scores have none."""
-    found = [_histogram(scorer, own) for scorer, own in _made(run, known)]
-    return tuple(histogram for histogram in found if histogram is not None)
+    return tuple(filter(None, (_histogram(scorer, own) for scorer, own in _made(run, known))))
 
 
 def _made(run: Run, known: Sequence[Scorer], variant: str = ORIGINAL) -> list[tuple[Scorer, list[Prediction]]]:
     """For each scorer its predictions of labelled problems of a variant."""
     labelled = (p for p in run.predictions if p.variant == variant and p.answer is not None)
-    found = grouped(((p.model, p.scoring), p) for p in labelled)
-    return [(scorer, found.get((scorer.model, scorer.scoring), [])) for scorer in known]
+    by_scorer = grouped(((p.model, p.scoring), p) for p in labelled)
+    return [(scorer, by_scorer.get((scorer.model, scorer.scoring), [])) for scorer in known]
 
 
 def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
@@ -130,7 +129,7 @@ class Confusion:
 
 def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
     """The table of each scorer on the problems as they are."""
-    found = []
+    tables = []
     for scorer, own in _made(run, known):
         counts = Counter((p.answer, p.prediction) for p in own)
         if not counts:
@@ -140,8 +139,8 @@ def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
         columns: list[int | None] = [*range(max(size, 2)), *([None] if abstained else [])]
         table = tuple(tuple(counts[answer, choice] for choice in columns) for answer in range(max(size, 2)))
         names = tuple(PLACES[i] if i < len(PLACES) else f"{i + 1}th" for i in range(max(size, 2)))
-        found.append(Confusion(scorer.name, names, table, abstained))
-    return tuple(found)
+        tables.append(Confusion(scorer.name, names, table, abstained))
+    return tuple(tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ class SwitchTable:
 
 def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
-    found = []
+    tables = []
     for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):
         row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
         before = {p.id: p.prediction == p.answer for p in own}
@@ -165,8 +164,8 @@ def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
         cells = Counter((before[name], good) for name, good in after.items() if name in before)
         if row is not None and cells.total() == row.n:
             kinds = ((True, True), (True, False), (False, True), (False, False))
-            found.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
-    return tuple(found)
+            tables.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
+    return tuple(tables)
 
 
 def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:

@@ -57,17 +57,17 @@ class FailedTwin:
 def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
     """The first of the twins that most scorers fail; nothing where nobody fails any."""
     chosen = {(row.model, row.scoring, row.id): row.prediction for row in run.predictions if row.variant == ORIGINAL}
-    most, found = 0, []
+    most, hardest = 0, []
     for twins in run.dataset.groups.values():
         if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
             continue
-        picks = {one.name: [chosen.get((one.model, one.scoring, p.id)) for p in twins] for one in known}
+        picks = {scorer.name: [chosen.get((scorer.model, scorer.scoring, p.id)) for p in twins] for scorer in known}
         picks = {name: made for name, made in picks.items() if None not in made}
         failing = sum(made != [p.answer for p in twins] for made in picks.values())
         if failing > most:
             most = failing
-            found = [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)]
-    filled = [substitute(problem, problem.right or "") for problem, _ in found]
+            hardest = [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)]
+    filled = [substitute(problem, problem.right or "") for problem, _ in hardest]
     texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
     return [
         FailedTwin(
@@ -76,7 +76,7 @@ def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
             tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
             problem.language,
         )
-        for at, (problem, picks) in enumerate(found)
+        for at, (problem, picks) in enumerate(hardest)
     ]
 
 

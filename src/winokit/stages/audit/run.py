@@ -163,12 +163,12 @@ def audit(
     versions = perturbed_variants(whole, whole, perturbed_data)
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
-    read = [one for some in reads.values() for one in some]
-    needed = wanted if models else wanted & {one.variant for one in read}
+    read = [part for parts in reads.values() for part in parts]
+    needed = wanted if models else wanted & {part.variant for part in read}
     variants = make_variants(dataset, needed) | perturbed_variants(whole, dataset, perturbed_data)
     ids = {problem.id for problem in dataset}
     sources = {
-        str(path): [row for one in some for row in one.predictions if row.id in ids] for path, some in reads.items()
+        str(path): [row for part in parts for row in part.predictions if row.id in ids] for path, parts in reads.items()
     }
     _check_apart(sources)
     texts = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
@@ -183,9 +183,9 @@ def audit(
             finally:
                 if loaded is not each:  # two large ones never sit in memory together
                     release(loaded)
-    for one in read:
-        if one.surprisals:
-            answers.asked.setdefault(one.model, {})["naturalness"] = one.surprisals
+    for part in read:
+        if part.surprisals:
+            answers.asked.setdefault(part.model, {})["naturalness"] = part.surprisals
     about = _about(dataset, answers.fingerprints, [file.path for file in files], protocols, plan)
     if spending.dry_run:
         looked_at = {
@@ -194,7 +194,7 @@ def audit(
         }
         return Run({**about, "plan": known.ledger.planned(looked_at)}, [], [], dataset)
     _check_apart({"--model": answers.rows, **sources})
-    rows = [*answers.rows, *(row for some in sources.values() for row in some)]
+    rows = [*answers.rows, *(row for own in sources.values() for row in own)]
     if not rows:
         raise BadInput("nothing to audit: no model and no predictions")
     run = _judged(dataset, variants, rows, answers, protocols, about)
@@ -207,10 +207,10 @@ def audit(
         *unread_languages(models, dataset),
         *passed_over,
         *_together(
-            (f"{one.model}: {path}: ", note.removeprefix(f"{path}: "))
-            for path, some in reads.items()
-            for one in some
-            for note in one.notes
+            (f"{part.model}: {path}: ", note.removeprefix(f"{path}: "))
+            for path, parts in reads.items()
+            for part in parts
+            for note in part.notes
         ),
         *answers.notes,
         *reply_notes(answers.transcripts),
@@ -221,9 +221,9 @@ def audit(
     ]
     # Rows of files that belong to no problem: never guessed, always told.
     unused = [
-        LeftOut("predictions", f"{one.model} ({one.scoring})", f"the first: {one.unmatched[0]}", len(one.unmatched))
-        for one in read
-        if one.unmatched
+        LeftOut("predictions", f"{part.model} ({part.scoring})", f"the first: {part.unmatched[0]}", len(part.unmatched))
+        for part in read
+        if part.unmatched
     ]
     run.left_out[:0] = unused
     tell(run.notes)
@@ -288,8 +288,8 @@ def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[
 
 def _without_rows(run: Run, protocols: Sequence[str]) -> list[str]:
     """The protocols that were asked for by name, and found nothing to work on."""
-    found = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
-    names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in found]
+    present = {(row.protocol, row.subset.partition("@")[2]) for row in run.metrics}
+    names = [name for name in protocols if (name.partition("@")[0], name.partition("@")[2]) not in present]
     return [f"protocol {name}: the data and predictions have nothing for it" for name in names]
 
 
@@ -361,9 +361,9 @@ def _judged(
         for name in protocols:
             protocol, _, subset = name.partition("@")
             if subset not in sheets:
-                some, formalization = _subset(dataset, subset), answers.formalizations.get(model)
+                selected, formalization = _subset(dataset, subset), answers.formalizations.get(model)
                 more = answers.asked.get(model, {})
-                sheets[subset] = AuditSheet(some, by_variant, variants, model, scoring, formalization, more)
+                sheets[subset] = AuditSheet(selected, by_variant, variants, model, scoring, formalization, more)
             rows = PROTOCOLS[protocol].rows(sheets[subset])
             metrics += [replace(row, subset=f"{row.subset}@{subset}") if subset else row for row in rows]
         for sheet in sheets.values():

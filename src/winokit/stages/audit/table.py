@@ -49,16 +49,16 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
 def _few(run: Run, judged: JudgedScorer) -> Table:
     """A line per number of one scorer."""
     rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
-    found = dict(judged.tiles)
+    tiles = dict(judged.tiles)
     if same := rows.find("dependence", "complete", "same_option"):
-        found = {**dict(list(found.items())[:2]), "Same option for both twins": same, **found}
+        tiles = {**dict(list(tiles.items())[:2]), "Same option for both twins": same, **tiles}
     made: list[list[str | Text]] = []
-    for label, row in found.items():
+    for label, row in tiles.items():
         name = f"{label} ({row.subset})" if row.protocol == "artifacts" else label
         made.append([name, dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"])
     if luck := rows.find("luck", "all", "p_chance"):
         made.append(["A coin scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
-    return table(["", "", "95\u00a0% interval", guesser(next(iter(found.values()), None)), "n"], made)
+    return table(["", "", "95\u00a0% interval", guesser(next(iter(tiles.values()), None)), "n"], made)
 
 
 def _comparison(judged: Sequence[JudgedScorer]) -> Table:
@@ -100,9 +100,9 @@ def summary_table(run: Run) -> Table:
         ("p_chance", "a coin scores this high", often),
         ("n_to_beat_chance", "problems needed to beat a coin", count),
     ):
-        found = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
-        if any(found):
-            numbers = [speak(row.value) if row else "" for row in found]
-            n = next(f"{row.n:,}" for row in found if row)
+        luck = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
+        if any(luck):
+            numbers = [speak(row.value) if row else "" for row in luck]
+            n = next(f"{row.n:,}" for row in luck if row)
             rows.append(["Luck" if name == "p_chance" else "", title, *numbers, "", n])
     return table(["protocol", "result", *(scorer.name for scorer in known), "chance", "n"], rows, left=2)

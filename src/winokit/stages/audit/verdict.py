@@ -64,9 +64,9 @@ class MetricRows:
     @cached_property
     def tested(self) -> dict[str, Metric | None]:
         """The rows of which a finding says where they stand, by the name of the fact: one family of tests."""
-        found = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
-        found |= {f"gender {subset} {metric}": self.find("gender", subset, metric) for subset, metric in GENDER}
-        return found | {
+        tested = {f"artifacts {subset}": self.find("artifacts", subset) for subset in WITHOUT}
+        tested |= {f"gender {subset} {metric}": self.find("gender", subset, metric) for subset, metric in GENDER}
+        return tested | {
             "alone": self.find("groups", "all", "single_minus_grouped"),
             "consistency": self.find("switching", "switchable", "consistency"),
             "association": self.find("association", "all", "associative_minus_others"),
@@ -88,22 +88,22 @@ def verdict(metrics: Sequence[Metric]) -> Verdict:
     rows = MetricRows(metrics)
     state = headline_state(rows)
     case = HEADLINE.decide(state)
-    found = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
+    findings = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
     near = any(_near(row, state[fact]) for fact, row in rows.headline.items() if row is not None)
     word = case.word + (NEARLY if near and case.word.endswith("distinguishable from guessing") else "")
-    return Verdict(word, case.tone, _headline(rows, state), tuple(found))
+    return Verdict(word, case.tone, _headline(rows, state), tuple(findings))
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of single problems, groups, luck and abstentions, and of every finding."""
     single = rows.find("accuracy", "all")
     luck, silent = rows.find("luck", "all", "p_chance"), rows.find("accuracy", "all", "abstained")
-    found = _states(rows.headline)
+    state = _states(rows.headline)
     # Of yes/no questions guessing is not the question: the commonest answer has more.
     asks = single is not None and FLOOR in single.details
-    found["luck"] = UNKNOWN if luck is None or asks else RARE if luck.value < SURE / 2 else LARGE
-    found["abstained"] = NONE if silent is None or not silent.value else ALL if silent.value >= 1 else SOME
-    return found | _states(rows.tested)
+    state["luck"] = UNKNOWN if luck is None or asks else RARE if luck.value < SURE / 2 else LARGE
+    state["abstained"] = NONE if silent is None or not silent.value else ALL if silent.value >= 1 else SOME
+    return state | _states(rows.tested)
 
 
 def _headline(rows: MetricRows, state: State) -> str:
@@ -239,8 +239,8 @@ def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    found = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
-    judged = {subset: row for subset, row in found.items() if row is not None}
+    known = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
+    judged = {subset: row for subset, row in known.items() if row is not None}
     if not judged:
         return None
     telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
@@ -311,8 +311,7 @@ def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    found = {name: rows.find("gender", *name) for name in GENDER}
-    known = {name: row for name, row in found.items() if row is not None}
+    known = {name: row for name in GENDER if (row := rows.find("gender", *name)) is not None}
     if not known:
         return None
     where = {name: state[f"gender {' '.join(name)}"] for name in known}

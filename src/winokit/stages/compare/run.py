@@ -83,16 +83,16 @@ def write_comparison(
 
 def paired(comparisons: Comparisons) -> list[ScorerPair]:
     """The tests with Holm's correction over all of them; the p-values are those over groups."""
-    corrected = holm([found.p_groups for found in comparisons.values()])
-    return [ScorerPair(*names, found, p) for (names, found), p in zip(comparisons.items(), corrected, strict=True)]
+    corrected = holm([test.p_groups for test in comparisons.values()])
+    return [ScorerPair(*names, test, p) for (names, test), p in zip(comparisons.items(), corrected, strict=True)]
 
 
 def _columns(runs: Mapping[str, Run]) -> Iterator[tuple[str, str, Scorer]]:
     """What each scorer's column is called, unlike any other, with its run's name and the scorer."""
-    found = [(name, scorer, len(known)) for name, run in runs.items() for known in [scorers(run)] for scorer in known]
+    sources = [(name, scorer, len(known)) for name, run in runs.items() for known in [scorers(run)] for scorer in known]
     both = "{1}" if len(runs) == 1 else "{0} · {1}"
-    columns = _apart([name if many == 1 else both.format(name, scorer.name) for name, scorer, many in found])
-    yield from ((column, name, scorer) for column, (name, scorer, _) in zip(columns, found, strict=True))
+    columns = _apart([name if many == 1 else both.format(name, scorer.name) for name, scorer, many in sources])
+    yield from ((column, name, scorer) for column, (name, scorer, _) in zip(columns, sources, strict=True))
 
 
 def _apart(names: Sequence[str]) -> list[str]:
@@ -236,20 +236,20 @@ def compare_runs(runs: Mapping[str, Run]) -> dict[tuple[str, str, str], Comparis
         raise BadInput("a comparison needs at least two scorers: name two runs, or one with two models")
     sizes = Counter(problem.group for problem in problems.values() if problem.group is not None)
     clusters = dict(zip(problems, Dataset(problems.values()).clusters, strict=True))
-    found: dict[tuple[str, str, str], Comparison] = {}
+    comparisons: dict[tuple[str, str, str], Comparison] = {}
     for first, second in combinations(right, 2):
         shared = [key for key in right[first] if key in right[second]]
         if not shared:
             continue
         one, other = (np.array([right[name][key] for key in shared]) for name in (first, second))
         together = np.array([clusters[key] for key in shared])
-        found[first, second, "accuracy"] = paired_test(one, other, together)
+        comparisons[first, second, "accuracy"] = paired_test(one, other, together)
         groups = [problems[key].group for key in shared]
         if members := complete_groups(groups, sizes):
             whole = [all_right_chance(values, groups, sizes) for values in (one, other)]
             together = together[[rows[0] for rows in members.values()]]
-            found[first, second, "group_accuracy"] = paired_test(whole[0], whole[1], together)
-    return found
+            comparisons[first, second, "group_accuracy"] = paired_test(whole[0], whole[1], together)
+    return comparisons
 
 
 def _right(runs: Mapping[str, Run], problems: Mapping[str, Problem]) -> dict[str, dict[str, float]]:

@@ -183,13 +183,13 @@ def unit_shares(test: Dataset, measure: str, right: NDArray[np.bool_]) -> Matrix
 
 
 def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal) -> CurveSeries:
-    first, asked = scored[0].point, sorted({one.point.asked for one in scored})
+    first, asked = scored[0].point, sorted({result.point.asked for result in scored})
     row = partial(Metric, first.dataset, "", first.formalization, first.formalization, PROTOCOL)
-    levels = tuple(_level([one for one in scored if one.point.asked == size], measure, row) for size in asked)
+    levels = tuple(_level([result for result in scored if result.point.asked == size], measure, row) for size in asked)
     auc = _auc(scored, [level for level in levels if level.size > 0], measure, row)
     series = CurveSeries(first.dataset, first.formalization, measure, levels, auc=auc)
-    fitted = [one for one in scored if one.point.size >= max(1, goal.fit_from)]
-    sizes = sorted({one.point.size for one in fitted})
+    fitted = [result for result in scored if result.point.size >= max(1, goal.fit_from)]
+    sizes = sorted({result.point.size for result in fitted})
     if len(sizes) < FEWEST_SIZES:
         return series
     fit, target = _fit(fitted), goal.human if measure == ACCURACY else goal.human_group
@@ -198,8 +198,8 @@ def _series(measure: str, scored: Sequence[ScoredPoint], goal: CurveGoal) -> Cur
 
 def _fit(scored: Sequence[ScoredPoint]) -> LogFit:
     """The line through all points, as sure as restarts and test units let it be."""
-    sizes = [one.point.size for one in scored]
-    fit = fit_log(sizes, [PER_CENT * one.score.value for one in scored])
+    sizes = [result.point.size for result in scored]
+    fit = fit_log(sizes, [PER_CENT * result.score.value for result in scored])
     # By least squares the height at the centre and the slope are weighted sums of the points.
     away = np.log(sizes) - fit.centre
     weights = PER_CENT * np.stack([np.full(len(sizes), 1 / len(sizes)), away / (away**2).sum()], axis=1)
@@ -221,10 +221,10 @@ def reach_of(fit: LogFit, target: float) -> CurveReach:
 
 
 def _level(scored: Sequence[ScoredPoint], measure: str, row: Callable[..., Metric]) -> CurveLevel:
-    sizes, values = tuple(one.point.size for one in scored), tuple(one.score.value for one in scored)
-    guesses = [one.score.chance for one in scored if one.score.chance is not None]
+    sizes, values = tuple(result.point.size for result in scored), tuple(result.score.value for result in scored)
+    guesses = [result.score.chance for result in scored if result.score.chance is not None]
     about = {"size": fmean(sizes), "restarts": len(values)}
-    low, high = crossed_share(np.stack([one.shares for one in scored]))
+    low, high = crossed_share(np.stack([result.shares for result in scored]))
     asked, n = scored[0].point.asked, len(scored[0].shares if measure == GROUP else scored[0].point.right)
     chance = fmean(guesses) if guesses else None
     mean = row(str(asked), measure, fmean(values), n, low, high, chance, details=about)
@@ -242,8 +242,8 @@ def _auc(
     area = row("auc", f"{measure}_auc", value, 0, chance=levels[0].mean.chance, note=note)
     weights = [leaderboard_auc(unit, sizes) for unit in np.eye(len(sizes)).tolist()]
     weighted = {level.asked: weight / len(level.values) for level, weight in zip(levels, weights, strict=True)}
-    own = [one for one in scored if one.point.asked in weighted]
-    table = _by_restart(own, np.array([[weighted[one.point.asked]] for one in own]))
+    own = [result for result in scored if result.point.asked in weighted]
+    table = _by_restart(own, np.array([[weighted[result.point.asked]] for result in own]))
     if table is None:
         return area
     low, high = crossed_share(table[:, :, 0])
@@ -255,11 +255,11 @@ def _by_restart(scored: Sequence[ScoredPoint], weights: Matrix) -> Matrix | None
 
     `weights` has a row for each point and a column for each sum. None where a restart lacks a size.
     """
-    restarts = grouped((one.point.restart, row) for row, one in enumerate(scored))
+    restarts = grouped((result.point.restart, row) for row, result in enumerate(scored))
     asked = [sorted(scored[row].point.asked for row in rows) for rows in restarts.values()]
     if any(sizes != asked[0] for sizes in asked):
         return None
-    each = np.stack([one.shares for one in scored])
+    each = np.stack([result.shares for result in scored])
     return np.stack([len(restarts) * each[rows].T @ weights[rows] for _, rows in sorted(restarts.items())])
 
 

@@ -62,9 +62,9 @@ class NestedGrowth:
     @classmethod
     def of_files(cls, files: Sequence[Dataset], *, untrained: bool = False) -> "NestedGrowth":
         """The sizes that come as files, from small to large, after zero where the untrained model is wanted."""
-        lengths = [len(one) for one in files]
+        lengths = list(map(len, files))
         if sorted(set(lengths)) != lengths:
-            named = ", ".join(f"{one.card.name} {len(one):,}" for one in files)
+            named = ", ".join(f"{file.card.name} {len(file):,}" for file in files)
             raise BadInput(f"training sets of several sizes are expected from small to large, each once: found {named}")
         none = Dataset([], replace(files[0].card, name="no training"))
         parts = (none, *files) if untrained else tuple(files)
@@ -88,7 +88,7 @@ class NestedGrowth:
         for part in self.files[:-1]:
             there = {problem.id for problem in part}
             # Groups are those of the largest file: they may be named otherwise in a smaller one.
-            kept = [[one.id in there for one in members] for members in self.source.groups.values()]
+            kept = [[problem.id in there for problem in members] for members in self.source.groups.values()]
             torn = sum(any(members) and not all(members) for members in kept)
             if torn:
                 notes.append(f"{part.card.name}: {torn:,} groups have lost a member that {self.source.card.name} has")

@@ -33,22 +33,22 @@ Place = tuple[float, float]
 
 def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
     """Write the page of a curve and return it."""
-    series, charts = curve.series, []
+    curves, charts = curve.series, []
     for measure, title in TITLES.items():
-        own = [one for one in series if one.measure == measure]
-        if any(level.size for one in own for level in one.levels):
+        own = [series for series in curves if series.measure == measure]
+        if any(level.size for series in own for level in series.levels):
             charts.append(CurveChart(title, own))
     return write_page(
         folder / INDEX,
         "stages/curve/page.html.j2",
         curve=curve,
-        verdict=verdict_of_curve(series),
-        tests=list(dict.fromkeys(one.dataset for one in series)),
+        verdict=verdict_of_curve(curves),
+        tests=list(dict.fromkeys(series.dataset for series in curves)),
         restarts=max((point.restart for point in curve.points), default=1),
         charts=charts,
-        columns=titles_of(series),
-        rows=by_size(series),
-        fits=fitted(series),
+        columns=titles_of(curves),
+        rows=by_size(curves),
+        fits=fitted(curves),
         settings=flat(curve.run),
         sources=(CITATIONS["SAKAGUCHI"], CITATIONS["ELAZAR"]),
     )
@@ -80,12 +80,12 @@ class CurveChart:
 
     def __init__(self, title: str, series: Sequence[CurveSeries]) -> None:
         """Sizes from the first to the last, and tenths that hold every interval, guessing and the goal."""
-        self.title, levels = title, [level for one in series for level in one.levels]
+        self.title, levels = title, [level for curve in series for level in curve.levels]
         sizes = sorted({level.size for level in levels})
         self._start = ZERO if sizes[0] == 0 else LEFT
         self._logs = [math.log(size) for size in sizes if size > 0]
         guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
-        goal = next((one.reach.target / 100 for one in series if one.reach is not None), None)
+        goal = next((curve.reach.target / 100 for curve in series if curve.reach is not None), None)
         known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
         known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
         values = [value for value in known if value is not None]
@@ -110,16 +110,16 @@ class CurveChart:
     def _y(self, share: float) -> float:
         return round(100 - 100 * (share - self._low) / (self._high - self._low), 3)
 
-    def _line(self, colour: int, name: str, one: CurveSeries) -> CurveLine:
+    def _line(self, colour: int, name: str, curve: CurveSeries) -> CurveLine:
         dots, others, ends = [], [], None
-        for level in one.levels:
+        for level in curve.levels:
             mean, said = level.mean, f"{level.asked:,}: {100 * level.mean.value:.1f} %"
             top, bottom = (None if end is None else self._y(end) for end in (mean.high, mean.low))
             dots.append(CurveDot(self._x(level.size), self._y(mean.value), top, bottom, said, stands(mean) == AT))
             if len(level.values) > 1:
                 others += [(self._x(at), self._y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
-        if one.fit is not None:
-            ends = [(self._x(size), self._y(one.fit.at(size) / 100)) for size in (one.fitted[0], one.fitted[-1])]
+        if curve.fit is not None:
+            ends = [(self._x(size), self._y(curve.fit.at(size) / 100)) for size in (curve.fitted[0], curve.fitted[-1])]
         return CurveLine(colour, name, dots, ends, others)
 
     def _ticks(self, sizes: Mapping[int, float]) -> list[tuple[float, str]]:
@@ -156,10 +156,10 @@ def seeds(series: CurveSeries) -> str:
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     """The facts of all curves together."""
-    kinds = {seeds(one) for one in series}
+    kinds = {seeds(curve) for curve in series}
     return {
-        GROWTH: decision.together(growth(one, len(series)) for one in series),
-        END: decision.together(stands(one.levels[-1].mean) for one in series),
+        GROWTH: decision.together(growth(curve, len(series)) for curve in series),
+        END: decision.together(stands(curve.levels[-1].mean) for curve in series),
         SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
     }
 
@@ -169,24 +169,24 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     state = state_of(series)
     case = CURVE.decide(state)
     named = zip(titles_of(series), series, strict=True)
-    findings = [point for name, one in named for point in _points(name, one, len(series))]
+    findings = [point for name, curve in named for point in _points(name, curve, len(series))]
     return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
 
 
-def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
+def _points(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     """What may be said of one curve."""
-    trained, rise = [level for level in one.levels if level.size > 0], growth(one, among)
+    trained, rise = [level for level in curve.levels if level.size > 0], growth(curve, among)
     tone = GOOD if rise == ABOVE else BAD if rise == BELOW else PLAIN
     if len(trained) > 1:
         first, last = trained[0], trained[-1]
         text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
         doubt = CURVE.words["doubts"].get(rise, "")
-        slope = f" Doubling the training data adds {doubling(one)} points{doubt}." if one.fit else ""
+        slope = f" Doubling the training data adds {doubling(curve)} points{doubt}." if curve.fit else ""
         yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
-    if one.reach is not None:
-        text = f"{name}: {of_reach(one, max(level.size for level in one.levels))}"
+    if curve.reach is not None:
+        text = f"{name}: {of_reach(curve, max(level.size for level in curve.levels))}"
         yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
-    last, place = one.levels[-1], stands(one.levels[-1].mean)
+    last, place = curve.levels[-1], stands(curve.levels[-1].mean)
     if place != UNKNOWN:
         said = decision.SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
         yield VerdictPoint(
@@ -196,9 +196,9 @@ def _points(name: str, one: CurveSeries, among: int) -> Iterator[VerdictPoint]:
         )
 
 
-def of_reach(one: CurveSeries, largest: float) -> str:
+def of_reach(curve: CurveSeries, largest: float) -> str:
     """Where the goal is reached, as a sentence."""
-    reach, fit = one.reach, one.fit
+    reach, fit = curve.reach, curve.fit
     assert reach is not None
     assert fit is not None
     goal = f"{reach.target:g}{PER_CENT}"
@@ -209,7 +209,7 @@ def of_reach(one: CurveSeries, largest: float) -> str:
     if not reach.size < BEYOND:
         return f"the line rises too slowly to reach {goal} with any realistic number of problems."
     reached = f"the line would reach {goal} at {amount(reach.size)} problems"
-    if not one.sure:
+    if not curve.sure:
         return f"{reached}; how certain this is cannot be estimated."
     if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
         return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if the trend continued."

@@ -133,8 +133,8 @@ def curve(
     first = replace(load_sets(names[0], dev, None, test, 0, loading), arm=VariantArm.of(variant, arm))
     files = [first.train, *map(loading.one, names[1:])]
     sets = [replace(first, train=file).checked(drop_overlap=drop_overlap) for file in files]
-    growth = NestedGrowth.of([one.train for one in sets], sizes)
-    notes = list(dict.fromkeys(note for one in sets for note in one.notes))
+    growth = NestedGrowth.of([split.train for split in sets], sizes)
+    notes = list(dict.fromkeys(note for split in sets for note in split.notes))
     tell(notes)
     folder = Path("runs", f"{growth.source.card.file_name}-curve") if out is None else Path(out)
     result = learning_curve(
@@ -180,8 +180,8 @@ def learning_curve(
     for job in jobs:
         own = design.settings(settings, job.formalization, job.seed)
         if len(job.train):
-            told, trained = part(progress, done, job.weight, whole), replace(data, train=job.train)
-            outcome = finetune(trained, job.folder, model, own, device=device, save=save, progress=told)
+            own_progress, trained = part(progress, done, job.weight, whole), replace(data, train=job.train)
+            outcome = finetune(trained, job.folder, model, own, device=device, save=save, progress=own_progress)
         else:
             outcome = untrained(tests, data.arm.tested_on, job.folder, model, own, device=device)
         points += [_point(job, test, outcome) for test in tests]
@@ -196,7 +196,7 @@ def learning_curve(
         "train": growth.source.card.name,
         "train_content": growth.source.content_hash,
         "sizes": list(growth.sizes),
-        "files": [one.card.name for one in growth.files],
+        "files": [file.card.name for file in growth.files],
         "dev": None if data.dev is None else data.dev.card.name,
         "tests": [test.card.name for test in data.tests],
         "tests_content": [test.content_hash for test in data.tests],

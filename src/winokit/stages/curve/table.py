@@ -42,7 +42,7 @@ def as_json(curve: "LearningCurve") -> dict[str, Any]:
 
 def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLevel | None]]]:
     """Each size with what every curve has there; None for a curve that has no such size."""
-    levels = [{level.asked: level for level in one.levels} for one in series]
+    levels = [{level.asked: level for level in curve.levels} for curve in series]
     for size in sorted({asked for own in levels for asked in own}):
         yield f"{size:,}", [own.get(size) for own in levels]
 
@@ -56,8 +56,8 @@ def _said(level: CurveLevel | None) -> str:
 
 def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
     """Of each curve name and score, line, what a doubling adds, goal, where it is reached, area and its interval."""
-    for name, one in zip(names_of(series), series, strict=True):
-        fit, reach, area = one.fit, one.reach, one.auc
+    for name, curve in zip(names_of(series), series, strict=True):
+        fit, reach, area = curve.fit, curve.reach, curve.auc
         line = arrival = NOTHING
         if fit is not None:
             sign = "−" if fit.intercept < 0 else "+"
@@ -67,9 +67,9 @@ def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
             arrival = f"{amount(reach.size)}{ends}"
         yield (
             name,
-            NAMES[one.measure],
+            NAMES[curve.measure],
             line,
-            doubling(one),
+            doubling(curve),
             NOTHING if reach is None else f"{reach.target:g}",
             arrival,
             NOTHING if area is None else f"{area.value:.4f}",
@@ -107,17 +107,17 @@ def end_of(size: float) -> str:
 
 def names_of(series: Sequence[CurveSeries]) -> list[str]:
     """What tells curves apart: the formalization, the test set, or both."""
-    sets, kinds = {one.dataset for one in series}, {one.formalization for one in series}
+    sets, kinds = {curve.dataset for curve in series}, {curve.formalization for curve in series}
     names = []
-    for one in series:
-        kind = one.formalization if len(kinds) > 1 or len(sets) == 1 else ""
-        names.append(" on ".join(filter(None, (kind, one.dataset if len(sets) > 1 else ""))) or one.dataset)
+    for curve in series:
+        kind = curve.formalization if len(kinds) > 1 or len(sets) == 1 else ""
+        names.append(" on ".join(filter(None, (kind, curve.dataset if len(sets) > 1 else ""))) or curve.dataset)
     return names
 
 
 def titles_of(series: Sequence[CurveSeries]) -> list[str]:
     """The name of each curve, and which score it is."""
-    return [f"{name}, {NAMES[one.measure]}" for name, one in zip(names_of(series), series, strict=True)]
+    return [f"{name}, {NAMES[curve.measure]}" for name, curve in zip(names_of(series), series, strict=True)]
 
 
 def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: str) -> list[Metric]:
@@ -126,7 +126,7 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.
     """
-    rows = [replace(row, model=model) for one in series for row in _series_rows(one)]
+    rows = [replace(row, model=model) for curve in series for row in _series_rows(curve)]
     for point, measure in product(points, (ACCURACY, GROUP)):
         row, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
         if row is not None:
@@ -135,20 +135,20 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     return rows
 
 
-def _series_rows(one: CurveSeries) -> Iterator[Metric]:
-    for level in one.levels:
+def _series_rows(curve: CurveSeries) -> Iterator[Metric]:
+    for level in curve.levels:
         yield level.mean
         if level.spread is not None:
             bare = replace(level.mean, low=None, high=None, chance=None, note=None)
-            yield replace(bare, metric=f"{one.measure}_std", value=level.spread, n=len(level.values))
-    if one.auc is not None:
-        yield one.auc
-    fit, reach = one.fit, one.reach
+            yield replace(bare, metric=f"{curve.measure}_std", value=level.spread, n=len(level.values))
+    if curve.auc is not None:
+        yield curve.auc
+    fit, reach = curve.fit, curve.reach
     if fit is not None:
-        row = partial(Metric, one.dataset, "", one.formalization, one.formalization, PROTOCOL, "fit")
-        over = f"per cent = slope * ln(size) + intercept, over {one.fitted[0]:,} to {one.fitted[-1]:,}"
+        row = partial(Metric, curve.dataset, "", curve.formalization, curve.formalization, PROTOCOL, "fit")
+        over = f"per cent = slope * ln(size) + intercept, over {curve.fitted[0]:,} to {curve.fitted[-1]:,}"
         for name, ends in (("slope", fit.slope_interval()), ("intercept", fit.interval_at(1))):
-            yield row(f"{one.measure}_{name}", getattr(fit, name), fit.n, ends.low, ends.high, note=over)
+            yield row(f"{curve.measure}_{name}", getattr(fit, name), fit.n, ends.low, ends.high, note=over)
         if reach is not None:
             size = reach.size if math.isfinite(reach.size) else math.nan
-            yield row(f"n_to_reach_{reach.target:g}", size, fit.n, reach.low, reach.high, note=f"of {one.measure}")
+            yield row(f"n_to_reach_{reach.target:g}", size, fit.n, reach.low, reach.high, note=f"of {curve.measure}")

@@ -139,7 +139,7 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
 def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """The entries by the score that ranks, those for which none is shown last."""
     mains = [(entry, _main(entry, metric), entry.statement.name if entry.statement else "") for entry in entries]
-    mains.sort(key=lambda one: (-one[1].value if one[1] else 1.0, one[2], one[0].submission))
+    mains.sort(key=lambda row: (-row[1].value if row[1] else 1.0, row[2], row[0].submission))
     values = [main.value for _, main, _ in mains if main is not None]
     for entry, main, _ in mains:
         yield BoardPlace(None if main is None else 1 + values.index(main.value), entry, main)

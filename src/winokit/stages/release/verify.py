@@ -96,10 +96,10 @@ def _finding(where: str, check: str, message: str) -> Finding:
     return Finding(where, check, True, message, 1)
 
 
-def _some(where: str, check: str, what: str, found: Sequence[str], warns: bool = True) -> Iterator[Finding]:
+def _some(where: str, check: str, what: str, cases: Sequence[str], warns: bool = True) -> Iterator[Finding]:
     """How many there are of what should not be, with the first few; nothing where there is none."""
-    if found:
-        yield Finding(where, check, warns, f"{len(found):,} {what}", len(found), tuple(found[:EXAMPLES]))
+    if cases:
+        yield Finding(where, check, warns, f"{len(cases):,} {what}", len(cases), tuple(cases[:EXAMPLES]))
 
 
 def _changed_files(folder: Path, listed: Mapping[str, Any]) -> Iterator[Finding]:

@@ -109,12 +109,13 @@ class SearchFindings(Brief):
     @property
     def best(self) -> SearchFinding:
         """The formalization of the best trial on the dev set; of equals, the first."""
-        return max((one for one in self.found if one.ensemble), key=lambda one: one.scores and max(one.scores))
+        ensembled = (finding for finding in self.found if finding.ensemble)
+        return max(ensembled, key=lambda finding: finding.scores and max(finding.scores))
 
     @property
     def answered(self) -> dict[str, Dataset]:
         """The test sets whose answers are known."""
-        return {name: test for name, test in self.tests.items() if any(one.answer is not None for one in test)}
+        return {name: test for name, test in self.tests.items() if any(problem.answer is not None for problem in test)}
 
     @property
     def metrics(self) -> list[Metric]:
@@ -177,9 +178,9 @@ def search_findings(
 ) -> SearchFindings:
     """What the trials of every formalization come to; `human` is the share people get right, where it is given."""
     sets = SearchSets(data, out)
-    found = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
+    findings = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
     trials = [trial for each in ended.values() for trial in each]
-    if not any(one.ensemble for one in found):
+    if not any(finding.ensemble for finding in findings):
         why = next((trial.ended.why for trial in trials if trial.ended.why), "")
         raise BadInput(f"no trial finished (the first: {why})")
     notes = list(dict.fromkeys(note for trial in trials for note in trial.ended.notes))
@@ -195,7 +196,7 @@ def search_findings(
         space=space,
         dev=sets.dev,
         tests=sets.tests,
-        found=found,
+        found=findings,
         chance=sets.chance,
         majority=sets.majority,
         human=sets.dev.card.human_accuracy if human is None else human,

@@ -44,7 +44,7 @@ class TrialDot(NamedTuple):
 def axis(findings: SearchFindings) -> Forest:
     """An axis that holds every trial and every line that means something."""
     lines = [findings.chance, findings.majority, *([] if findings.human is None else [findings.human])]
-    values = [*lines, *(score for one in findings.found for score in (one.chance, *one.scores))]
+    values = [*lines, *(score for finding in findings.found for score in (finding.chance, *finding.scores))]
     low, high = math.floor(min(values) / STEP) * STEP, math.ceil(max(values) / STEP) * STEP
     return Forest((), max(0.0, low), min(1.0, max(high, low + 2 * STEP)))
 
@@ -76,16 +76,16 @@ def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
 
 def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[tuple[float, int] | None]]]:
     """Each value of a setting, and for each formalization the median and of how many; None where no trial has it."""
-    some = findings.space.parts[name]
-    parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in some.values]
-    if some.is_range:
-        lowest, highest = some.values
+    setting = findings.space.parts[name]
+    parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in setting.values]
+    if setting.is_range:
+        lowest, highest = setting.values
         edges = np.geomspace(lowest, highest, PARTS + 1).tolist()
         titles = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges)]
         # the last part has its end in it
         parts = list(zip(titles, edges[:-1], [*edges[1:-1], math.inf], strict=True))
     for title, low, high in parts:
-        within = ([trial for trial in one.trials if low <= trial.drawn[name] < high] for one in findings.found)
+        within = ([trial for trial in finding.trials if low <= trial.drawn[name] < high] for finding in findings.found)
         scores = [[t.ended.accuracy for t in trials if t.ended.accuracy is not None] for trials in within]
         yield title, [(float(np.median(own)), len(own)) if own else None for own in scores]
 
@@ -98,11 +98,11 @@ def write_search_page(findings: SearchFindings, folder: Path) -> Path:
 def search_page(findings: SearchFindings) -> dict[str, Any]:
     """Everything the page of a search shows, by the names its template has for it."""
     scale = axis(findings)
-    done = [one for one in findings.found if one.luck is not None]
-    lucky = [(one.formalization, one.luck, one) for one in done]
+    done = [finding for finding in findings.found if finding.luck is not None]
+    lucky = [(finding.formalization, finding.luck, finding) for finding in done]
     if len(done) > 1:
         lucky.append(("any of these", findings.overall, findings.best))
-    tries = tries_up_to(max(len(one.scores) for one in done))
+    tries = tries_up_to(max(len(finding.scores) for finding in done))
     tests = {name: test.card.name for name, test in findings.answered.items()}
     return {
         "findings": findings,
@@ -110,12 +110,12 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
         "tiles": list(_tiles(findings)),
         "scale": scale,
         "ticks": ticks(scale),
-        "strips": [(one, list(dots_of(one.trials, scale))) for one in done],
+        "strips": [(finding, list(dots_of(finding.trials, scale))) for finding in done],
         "done": done,
         "lucky": lucky,
         "sets": {DEV: f"dev: {findings.dev.card.name}", **tests},
         "tries": tries,
-        "best_of": [(one.formalization, [best_of(one.scores, number) for number in tries]) for one in done],
+        "best_of": [(finding.formalization, [best_of(finding.scores, number) for number in tries]) for finding in done],
         "by_setting": {name: list(by_setting(findings, name)) for name in findings.space.varied},
         "settings": flat(findings.run),
         "sources": [CITATIONS[name] for name in ("LIU", "DODGE", "TSAMARDINOS", "WHITE")],
@@ -126,12 +126,12 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
 def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
     """Label, value and small print: trials, those that learned nothing, the best on dev, what is left of it, tests."""
     lucky, trials = findings.overall, findings.trials
-    failed = sum(one.count(FAILED) for one in findings.found)
+    failed = sum(finding.count(FAILED) for finding in findings.found)
     more = f", {failed} failed" if failed else ""
     yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
-    diverged = sum(one.count(DIVERGED) for one in findings.found)
-    some = sum(one.degenerate for one in findings.found)
-    yield ("Degenerate", f"{some:,}", f"of {len(trials):,}, {diverged} diverged")
+    diverged = sum(finding.count(DIVERGED) for finding in findings.found)
+    degenerate = sum(finding.degenerate for finding in findings.found)
+    yield ("Degenerate", f"{degenerate:,}", f"of {len(trials):,}, {diverged} diverged")
     yield ("Best on dev", percent(lucky.best), f"best of guessers {percent(lucky.guessing)}")
     if lucky.corrected is not None:
         yield ("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
@@ -153,7 +153,7 @@ SEARCH = DecisionTable.of_stage(
 
 def state_of(findings: SearchFindings) -> dict[str, str]:
     """The facts of a search."""
-    lucky, degenerate = findings.overall, sum(one.degenerate for one in findings.found)
+    lucky, degenerate = findings.overall, sum(finding.degenerate for finding in findings.found)
     tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
     corrected = UNKNOWN
     if lucky.low is not None and lucky.high is not None:
@@ -204,7 +204,7 @@ def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[Verdict
 
 def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
     """How far the medians of formalizations lie apart, and within which of them settings and seeds matter most."""
-    spreads = {one.formalization: one.spread for one in findings.found if one.spread is not None}
+    spreads = {finding.formalization: finding.spread for finding in findings.found if finding.spread is not None}
     if len(spreads) > 1:
         medians = {name: spread.median for name, spread in spreads.items()}
         high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
@@ -221,13 +221,13 @@ def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
 
 
 def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:
-    some, of = sum(one.degenerate for one in findings.found), len(findings.trials)
+    degenerate, of = sum(finding.degenerate for finding in findings.found), len(findings.trials)
     if kind == NONE:
         yield VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
         return
-    are = "is" if some == 1 else "are"
+    are = "is" if degenerate == 1 else "are"
     luck = "; whether a run succeeds depends on settings and seed" if kind == SOME else ""
-    text = f"{some:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
+    text = f"{degenerate:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
     yield VerdictPoint(text, BAD, {DEGENERATE: kind})
 
 

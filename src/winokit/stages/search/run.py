@@ -172,7 +172,7 @@ def lines(findings: "SearchFindings") -> Lines:
     heads = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
     for test in findings.answered.values():
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
-    yield table(heads, ([one.formalization, *_cells(one, findings)] for one in findings.found))
+    yield table(heads, ([finding.formalization, *_cells(finding, findings)] for finding in findings.found))
     luck, folder = findings.overall, findings.folder
     people = "" if findings.human is None else f", people {percent(findings.human)}"
     guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
@@ -186,21 +186,21 @@ def lines(findings: "SearchFindings") -> Lines:
     yield f"{folder / LISTED}, results.json, study.db; page: {folder / 'report' / INDEX}"
 
 
-def _cells(one: "SearchFinding", findings: "SearchFindings") -> list[str]:
-    spread, luck = one.spread, one.luck
+def _cells(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
+    spread, luck = finding.spread, finding.luck
     if spread is None or luck is None:
-        return ["0", str(one.degenerate)]
-    scores = [one.score(which, name) for name in findings.answered for which in ("chosen", "ensemble")]
+        return ["0", str(finding.degenerate)]
+    scores = [finding.score(which, name) for name in findings.answered for which in ("chosen", "ensemble")]
     return [
         str(spread.n),
-        str(one.degenerate),
+        str(finding.degenerate),
         percent(spread.median),
         f"{100 * spread.lower_quartile:.1f} to {100 * spread.upper_quartile:.1f}",
         percent(spread.best),
         "" if spread.std is None else f"{100 * spread.std:.1f}",
         "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.1f}",
         "" if luck.corrected is None else percent(luck.corrected),
-        percent(one.chance),
+        percent(finding.chance),
         *("" if row is None else f"{say(row)} {say_interval(row)}".strip() for row in scores),
     ]
 

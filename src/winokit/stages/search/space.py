@@ -66,11 +66,11 @@ class SearchSpace(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, some in self.parts.items():
-            for value in some.values:
+        for name, part in self.parts.items():
+            for value in part.values:
                 TrainSettings(**{name: value})  # type: ignore[arg-type]  # it complains of what makes no sense
-            if self.sampler == "grid" and some.is_range:
-                raise BadInput(f"{name} {some}: a grid needs single values; give a list (1e-5,2e-5), or draw at random")
+            if self.sampler == "grid" and part.is_range:
+                raise BadInput(f"{name} {part}: a grid needs single values; give a list (1e-5,2e-5), or draw at random")
 
     @cached_property
     def parts(self) -> dict[str, SearchValues]:
@@ -81,13 +81,13 @@ class SearchSpace(Settings):
     @property
     def varied(self) -> tuple[str, ...]:
         """The settings that are not the same in every trial."""
-        return tuple(name for name, some in self.parts.items() if len(some.values) > 1)
+        return tuple(name for name, part in self.parts.items() if len(part.values) > 1)
 
     @property
     def size(self) -> int | None:
         """How many different settings there are, seeds aside; None for a space without end."""
-        some = self.parts.values()
-        return None if any(one.is_range for one in some) else math.prod(len(one.values) for one in some)
+        parts = self.parts.values()
+        return None if any(part.is_range for part in parts) else math.prod(len(part.values) for part in parts)
 
     def draw(self, seed: int, number: int) -> dict[str, Any]:
         """The settings of a trial, its own seed among them.
@@ -95,19 +95,19 @@ class SearchSpace(Settings):
         One random number for each setting, varied or not: to hold one still leaves the others as they were.
         """
         rng = np.random.default_rng([seed, number])
-        drawn: dict[str, Any] = {name: some.at(rng.random()) for name, some in self.parts.items()}
+        drawn: dict[str, Any] = {name: part.at(rng.random()) for name, part in self.parts.items()}
         if self.sampler == "grid":  # in random order, again in another once it is through
             size = self.size or 1
             turn, place = divmod(number, size)
             index = int(np.random.default_rng([seed, turn, size]).permutation(size)[place])
-            for name, some in self.parts.items():
-                index, at = divmod(index, len(some.values))
-                drawn[name] = some.values[at]
+            for name, part in self.parts.items():
+                index, at = divmod(index, len(part.values))
+                drawn[name] = part.values[at]
         return {**drawn, "seed": int(rng.integers(SEEDS))}
 
     def told(self) -> dict[str, str]:
         """The space as a user would write it."""
-        return {"sampler": self.sampler, **{name: str(some) for name, some in self.parts.items()}}
+        return {"sampler": self.sampler, **{name: str(part) for name, part in self.parts.items()}}
 
 
 def parse(name: str, values: Values) -> SearchValues:

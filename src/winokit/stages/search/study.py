@@ -106,7 +106,7 @@ class TrialBook:
 
     def trials(self, formalization: str, trials: int) -> list[Trial]:
         """The trials below a number that ended, the last attempt of each, in the order of their numbers."""
-        found: dict[int, Trial] = {}
+        by_number: dict[int, Trial] = {}
         names = list(distributions(self.space))
         for row in self._studies[formalization].get_trials(deepcopy=False):
             ended = row.user_attrs.get(ENDED) if row.state.is_finished() else None  # None: it waits, runs or was killed
@@ -120,8 +120,8 @@ class TrialBook:
                     "version of winokit; choose another --out"
                 ) from None
             if number < trials and how is not None:
-                found[number] = Trial(formalization, number, {name: row.params[name] for name in names}, how)
-        return [found[number] for number in sorted(found)]
+                by_number[number] = Trial(formalization, number, {name: row.params[name] for name in names}, how)
+        return [by_number[number] for number in sorted(by_number)]
 
 
 def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
@@ -141,9 +141,9 @@ def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: in
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space in optuna's words."""
     known: dict[str, BaseDistribution] = {}
-    for name, some in space.parts.items():
-        kind: Any = IntDistribution if isinstance(some.values[0], int) else FloatDistribution
-        known[name] = kind(*some.values, log=True) if some.is_range else CategoricalDistribution(some.values)
+    for name, part in space.parts.items():
+        kind: Any = IntDistribution if isinstance(part.values[0], int) else FloatDistribution
+        known[name] = kind(*part.values, log=True) if part.is_range else CategoricalDistribution(part.values)
     return known | {"seed": IntDistribution(0, SEEDS - 1)}
 
 

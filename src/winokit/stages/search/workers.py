@@ -227,8 +227,8 @@ def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address:
             task = running.pop(ready)
             yield task, _received(ray, ready, job, task)
     finally:
-        for one in running:
-            ray.cancel(one)
+        for reference in running:
+            ray.cancel(reference)
 
 
 def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:

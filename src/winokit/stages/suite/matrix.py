@@ -161,28 +161,28 @@ class SuiteMatrix:
 
     def _pairs(self) -> Iterator[tuple[str, ScorerPair]]:
         """The tests of every dataset that two entrants or more were asked about."""
-        found: dict[tuple[str, tuple[str, str, str]], Comparison] = {}
+        tests: dict[tuple[str, tuple[str, str, str]], Comparison] = {}
         for dataset in self.datasets:
             runs = {name: cell.run for (name, of), cell in self.cells.items() if of == dataset and cell.run is not None}
             if len(runs) > 1:
-                found |= {(dataset, names): test for names, test in compare_runs(runs).items()}
-        corrected = holm([test.p_groups for test in found.values()])
-        for ((dataset, names), test), p in zip(found.items(), corrected, strict=True):
+                tests |= {(dataset, names): test for names, test in compare_runs(runs).items()}
+        corrected = holm([test.p_groups for test in tests.values()])
+        for ((dataset, names), test), p in zip(tests.items(), corrected, strict=True):
             yield dataset, ScorerPair(*names, test, p)
 
     def _view(self, name: str) -> dict[tuple[str, str], Standing]:
         _, protocol, subsets, metric = VIEWS[name]
-        found = [
+        rows = [
             (key, cell, row)
             for key, cell in self.cells.items()
             for subset in subsets
             if cell.run is not None and (row := cell.run.find(protocol, subset, metric)) is not None
         ]
-        corrected = holm([1.0 if (p := row.details.get("p")) is None else float(p) for _, _, row in found])
+        corrected = holm([1.0 if (p := row.details.get("p")) is None else float(p) for _, _, row in rows])
         view: dict[tuple[str, str], Standing] = {}
-        for (key, cell, row), p in zip(found, corrected, strict=True):
+        for (key, cell, row), p in zip(rows, corrected, strict=True):
             standing = Standing(cell, row, p, tested(row, p, SMALL))
-            view[key] = max(view.get(key, standing), standing, key=lambda one: one.above)
+            view[key] = max(view.get(key, standing), standing, key=lambda standing: standing.above)
         return view
 
     def _ranked(self, measure: str, dataset: str) -> Ranking:
@@ -207,18 +207,18 @@ class SuiteMatrix:
 
     def to_json(self) -> dict[str, Any]:
         """What `suite.json` holds: flat rows, with letters where entrants were compared, cells and tests."""
-        shown = {id(one.row): one for view in self.views.values() for one in view.values()}
+        shown = {id(standing.row): standing for view in self.views.values() for standing in view.values()}
         rows = [row for cell in self.cells.values() if cell.run is not None for row in cell.run.metrics]
         for place, row in enumerate(rows):
-            if (one := shown.get(id(row))) is not None:
-                about = {"p_corrected": one.p, "letters": one.letters or None}
+            if (standing := shown.get(id(row))) is not None:
+                about = {"p_corrected": standing.p, "letters": standing.letters or None}
                 rows[place] = replace(row, details={**row.details, **about})
         tests = []
         for dataset, pair in self.pairs:
             named = {"dataset": dataset, "first": pair.first, "second": pair.second, "measure": pair.measure}
-            found, interval = pair.found, pair.found.interval
-            ends = {"difference": found.difference, "low": interval.low, "high": interval.high}
-            tests.append(named | ends | {"p": found.p_groups, "p_corrected": pair.p_corrected, "n": found.n})
+            test, interval = pair.found, pair.found.interval
+            ends = {"difference": test.difference, "low": interval.low, "high": interval.high}
+            tests.append(named | ends | {"p": test.p_groups, "p_corrected": pair.p_corrected, "n": test.n})
         cells = [cell.to_json() for cell in self.cells.values()]
         return {"suite": self.run.settings, "metrics": rows_to_json(rows), "cells": cells, "tests": tests}
 
@@ -298,7 +298,7 @@ def live(doing: str) -> Iterator[Watch]:
 
     console, begun = Console(stderr=True, highlight=False), time.monotonic()
     board: list[SuiteCell] = []
-    told: set[int] = set()
+    announced: set[int] = set()
 
     def drawn() -> Table:
         matrix = _matrix(board)
@@ -307,10 +307,11 @@ def live(doing: str) -> Iterator[Watch]:
 
     def moved(cells: Sequence[SuiteCell]) -> None:
         board[:] = cells
+        planned = sum(cell.state != EMPTY for cell in cells)
         for cell in cells if not console.is_terminal else ():
-            if cell.state in (DONE, FAILED) and id(cell) not in told:
-                told.add(id(cell))
-                place = f"{doing} {len(told)} of {sum(one.state != EMPTY for one in cells)}"
+            if cell.state in (DONE, FAILED) and id(cell) not in announced:
+                announced.add(id(cell))
+                place = f"{doing} {len(announced)} of {planned}"
                 line = f"{place}: {cell.entrant.name} on {cell.dataset}: {cell.why or _said(cell)}"
                 console.print(line, soft_wrap=True, markup=False)
 

@@ -148,19 +148,19 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
 
 def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
     """Every model under every scoring with every number of shots; a name says what there are several of."""
-    found: list[Entrant] = []
+    entrants: list[Entrant] = []
     for model in models:
         stored = model.predictions is not None
         for scoring, shots in [(None, 0)] if stored else product(settings.scorings or (None,), settings.shots):
             more = [scoring] if scoring and len(settings.scorings) > 1 else []
             more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
-            found.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(found) + 1))
-    return found
+            entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(entrants) + 1))
+    return entrants
 
 
 def _of_one_model(path: Path, whole: Dataset) -> Path:
     """A file of predictions, read to see that it fits: one model's, under one scoring."""
-    names = {(one.model, one.scoring) for one in read_predictions(path, whole) if one.variant == ORIGINAL}
+    names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
         raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
@@ -303,8 +303,8 @@ def identity_of(model: SuiteModel) -> str | None:
         return None if model.spec is None else model.spec.fingerprint
     parsed = Spec.parse(model.spec)
     places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
-    told = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
-    return f"{parsed.text} {[_stamp(place) for place in places]}" if told else None
+    identified = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
+    return f"{parsed.text} {[_stamp(place) for place in places]}" if identified else None
 
 
 def _stamp(path: Path) -> list[tuple[str, int, int]]:

@@ -74,8 +74,8 @@ def tasks(
         raise BadInput(f"{dataset.card.name}: no problem has an answer")
     hidden = sum(problem.answer is None for problem in dataset)
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
-    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(some) for key, some in rows.items()})
-    files = {f"{name}_{slug(key)}.jsonl": json_rows(some).encode() for key, some in rows.items()}
+    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()})
+    files = {f"{name}_{slug(key)}.jsonl": json_rows(docs).encode() for key, docs in rows.items()}
     files |= _harness_files(written, dataset, rows)
     there = {file: (folder / file).read_bytes() for file in files if (folder / file).is_file()}
     changed = [file for file, content in files.items() if there.get(file) != content]
@@ -87,11 +87,11 @@ def tasks(
 
 def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -> dict[str, list[dict[str, Any]]]:
     """The documents of each task, by variant; no task without one that the harness can score."""
-    problems = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
-    rows = {key: documents(some, key, name=dataset.card.name) for key, some in problems.items()}
+    versions = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
+    rows = {key: documents(version, key, name=dataset.card.name) for key, version in versions.items()}
     if to == "inspect":
-        return {key: some for key, some in rows.items() if some}
-    rows = {key: some for key, some in rows.items() if any(row["contexts"] or row.get("filled") for row in some)}
+        return {key: docs for key, docs in rows.items() if docs}
+    rows = {key: docs for key, docs in rows.items() if any(row["contexts"] or row.get("filled") for row in docs)}
     return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
 
 
@@ -105,7 +105,7 @@ def _harness_files(
         return {f"{written.name}.py": inspect_tasks(title, place, tasks)}
     about = [
         f"{dataset.card.name}, written by winokit {winokit.__version__}:",
-        *(f"  {one}" for one in written.commands),
+        *(f"  {command}" for command in written.commands),
     ]
     metadata = {"version": winokit.__version__, "dataset": dataset.card.name, "scoring": scoring_of(dataset)}
     # Scores of several tasks under one name mean different things, and no mean is made of them.

@@ -29,14 +29,14 @@ SINGLE, WHOLE = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", 
 
 def lines(transfer: "Transfer") -> Lines:
     """What a person reads: the tables, grey where chance would do as well, with their feet, and where the page is."""
-    for one in tables_of(transfer):
+    for shown in tables_of(transfer):
         yield table(
-            [*one.heads, *one.columns],
-            [[*heads, *(dim(str(cell), cell.at_chance) for cell in cells)] for heads, cells in one.lines],
-            left=len(one.heads),
-            title=one.title,
+            [*shown.heads, *shown.columns],
+            [[*heads, *(dim(str(cell), cell.at_chance) for cell in cells)] for heads, cells in shown.lines],
+            left=len(shown.heads),
+            title=shown.title,
         )
-        yield from (*one.feet, "")
+        yield from (*shown.feet, "")
     yield from (f"! {warning}" for warning in transfer.warnings)
     if transfer.page is not None:
         yield f"{transfer.page.parents[1] / 'tables.md'}, results.json; page: {transfer.page}"

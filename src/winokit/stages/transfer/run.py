@@ -142,16 +142,15 @@ def transfer(
         batch_size=batch_size or (settings.batch_size,),
         seed=seed or (settings.seed,),
     )
-    tests = [_set(one, loading) for one in test]
     choices = [_named(choice) for choice in choose]
     targets = selection.with_choices(
-        tests,
+        [_set(given, loading) for given in test],
         own={name: _set(data, loading) for name, data in choices if name},
         pool=[_set(data, loading) for name, data in choices if not name and data != PAPERS],
         by_rule=PAPERS in choose,
         drop_overlap=drop_overlap,
     )
-    arms, plan = [_arm(one, loading) for one in train], TransferPlan(model, grid, device, save)
+    arms, plan = [_arm(given, loading) for given in train], TransferPlan(model, grid, device, save)
     result = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
     tell(result.notes)
     return result.save(Path(out))
@@ -204,14 +203,14 @@ def train_arms(
     cards = {test.name: test.data.card.name for test in tests}
     tests = [replace(test.called(), chosen_on=test.chosen_on and test.chosen_on.called()) for test in tests]
     if drop_overlap:
-        held = [one.data for one in selection.held_sets(tests)]
+        held = [held_set.data for held_set in selection.held_sets(tests)]
         arms = [arm.without(held) for arm in arms]
     else:
         for arm, test in product(arms, tests):
             if (why := selection.why_not(arm, test)) is not None:
                 raise BadInput(f"{arm.name} on {test.name}: {why} (--drop-overlap leaves them out, or the cell empty)")
     notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
-    notes += [f"{one.chosen_on.name}: left out: {said(one.dropped)}" for one in tests if one.chosen_on and one.dropped]
+    notes += [f"{t.chosen_on.name}: left out: {said(t.dropped)}" for t in tests if t.chosen_on and t.dropped]
     cells: list[TransferCell] = []
     warnings: list[str] = []
     for at, arm in enumerate(arms):
@@ -220,15 +219,16 @@ def train_arms(
         outcomes: list[dict[str, TrainOutcome]] = []
         for number, settings in enumerate(plan.grid, 1):
             folder = out / "runs" / _file_name(arm.name) / f"setting-{number}"
-            told = part(progress, at * len(plan.grid) + number - 1, 1, len(arms) * len(plan.grid))
-            outcomes.append(_trained(arm, wanted, folder, replace(plan, grid=(settings,)), told) if wanted else {})
+            own_progress = part(progress, at * len(plan.grid) + number - 1, 1, len(arms) * len(plan.grid))
+            own_plan = replace(plan, grid=(settings,))
+            outcomes.append(_trained(arm, wanted, folder, own_plan, own_progress) if wanted else {})
             for outcome in outcomes[-1].values():
                 notes += [note for note in outcome.notes if note not in notes]
                 signs = [f"{arm.name}, setting {number}: {warning}" for warning in outcome.warnings]
                 warnings += [sign for sign in signs if sign not in warnings]
         for test in tests:
             if (why := reasons[test.name]) is None:
-                runs = [some[test.name] for some in outcomes]
+                runs = [by_test[test.name] for by_test in outcomes]
                 cells.append(_cell(arm.name, test, runs, f"{plan.model} trained on {arm.name}"))
             else:
                 cells.append(TransferCell(arm.name, test.name, why=why))
@@ -243,23 +243,22 @@ def _trained(
     from winokit.methods.training.finetune import finetune
 
     (settings,) = plan.grid
-    chosen = ((one.chosen_on.name if plan.chooses_weights and one.chosen_on else "", one) for one in tests)
-    shared = grouped(chosen)
+    shared = grouped((test.chosen_on.name if plan.chooses_weights and test.chosen_on else "", test) for test in tests)
     *earlier, last = arm.stages
     places = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)] if earlier else [folder]
     model, parts = plan.model, len(earlier) + len(shared)
     for at, stage in enumerate(earlier):
-        own, told = replace(settings, keep="last"), part(progress, at, 1, parts)
-        finetune(TrainingData(stage), places[at], model, own, device=plan.device, progress=told)
+        own, own_progress = replace(settings, keep="last"), part(progress, at, 1, parts)
+        finetune(TrainingData(stage), places[at], model, own, device=plan.device, progress=own_progress)
         model = f"hf:{places[at]}"
     outcomes: dict[str, TrainOutcome] = {}
-    for at, (name, some) in enumerate(shared.items(), len(earlier)):
-        dev = some[0].chosen_on.data if name and some[0].chosen_on else None
-        held = tuple(one.data for one in selection.held_sets(some) if one.name != name)
+    for at, (name, targets) in enumerate(shared.items(), len(earlier)):
+        dev = targets[0].chosen_on.data if name and targets[0].chosen_on else None
+        held = tuple(held_set.data for held_set in selection.held_sets(targets) if held_set.name != name)
         place = places[-1] / f"chosen-on-{_file_name(name)}" if name else places[-1]
-        data, told = TrainingData(last, dev, held), part(progress, at, 1, parts)
-        outcome = finetune(data, place, model, settings, device=plan.device, save=plan.save, progress=told)
-        outcomes |= {test.name: outcome for test in some}
+        data, own_progress = TrainingData(last, dev, held), part(progress, at, 1, parts)
+        outcome = finetune(data, place, model, settings, device=plan.device, save=plan.save, progress=own_progress)
+        outcomes |= {test.name: outcome for test in targets}
     return outcomes
 
 

@@ -89,11 +89,11 @@ class TransferPlan:
 def grid_of(settings: TrainSettings, **choices: Sequence[Any]) -> tuple[TrainSettings, ...]:
     """Every combination of the choices, each in place of what `settings` has.
 
-    >>> [one.learning_rate for one in grid_of(TrainSettings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
+    >>> [settings.learning_rate for settings in grid_of(TrainSettings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
     [1e-05, 3e-05]
     """
-    each = (dict(zip(choices, some, strict=True)) for some in product(*choices.values()))
-    return tuple(dict.fromkeys(replace(settings, **some) for some in each))
+    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    return tuple(dict.fromkeys(replace(settings, **combination) for combination in combinations))
 
 
 def with_choices(
@@ -119,7 +119,7 @@ def with_choices(
         if name not in {test.name for test in tests}:
             raise BadInput(f"--choose {name}=…: no test set of that name; known: {', '.join(t.name for t in tests)}")
     if len(pool) > 1 and not by_rule:
-        names = ", ".join(one.name for one in pool)
+        names = ", ".join(choice.name for choice in pool)
         raise BadInput(
             f"several sets to choose on ({names}): say which test set each is for, TEST=DATA, or add --choose papers"
         )
@@ -142,9 +142,9 @@ def _by_rule(test: NamedData, known: Sequence[NamedData]) -> NamedData:
     card = test.data.card.name.casefold()
     for pattern, wanted, what in RULES:
         if re.fullmatch(pattern, card):
-            for one in known:
-                if re.fullmatch(wanted, one.data.card.name.casefold()):
-                    return one
+            for choice in known:
+                if re.fullmatch(wanted, choice.data.card.name.casefold()):
+                    return choice
             raise BadInput(f"{test.name}: the papers choose on {what}: give it with --choose DATA, or {test.name}=DATA")
     raise BadInput(f"{test.name}: the papers have no rule for {test.data.card.name}; say --choose {test.name}=DATA")
 
@@ -168,9 +168,9 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
 def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
     """Test sets and what is chosen on, each once; two with one name are refused."""
     held: dict[str, NamedData] = {}
-    for one in (one for test in tests for one in (test, test.chosen_on) if one is not None):
-        if held.setdefault(one.name, one).data.content_hash != one.data.content_hash:
-            raise BadInput(f"two sets named {one.name}: NAME=DATA tells them apart")
+    for named in (named for test in tests for named in (test, test.chosen_on) if named is not None):
+        if held.setdefault(named.name, named).data.content_hash != named.data.content_hash:
+            raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
     return list(held.values())
 
 
