@@ -117,16 +117,16 @@ def against_loop(X, y, run, settings, seconds, cpu) -> None:
         parts = [subset(left, phase, classifier, settings) for classifier in range(2 * cores)]
         started = time.perf_counter()
         steps = [loop_once(X, y, *part)[1] for part in parts[:cores]]
-        one = (time.perf_counter() - started) / cores
-        many, used = (found / len(parts) for found in in_processes(X, y, parts, cores))
+        single = (time.perf_counter() - started) / cores
+        many, used = (total / len(parts) for total in in_processes(X, y, parts, cores))
         busy.append(used)
-        for cost, each in zip(costs.values(), (one, many), strict=True):
+        for cost, each in zip(costs.values(), (single, many), strict=True):
             cost.append(each)
         print(
-            f"  loop, phase {phase}: {one:.2f} s a classifier with all threads, {many:.2f} s in {cores} processes; "
+            f"  loop, phase {phase}: {single:.2f} s a classifier with all threads, {many:.2f} s in {cores} processes; "
             f"{np.mean(steps):.0f} steps"
         )
-    name, each = min(((name, np.mean(cost)) for name, cost in costs.items()), key=lambda found: found[1])
+    name, each = min(((name, np.mean(cost)) for name, cost in costs.items()), key=lambda way: way[1])
     whole = each * settings["ensemble_size"] * len(phases)
     print(f"scikit-learn loop ({name}), scaled to all: {whole:.0f} s, {whole / len(phases):.1f} s a phase")
     work = np.mean(busy) * settings["ensemble_size"] * len(phases)
@@ -245,19 +245,19 @@ def found_planted(run, planted, figures) -> None:
 
 def growth(args) -> None:
     """Seconds a phase against rows and classifiers, three sizes each."""
-    found = {"rows": {}, "classifiers": {}}
+    costs = {"rows": {}, "classifiers": {}}
     for count in (args.rows // 4, args.rows // 2, args.rows):
-        found["rows"][count] = seconds_a_phase(count, args.width, 64, args.backend)
+        costs["rows"][count] = seconds_a_phase(count, args.width, 64, args.backend)
     for classifiers in (16, 64, 256):
-        found["classifiers"][classifiers] = seconds_a_phase(args.rows // 4, args.width, classifiers, args.backend)
-    for name, times in found.items():
+        costs["classifiers"][classifiers] = seconds_a_phase(args.rows // 4, args.width, classifiers, args.backend)
+    for name, times in costs.items():
         print(f"growth with {name}: " + ", ".join(f"{size:,}: {each:.3f} s" for size, each in times.items()))
     if args.figures is None:
         return
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(6.4, 2.8), layout="constrained")
-    for ax, (name, times) in zip(axes, found.items(), strict=True):
+    for ax, (name, times) in zip(axes, costs.items(), strict=True):
         sizes, each = list(times), list(times.values())
         ax.loglog(sizes, each, "o-", color="C0")
         ax.loglog(sizes, [each[-1] * size / sizes[-1] for size in sizes], color="0.6", ls="--", lw=1)

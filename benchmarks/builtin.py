@@ -78,13 +78,13 @@ def compare(old: Path, new: Path, rounds: int, count: int) -> None:
     wall, cpu, apart = [0.0, 0.0], [0.0, 0.0], 0.0
     for _ in range(rounds):
         for batch in work:
-            found = []
+            logits = []
             for arm, (run, session) in enumerate(arms):
                 start, busy = time.perf_counter(), time.process_time()
-                found.append(run(session, *batch))
+                logits.append(run(session, *batch))
                 wall[arm] += time.perf_counter() - start
                 cpu[arm] += time.process_time() - busy
-            apart = max(apart, float(np.abs(found[0] - found[1]).max()))
+            apart = max(apart, float(np.abs(logits[0] - logits[1]).max()))
     for name, arm in (("logits everywhere", 0), ("where they are read", 1)):
         print(f"{name:20} {wall[arm] / rounds:6.2f} s wall {cpu[arm] / rounds:6.2f} s CPU  {count} sentences")
     print(

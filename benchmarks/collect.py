@@ -210,17 +210,17 @@ class Browser:
         try:
             writer.write(self.written(method, place, fields))
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            told = HEADERS.findall(head)
-            body = await reader.readexactly(int(dict(told).get("content-length", 0)))
+            headers = HEADERS.findall(head)
+            body = await reader.readexactly(int(dict(headers).get("content-length", 0)))
         except LOST:
             writer.close()
             raise
         self.idle.append((time.monotonic(), reader, writer))
-        for name, value in told:
+        for name, value in headers:
             if name == "set-cookie":
                 cookie, _, content = value.partition(";")[0].partition("=")
                 self.cookies[cookie] = content
-        return Answer(int(head.split(" ", 2)[1]), dict(told).get("location", ""), body)
+        return Answer(int(head.split(" ", 2)[1]), dict(headers).get("location", ""), body)
 
     async def line(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A line that the server has not given up, as it does after five seconds without a word."""
@@ -300,12 +300,12 @@ class Person:
         """Hand in, now and then twice at once; where to go next."""
         times = 2 if self.random.random() < TWICE else 1
         start = time.perf_counter()
-        found = await asyncio.gather(*(self.send(place, fields) for _ in range(times)))
-        if all(found):
+        places = await asyncio.gather(*(self.send(place, fields) for _ in range(times)))
+        if all(places):
             self.tally.waited.append(1000 * (time.perf_counter() - start))
             self.tally.in_time += time.monotonic() < self.until
             self.tally.answered.add(place.split("/")[2])
-        return found[0] or "/begin"
+        return places[0] or "/begin"
 
     async def send(self, place: str, fields: dict[str, str]) -> str:
         """Send a form; where it leads, or nothing if it was not taken."""
@@ -365,29 +365,29 @@ async def crowd(port: int, paths: list[str], requesters: int, seed: int, line: C
     people += [Looker(len(paths) + number, seed, Browser(port)) for number in range(requesters)]
     doors = list(zip(people, paths, strict=False))
     for start in range(0, len(doors), 20):
-        await asyncio.gather(*(one.join(path) for one, path in doors[start : start + 20]))
+        await asyncio.gather(*(person.join(path) for person, path in doors[start : start + 20]))
     for looker in people[len(paths) :]:  # one after the other: six logins with one name at once look like guessing
         await looker.join("/login")
     line.send("ready")
     while (asked := await asyncio.to_thread(line.recv)) is not None:
         seconds, think = asked
         start, computed = time.monotonic(), time.process_time()
-        tallies = await asyncio.gather(*(one.work(start + seconds, think) for one in people))
+        tallies = await asyncio.gather(*(person.work(start + seconds, think) for person in people))
         whole = Tally(seconds, computed=time.process_time() - computed)
-        for one in tallies:
-            whole.waited += one.waited
-            whole.in_time += one.in_time
-            whole.pages += one.pages
-            whole.answered |= one.answered
-            whole.retried += one.retried
-            whole.errors += one.errors
-            for page, waited in one.by_page.items():
+        for tally in tallies:
+            whole.waited += tally.waited
+            whole.in_time += tally.in_time
+            whole.pages += tally.pages
+            whole.answered |= tally.answered
+            whole.retried += tally.retried
+            whole.errors += tally.errors
+            for page, waited in tally.by_page.items():
                 whole.by_page[page] += waited
         line.send(whole)
 
 
-def run_crowd(*told) -> None:
-    asyncio.run(crowd(*told))
+def run_crowd(*args) -> None:
+    asyncio.run(crowd(*args))
 
 
 def to_judge(study: Study, pairs: int) -> set[str]:
@@ -543,16 +543,16 @@ def main() -> None:
     parser.add_argument("--past-workers", type=int, default=1000, help="who have written and judged these")
     parser.add_argument("--requesters", type=int, default=8, help="who look at their pages, with --prefill")
     parser.add_argument("--quick", action="store_true", help="20 people for 5 seconds, 500 pairs: does it run?")
-    told = parser.parse_args()
-    if told.quick:
-        told.workers, told.seconds, told.steps, told.prefill, told.past_workers = 20, 5, 0, 500, 20
+    args = parser.parse_args()
+    if args.quick:
+        args.workers, args.seconds, args.steps, args.prefill, args.past_workers = 20, 5, 0, 500, 20
     before = os.getloadavg()[0]
-    if told.prefill:
-        told.steps = 0
-        compare([play(told, pairs) for pairs in (0, told.prefill)], told.prefill)
+    if args.prefill:
+        args.steps = 0
+        compare([play(args, pairs) for pairs in (0, args.prefill)], args.prefill)
     else:
-        waited = play(told).waited
-        thought = 1000 * sum(told.think) / 2
+        waited = play(args).waited
+        thought = 1000 * sum(args.think) / 2
         print(f"ratio of waiting for an answer to thinking about one: {np.mean(waited or [np.nan]) / thought:.3f}")
     print(f"load of the machine before {before:.1f}, after {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores")
 
@@ -568,33 +568,33 @@ def compare(tallies: list[Tally], pairs: int) -> None:
     print(f"ratio of CPU for each request, {pairs:,} pairs to none: {full / empty:.2f}")
 
 
-def play(told: argparse.Namespace, pairs: int = 0) -> Tally:
+def play(args: argparse.Namespace, pairs: int = 0) -> Tally:
     """A study with so many pairs in its past, and everybody at work on it; what the crowd knows of the first part."""
     tasks_ = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
-    with tempfile.TemporaryDirectory() as place, database(told.db, Path(place)) as db:
+    with tempfile.TemporaryDirectory() as place, database(args.db, Path(place)) as db:
         write_whole(Path(place) / "study" / "consent.md", b"# A benchmark\n\nNobody takes part but programs.\n")
         study = Study.create(Path(place) / "study", parse_config(CONFIG | {"tasks": tasks_}), db)
-        past = prefill(study, pairs, told.past_workers, told.seed) if pairs else set()
+        past = prefill(study, pairs, args.past_workers, args.seed) if pairs else set()
         try:
-            return run(told, study, db, past)
+            return run(args, study, db, past)
         finally:
             study.close()
 
 
-def run(told: argparse.Namespace, study: Study, db: str | None, past: set[str]) -> Tally:
-    before = past | to_judge(study, told.pairs)
-    paths = [invites.create(study).path for _ in range(told.workers)]
+def run(args: argparse.Namespace, study: Study, db: str | None, past: set[str]) -> Tally:
+    before = past | to_judge(study, args.pairs)
+    paths = [invites.create(study).path for _ in range(args.workers)]
     requesters.add(study, "ada", PASSWORD, "system")
-    lookers, server = told.requesters if told.prefill else 0, Server(study.folder, db, told.processes)
+    lookers, server = args.requesters if args.prefill else 0, Server(study.folder, db, args.processes)
     spawn = multiprocessing.get_context("spawn")
     line, theirs = spawn.Pipe()
-    process = spawn.Process(target=run_crowd, args=(server.port, paths, lookers, told.seed, theirs))
+    process = spawn.Process(target=run_crowd, args=(server.port, paths, lookers, args.seed, theirs))
     process.start()
     theirs.close()  # so that a crowd that has died is noticed
     try:
         assert line.recv() == "ready"
-        print(f"{told.db}, {told.workers} people, thinking {told.think[0]:g} to {told.think[1]:g} s")
-        whole, answered = work(told, server, line)
+        print(f"{args.db}, {args.workers} people, thinking {args.think[0]:g} to {args.think[1]:g} s")
+        whole, answered = work(args, server, line)
         print(", ".join(f"{name}: {count:,}" for name, count in look_up(study, answered, before).items()))
         line.send(None)
         process.join()
@@ -606,27 +606,27 @@ def run(told: argparse.Namespace, study: Study, db: str | None, past: set[str]) 
     return whole
 
 
-def work(told: argparse.Namespace, server: Server, line: Connection) -> tuple[Tally, set[str]]:
+def work(args: argparse.Namespace, server: Server, line: Connection) -> tuple[Tally, set[str]]:
     """Both parts of the work: what the crowd knows of the first, and every task that was acknowledged."""
     computed = server.cpu_seconds()
-    line.send((told.seconds, tuple(told.think)))
-    if told.kill:
-        time.sleep(told.seconds / 2)
+    line.send((args.seconds, tuple(args.think)))
+    if args.kill:
+        time.sleep(args.seconds / 2)
         server.kill()
         server.start()
     whole = line.recv()
     print(whole.told())
-    if told.kill:
-        print(f"killed after {told.seconds / 2:g} s and started again; requests sent again: {whole.retried}")
+    if args.kill:
+        print(f"killed after {args.seconds / 2:g} s and started again; requests sent again: {whole.retried}")
     else:
         used = server.cpu_seconds() - computed
         each, crowd_each = 1000 * used / whole.pages, 1000 * whole.computed / whole.pages
         print(f"server: {each:.1f} ms of a core for each of {whole.pages:,} requests; crowd: {crowd_each:.1f} ms")
         whole.server_ms = each
     answered, errors, best = whole.answered, whole.errors, whole.rate if whole.is_fast else 0.0
-    for step in range(1, told.steps + 1):
-        shorter = tuple(seconds / (1 + step / 2) for seconds in told.think)
-        line.send((told.step_seconds, shorter))
+    for step in range(1, args.steps + 1):
+        shorter = tuple(seconds / (1 + step / 2) for seconds in args.think)
+        line.send((args.step_seconds, shorter))
         part = line.recv()
         print(f"  {shorter[0]:.2f} to {shorter[1]:.2f} s: {part.told()}")
         answered |= part.answered
@@ -634,7 +634,7 @@ def work(told: argparse.Namespace, server: Server, line: Connection) -> tuple[Ta
         if not part.is_fast:
             break
         best = max(best, part.rate)
-    if told.steps:
+    if args.steps:
         print(f"highest rate with p95 under {LIMIT_MS} ms: {best:.1f} submissions/s")
     for error, times in errors.most_common(10):
         print(f"error: {times} x {error}")

@@ -56,13 +56,13 @@ class World:
     def points(self, rng: np.random.Generator) -> list[CurvePoint]:
         """The points of one curve."""
         right = rng.random((self.restarts, len(SIZES), 2 * self.pairs)) < self.chances(rng, self.restarts, self.pairs)
-        found = []
+        points = []
         for restart, own in enumerate(right, 1):
             for size, flags in zip(SIZES, own, strict=True):
                 both = score(float((flags[::2] & flags[1::2]).mean()), chance=0.25)
                 named = "test", "mc", size, size, restart, 0
-                found.append(CurvePoint(*named, score(float(flags.mean()), chance=0.5), flags, both))
-        return found
+                points.append(CurvePoint(*named, score(float(flags.mean()), chance=0.5), flags, both))
+        return points
 
 
 def score(value: float, chance: float) -> Metric:
@@ -88,7 +88,7 @@ def covered(world: World, curves: int = 400) -> dict[str, float]:
         for series in series_of(points, CurveGoal(GOAL, GOAL), [test]):
             fitted = [*(series.fit.interval_at(size) for size in SIZES), series.fit.slope_interval(), series.reach]
             shares = [*(level.mean for level in series.levels), series.auc]
-            ends = [(one.low, one.high) for one in (*shares, *fitted)]
+            ends = [(interval.low, interval.high) for interval in (*shares, *fitted)]
             for kind, (low, high), value in zip(kinds, ends, truth[series.measure], strict=True):
                 held.setdefault(kind, []).append(low <= value <= high)
     return {kind: float(np.mean(flags)) for kind, flags in held.items()}
@@ -104,8 +104,8 @@ def main() -> None:
     for restarts in (2, 3, 5):
         for pairs in (50, 150, 600):
             for restart in (0.0, 0.1, 0.3):
-                found = covered(World(restarts, pairs, restart), curves)
-                print(f"{restarts:8}{pairs:7}{restart:9}  " + "  ".join(f"{share:.3f}" for share in found.values()))
+                shares = covered(World(restarts, pairs, restart), curves)
+                print(f"{restarts:8}{pairs:7}{restart:9}  " + "  ".join(f"{share:.3f}" for share in shares.values()))
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def exponent(times: dict[int, float]) -> float:
     return float(np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0])
 
 
-def draw(found: dict[str, dict[int, float]], path: Path) -> None:
+def draw(costs: dict[str, dict[int, float]], path: Path) -> None:
     """All paths in one figure with their exponents, beside a line of slope 1."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -159,12 +159,12 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     with rc_context(STYLE):
         figure = Figure(figsize=(7.5, 4.6), layout="constrained")
         ax = figure.add_subplot()
-        for place, (name, times) in enumerate(found.items()):
+        for place, (name, times) in enumerate(costs.items()):
             style = {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--")[place // len(COLOURS) % 2]}
             label = f"{name}: {exponent(times):.2f}"
             ax.loglog(list(times), list(times.values()), marker="o", ms=4, label=label, **style)
-        sizes = np.array(list(next(iter(found.values()))), float)
-        low = min(min(times.values()) for times in found.values())
+        sizes = np.array(list(next(iter(costs.values()))), float)
+        low = min(min(times.values()) for times in costs.values())
         ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear: 1")
         ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         ax.minorticks_off()
@@ -191,7 +191,7 @@ def main() -> None:
         print(f"growth: skipped, {source.name} is not there; set WINOKIT_DATA")
         return
     rows = source.read_text("utf-8").splitlines(keepends=True)
-    found: dict[str, dict[int, float]] = {}
+    costs: dict[str, dict[int, float]] = {}
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         files: dict[int, list[Path]] = {}
@@ -207,12 +207,12 @@ def main() -> None:
             if args.only and title.split()[0].strip(",") not in args.only:
                 continue
             with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):  # notes of the verbs
-                found[title] = times = dict(measured(path, files, other, place))
+                costs[title] = times = dict(measured(path, files, other, place))
             slope = exponent(times)
             cells = " | ".join(f"{seconds:.3f} s" for seconds in times.values())
             print(f"| {title} | {cells} | {slope:.2f} | {'more' if slope > LINEAR else 'at most linear'} |", flush=True)
     if args.figure:
-        draw(found, args.figure)
+        draw(costs, args.figure)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ LARGEST = 12
 def weights(environment: Path) -> Counter[str]:
     """Bytes of each package installed there, pip aside."""
     (packages,) = environment.glob("lib/python*/site-packages")
-    found: Counter[str] = Counter()
-    for one in distributions(path=[str(packages)]):
-        if one.name.lower() not in ("pip", "setuptools"):
-            found[one.name] += sum(size(one, place) for place in one.files or ())
-    return found
+    sizes: Counter[str] = Counter()
+    for distribution in distributions(path=[str(packages)]):
+        if distribution.name.lower() not in ("pip", "setuptools"):
+            sizes[distribution.name] += sum(size(distribution, place) for place in distribution.files or ())
+    return sizes
 
 
 def size(package: Distribution, place: object) -> int:
@@ -61,14 +61,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="winokit alone")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        found = {name: measured(name, Path(place)) for name in ["winokit", *([] if given.quick else given.against)]}
-    own, *_ = found["winokit"]
+        installs = {name: measured(name, Path(place)) for name in ["winokit", *([] if given.quick else given.against)]}
+    own, *_ = installs["winokit"]
     print("| package | MB |\n|---|---|")
     for name, weight in own.most_common(LARGEST):
         print(f"| {name} | {weight / MEGABYTE:.0f} |")
     print(f"| {len(own) - LARGEST} others | {sum(w for _, w in own.most_common()[LARGEST:]) / MEGABYTE:.0f} |\n")
     print("| install | packages | MB | seconds | import, seconds | MB, ours = 1 |\n|---|---|---|---|---|---|")
-    for name, (weighed, installing, importing) in found.items():
+    for name, (weighed, installing, importing) in installs.items():
         ratio = weighed.total() / own.total()
         print(
             f"| {name} | {len(weighed)} | {weighed.total() / MEGABYTE:.0f} | {installing:.0f} | {importing:.2f} "

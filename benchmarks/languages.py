@@ -91,7 +91,7 @@ def citation(candidate: str, language: Language) -> str:
 
 def finding(problems: list[Problem], rules: Language) -> Found:
     """How candidates are found by some rules."""
-    found = Found()
+    counts = Found()
     for number, problem in enumerate(problems):
         own = language_of(problem.language)
         text, places = problem.sentence, problem.provenance["places"]
@@ -108,13 +108,13 @@ def finding(problems: list[Problem], rules: Language) -> Found:
                 (a, b) for a, b in stood if (a, b) not in right and (own.bare(text[a:b]) in same or text[a:b] in FORMS)
             ]
             wrong = [text[a:b] for a, b in stood if (a, b) not in (*right, *also)]
-            found.right += len(right) + len(also)
-            found.wrong += len(wrong)
-            found.sought += index < 2
-            found.found += bool(right)
+            counts.right += len(right) + len(also)
+            counts.wrong += len(wrong)
+            counts.sought += index < 2
+            counts.found += bool(right)
             if wrong or (index < 2 and not right):
-                found.misses.append(f"{name!r} {f'wrongly found as {wrong}' if wrong else 'not found'}: {text}")
-    return found
+                counts.misses.append(f"{name!r} {f'wrongly found as {wrong}' if wrong else 'not found'}: {text}")
+    return counts
 
 
 def unnamed(problem: Problem, text: str, sought: list[str], language: Language) -> Iterator[str]:
@@ -165,10 +165,10 @@ def german() -> list[Problem]:
 
     made = []
     for pair, which in TWINS:
-        one = problem(pair, which)
-        longer = len(one.pronoun or "_") - 1  # marked in the text with its blank, sought in the one with its pronoun
-        shifts = [(start, end, longer * (start > len(one.before))) for _, start, end in sorted(mentions(pair, which))]
-        made.append(one.replace(provenance={"places": [(start + by, end + by) for start, end, by in shifts]}))
+        twin = problem(pair, which)
+        longer = len(twin.pronoun or "_") - 1  # marked in the text with its blank, sought in the one with its pronoun
+        shifts = [(start, end, longer * (start > len(twin.before))) for _, start, end in sorted(mentions(pair, which))]
+        made.append(twin.replace(provenance={"places": [(start + by, end + by) for start, end, by in shifts]}))
     return made
 
 

@@ -104,13 +104,13 @@ def main() -> int:
                 size = torch.cuda.mem_get_info()[0] - 2**21 * half - 2**30
                 ballast = torch.empty(size, dtype=torch.uint8, device="cuda")
             try:
-                found, cost = asked(f"{spec}{mark}{options.format(half=half)}", requests)
+                answers, cost = asked(f"{spec}{mark}{options.format(half=half)}", requests)
             except Exception as error:
                 print(f"{name:24}{type(error).__name__}: {error}")
                 wrong += 1
                 continue
-            first = first or found
-            gap = max(abs(one - other) for one, other in zip(found, first, strict=True))
+            first = first or answers
+            gap = max(abs(one - other) for one, other in zip(answers, first, strict=True))
             print(f"{name:24}gap {gap:8.4f}  " + "  ".join(f"{key} {value:.4g}" for key, value in cost.items()))
             wrong += cost["left"] > 0.1 or ("load_in" not in options and gap > 0.5)
             del ballast

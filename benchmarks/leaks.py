@@ -26,16 +26,16 @@ def drawn(shape: str, units: int, rng: np.random.Generator) -> Iterator[list[Pro
     made = synthetic(units, bias=0, seed=int(rng.integers(1 << 31))).problems
     for number in range(units):
         kind = SHAPES[rng.integers(len(SHAPES) - 1)] if shape == "mixed" else shape
-        one, other = made[2 * number : 2 * number + 2]
+        problem, twin = made[2 * number : 2 * number + 2]
         answer = int(rng.integers(2))
         if kind == "singles":
-            yield [one.replace(answer=answer, group=None)]
+            yield [problem.replace(answer=answer, group=None)]
         elif kind == "pairs":
-            yield [one.replace(answer=answer), other.replace(answer=1 - answer)]
+            yield [problem.replace(answer=answer), twin.replace(answer=1 - answer)]
         elif kind == "triplicates":
-            yield [one.replace(answer=answer, after=f" {n}{one.after}") for n in ("once", "twice", "always")]
+            yield [problem.replace(answer=answer, after=f" {n}{problem.after}") for n in ("once", "twice", "always")]
         else:
-            yield [one.replace(answer=answer, group=None, pronoun=pronoun) for pronoun in ("he", "she", "they")]
+            yield [problem.replace(answer=answer, group=None, pronoun=pronoun) for pronoun in ("he", "she", "they")]
 
 
 def with_ids(problems: list[Problem], rng: np.random.Generator) -> list[Problem]:
@@ -45,8 +45,8 @@ def with_ids(problems: list[Problem], rng: np.random.Generator) -> list[Problem]
 
 def alarms(datasets: Iterator[Dataset], name: str | None = None) -> float:
     """The share of datasets in which a leak is found; of that name, where one is given."""
-    found = [any(leak.found and name in (None, leak.name) for leak in find_leaks(data)) for data in datasets]
-    return sum(found) / len(found)
+    flags = [any(leak.found and name in (None, leak.name) for leak in find_leaks(data)) for data in datasets]
+    return sum(flags) / len(flags)
 
 
 def leak_false_alarms(shape: str, draws: int = 200, *, units: int = 100, seed: int = 0) -> float:
@@ -89,8 +89,8 @@ def main() -> None:
         print(f"  {shape:12} {sizes}")
     print("leaks found that were planted in 40 % of 200 units (candidate: a name that is always right):")
     for shape in ("singles", "triplicates"):
-        told = "  ".join(f"{leak} {leak_power(shape, leak, max(draws // 4, 5)):4.0%}" for leak in PLANTED)
-        print(f"  {shape:12} {told}")
+        cells = "  ".join(f"{leak} {leak_power(shape, leak, max(draws // 4, 5)):4.0%}" for leak in PLANTED)
+        print(f"  {shape:12} {cells}")
 
 
 if __name__ == "__main__":

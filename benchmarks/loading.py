@@ -32,10 +32,10 @@ def main() -> None:
         return
     plain, rows = best(lambda: [json.loads(line) for line in path.open(encoding="utf-8")])
     loaded, dataset = best(lambda: read(path))
-    grouped, found = best(lambda: find_groups(dataset, use_ids=False))
+    grouped, grouping = best(lambda: find_groups(dataset, use_ids=False))
     print(f"plain json parse   {plain:6.2f} s  {len(rows):,} rows")
     print(f"winokit read       {loaded:6.2f} s  {loaded / plain:5.1f} x plain json")
-    print(f"twins without ids  {grouped:6.2f} s  {grouped / plain:5.1f} x plain json  {len(found.groups):,} groups")
+    print(f"twins without ids  {grouped:6.2f} s  {grouped / plain:5.1f} x plain json  {len(grouping.groups):,} groups")
 
 
 if __name__ == "__main__":

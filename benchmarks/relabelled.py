@@ -74,8 +74,8 @@ def words_of_debias(trials: int, pairs: int = 150, share: float = 0.0, seeds: in
         X, y, _ = features(pairs, share, trial)
         labelled = data.with_problems(p.replace(answer=int(answer)) for p, answer in zip(data, y, strict=True))
         aflite = RepeatedAFLite(16, seed=trial, null_runs=39, seeds=seeds)
-        found = debias(labelled, aflite, features=DebiasFeatures(X, "planted", "single"), compare=())
-        words[verdict_of(found).word] += 1
+        debiased = debias(labelled, aflite, features=DebiasFeatures(X, "planted", "single"), compare=())
+        words[verdict_of(debiased).word] += 1
     return words
 
 

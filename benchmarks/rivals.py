@@ -27,20 +27,20 @@ SPLITS = ("train", "val", "test")
 
 def named_beside(dataset: Dataset) -> Rivals:
     """The spans that other questions about the same pronoun name."""
-    beside = {one.id: [other.query or "" for other in members] for members in siblings(dataset) for one in members}
+    beside = {problem.id: [p.query or "" for p in members] for members in siblings(dataset) for problem in members}
     return lambda problem: without(problem.query or "", beside[problem.id])
 
 
 def line(dataset: Dataset, rivals: Rivals) -> str:
     """The counts of one split under one source of rivals."""
-    found = {problem.id: rivals(problem) for problem in dataset}
-    sizes = [len(found[problem.id]) for problem in dataset]
+    spans = {problem.id: rivals(problem) for problem in dataset}
+    sizes = [len(spans[problem.id]) for problem in dataset]
     counts = f"{len(dataset):9,} {sum(not size for size in sizes):8,} {fmean(sizes):6.2f}"
     if any(problem.answer is None for problem in dataset):
         return counts
     perfect = fmean(size > 0 for size in sizes)
     luck = fmean(_luck(problem, size) for problem, size in zip(dataset, sizes, strict=True))
-    hits = [any(_same(right, span) for span in found[one.id]) for one, right in _corrected(dataset)]
+    hits = [any(_same(right, span) for span in spans[problem.id]) for problem, right in _corrected(dataset)]
     return f"{counts} {perfect:8.1%} {luck:9.1%} {sum(hits):6,} of {len(hits):,}"
 
 
@@ -53,8 +53,8 @@ def _corrected(dataset: Dataset) -> Sequence[tuple[Problem, str]]:
     """Questions about a wrong span, and the right one where another question names it."""
     pairs = []
     for members in siblings(dataset):
-        right = next((one.query for one in members if one.answer == YES and one.query), None)
-        pairs += [(one, right) for one in members if one.answer != YES and right]
+        right = next((problem.query for problem in members if problem.answer == YES and problem.query), None)
+        pairs += [(problem, right) for problem in members if problem.answer != YES and right]
     return pairs
 
 

@@ -32,25 +32,25 @@ def datasets():
 
 def fired(pairs, read):
     """Reasons with the pair they are about, by rule."""
-    found = defaultdict(list)
+    reasons = defaultdict(list)
     for pair in pairs:
         for broken in {violation.rule: violation for violation in broken_rules(pair, [0, 1], read=read)}.values():
-            found[broken.rule].append((broken.reason, pair))
-    return found
+            reasons[broken.rule].append((broken.reason, pair))
+    return reasons
 
 
 def table(data, read):
     by_set = {name: fired(pairs, read) for name, pairs in data.items()}
-    rules = sorted({rule for found in by_set.values() for rule in found}, key=lambda rule: (rule in SOFT, rule))
+    rules = sorted({rule for reasons in by_set.values() for rule in reasons}, key=lambda rule: (rule in SOFT, rule))
     print("| rule | " + " | ".join(f"{name} ({len(pairs)} pairs)" for name, pairs in data.items()) + " |")
     print("|---|" + "---|" * len(data))
     for rule in rules:
-        counts = [(len(found[rule]), len(data[name])) for name, found in by_set.items()]
+        counts = [(len(reasons[rule]), len(data[name])) for name, reasons in by_set.items()]
         cells = " | ".join(f"{count} ({count / total:.1%})" for count, total in counts)
         print(f"| `{rule}`{' (soft)' if rule in SOFT else ''} | {cells} |")
-    for name, found in by_set.items():
+    for name, reasons in by_set.items():
         for rule in rules:
-            shown = found[rule][: 10 if rule in SOFT else None]
+            shown = reasons[rule][: 10 if rule in SOFT else None]
             for reason, (first, second) in shown:
                 print(f"\n{name} {rule}: {reason}\n  {first.text}\n  {second.text}")
 
@@ -68,9 +68,9 @@ def surprisals(data):
         texts = [readable(pair[0]) for pair in draw.sample(pairs, min(200, len(pairs)))]
         shuffled = [" ".join(draw.sample(text.split(), len(text.split()))) for text in texts]
         for kind, read in (("as written", texts), ("words shuffled", shuffled)):
-            found = [surprisal(text) for text in read]
-            above = sum(value > SURPRISING for value in found) / len(found)
-            print(f"{name}, {kind}: surprisal {percentiles(found)}; above {SURPRISING}: {above:.1%}")
+            values = [surprisal(text) for text in read]
+            above = sum(value > SURPRISING for value in values) / len(values)
+            print(f"{name}, {kind}: surprisal {percentiles(values)}; above {SURPRISING}: {above:.1%}")
 
 
 def anchors():
@@ -78,7 +78,7 @@ def anchors():
     own = other = 0
     chosen = draw.sample(topics, 200)
     for topic in chosen:
-        stranger = draw.choice([one for one in topics if one is not topic])
+        stranger = draw.choice([other_topic for other_topic in topics if other_topic is not topic])
         own += likelier_by(draw.choice(topic.words), topic.topic) <= 0
         other += likelier_by(draw.choice(stranger.words), topic.topic) <= 0
     print(f"anchors of the topic itself that would be warned of by the model alone: {own / len(chosen):.0%}")

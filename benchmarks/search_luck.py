@@ -46,8 +46,8 @@ def drawn(search: Search, seed: int) -> tuple[np.ndarray, list[int]]:
 
 def rejected(search: Search, searches: int = 400, draws: int = 500) -> float:
     """Share of searches in which equals are ruled out at the level."""
-    found = [luck(*drawn(search, seed), 0.5, seed=seed, draws=draws).p_equal < LEVEL for seed in range(searches)]
-    return float(np.mean(found))
+    rejections = [luck(*drawn(search, seed), 0.5, seed=seed, draws=draws).p_equal < LEVEL for seed in range(searches)]
+    return float(np.mean(rejections))
 
 
 def main() -> None:

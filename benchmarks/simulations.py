@@ -44,7 +44,7 @@ def coverage(times: int = TIMES) -> Iterator[Measured]:
     """Shares of groups, each right as a whole or not: exact coverage of the interval, worst over true shares."""
     for n in GROUPS:
         ends = [share([1.0] * right + [0.0] * (n - right), range(n)).interval() for right in range(n + 1)]
-        low, high = np.array([one.low for one in ends]), np.array([one.high for one in ends])
+        low, high = np.array([interval.low for interval in ends]), np.array([interval.high for interval in ends])
         chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, SHARES)
         kept = (low[:, None] <= SHARES) & (high[:, None] >= SHARES)
         worst = float((chances * kept).sum(axis=0).min())
@@ -77,11 +77,11 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
                 for correlation in CORRELATIONS:
                     kept = 0
                     for _ in range(times):
-                        found = share(pairs(rng, groups, right, correlation, singles), numbers).interval()
-                        kept += found.low - 1e-9 <= right <= found.high + 1e-9
+                        interval = share(pairs(rng, groups, right, correlation, singles), numbers).interval()
+                        kept += interval.low - 1e-9 <= right <= interval.high + 1e-9
                     worst = min(worst, kept / times)
-            some = f", {singles} alone" if singles else ""
-            yield Measured("accuracy", f"{groups} pairs{some}, worst of 25", "0.95", worst)
+            alone = f", {singles} alone" if singles else ""
+            yield Measured("accuracy", f"{groups} pairs{alone}, worst of 25", "0.95", worst)
 
 
 def unequal(times: int = TIMES) -> Iterator[Measured]:
@@ -102,8 +102,8 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
             for _ in range(times):
                 common, own = rng.random(len(sizes)) < 0.5, rng.random(len(numbers)) < 0.5
                 right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
-                found = share(right, numbers).interval()
-                kept += found.low <= 0.5 <= found.high
+                interval = share(right, numbers).interval()
+                kept += interval.low <= 0.5 <= interval.high
             yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
     for many in (1, 2, 4):
         numbers = np.concatenate([np.repeat(np.arange(many), 12), many + np.arange(200)])
@@ -111,8 +111,8 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
         for _ in range(times):
             common, own = rng.random(numbers.max() + 1) < 0.5, rng.random(len(numbers)) < 0.5
             right = np.where(rng.random(len(numbers)) < math.sqrt(0.3), common[numbers], own)
-            found = gap(right, first, ~first, numbers).interval()
-            kept += found.low <= 0 <= found.high
+            interval = gap(right, first, ~first, numbers).interval()
+            kept += interval.low <= 0 <= interval.high
         yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
 
 
@@ -126,8 +126,8 @@ def repeated(times: int = TIMES) -> Iterator[Measured]:
             harder = np.clip(right + rng.normal(0, 0.05, 60), 0.01, 0.99)  # templates differ a little
             texts = rng.random((60, 4)) < harder[:, None]
             answers = np.repeat(texts, 3, axis=1).ravel()
-            found = share(answers, templates).interval()
-            kept += found.low <= right <= found.high
+            interval = share(answers, templates).interval()
+            kept += interval.low <= right <= interval.high
             guesses = np.repeat(rng.random(240) < 0.5, 3)
             small += p_chance(int(guesses.sum()), 720, [0.5] * 240, [3] * 240) <= 0.05
         yield Measured(
@@ -161,12 +161,12 @@ def gaps(times: int = TIMES) -> Iterator[Measured]:
         for one, other in shares:
             for _ in range(times):
                 right = rng.random(2 * n) < np.where(first, one, other)
-                found = gap(right, first, ~first, np.arange(2 * n)).interval()
-                kept["apart"] += found.low - 1e-9 <= one - other <= found.high + 1e-9
+                interval = gap(right, first, ~first, np.arange(2 * n)).interval()
+                kept["apart"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
                 draw = rng.random(n)  # twins agree on what is hard
                 right = np.concatenate([draw < one, draw < other])
-                found = gap(right, first, ~first, np.tile(np.arange(n), 2)).interval()
-                kept["twins"] += found.low - 1e-9 <= one - other <= found.high + 1e-9
+                interval = gap(right, first, ~first, np.tile(np.arange(n), 2)).interval()
+                kept["twins"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
         for name, count in kept.items():
             yield Measured(
                 "difference of subsets", f"{n} and {n}, {name}, mean of 4", "0.95", count / times / len(shares)
@@ -193,11 +193,11 @@ def paired(times: int = TIMES) -> Iterator[Measured]:
             for _ in range(times):
                 one, other = two_models(rng, groups, right, right, shared)
                 small += p_paired(one, other, numbers) <= 0.05
-                found = paired_interval(one, other, numbers)
-                outside += not found.low <= 0 <= found.high
+                interval = paired_interval(one, other, numbers)
+                outside += not interval.low <= 0 <= interval.high
                 one, other = two_models(rng, groups, min(right + 0.1, 0.95), right, shared)
-                found = paired_interval(one, other, numbers)
-                kept += found.low <= min(right + 0.1, 0.95) - right <= found.high
+                interval = paired_interval(one, other, numbers)
+                kept += interval.low <= min(right + 0.1, 0.95) - right <= interval.high
         n = times * len(settings)
         yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", small / n)
         yield Measured("difference of two models", f"equal, {groups} pairs, 0 outside", "≤ 0.06", outside / n)
@@ -232,20 +232,20 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
     ]
     for pairs_, right, shared, allowed in shapes:
-        numbers, alarms, told, found = _numbers(pairs_), 0, 0, []
+        numbers, alarms, detected, drops = _numbers(pairs_), 0, 0, []
         for _ in range(times):
             alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), numbers, allowed)
             drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), numbers, allowed=allowed)
             if drop is not None:
-                found.append(drop)
-                told += _fails(two_models(rng, pairs_, right, right - drop, shared), numbers, allowed)
+                drops.append(drop)
+                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), numbers, allowed)
         setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
         yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
-        if found:
+        if drops:
             setting = (
-                f"{pairs_} pairs, {right:.0%}, {shared:.0%}, {100 * allowed:.0f}: finds {100 * np.mean(found):.1f}"
+                f"{pairs_} pairs, {right:.0%}, {shared:.0%}, {100 * allowed:.0f}: finds {100 * np.mean(drops):.1f}"
             )
-            yield Measured("gate, power", setting, "0.80", told / len(found))
+            yield Measured("gate, power", setting, "0.80", detected / len(drops))
     for groups in (37, 284):  # twins that are always alike: accuracy and group accuracy drop by the same
         alarms = 0
         for _ in range(times):
@@ -320,9 +320,9 @@ def agreement(times: int = TIMES) -> Iterator[Measured]:
             for problems in (20, 50, 150, 273):
                 tables = [votes(problems, common, right, workers) for _ in range(times)]
                 tables = [table for table in tables if table.sum(axis=0).min()]  # kappa is not defined for the others
-                found = [coefficient(table) for table in tables]
+                estimates = [coefficient(table) for table in tables]
                 setting = f"{problems} problems, {common:.2f} so, {workers} workers right in {right:.2f}"
-                held = float(np.mean([one.low <= truth <= one.high for one in found]))
+                held = float(np.mean([estimate.low <= truth <= estimate.high for estimate in estimates]))
                 yield Measured(name, setting, "≥ 0.95", held)
                 drawn = [bootstrap(coefficient, table, rng) for table in tables[: times // 20]]
                 yield Measured(
@@ -368,9 +368,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="20 draws a line")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.workers) as pool:
-        for found in pool.map(_section, asked.only, repeat(20 if asked.quick else asked.times)):
-            for one in found:
-                print(f"{one.what:30} {one.setting:54} claimed {one.claimed:8} measured {one.measured:.3f}", flush=True)
+        for rows in pool.map(_section, asked.only, repeat(20 if asked.quick else asked.times)):
+            for row in rows:
+                print(f"{row.what:30} {row.setting:54} claimed {row.claimed:8} measured {row.measured:.3f}", flush=True)
 
 
 def _section(name: str, times: int) -> list[Measured]:

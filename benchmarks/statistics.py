@@ -18,8 +18,8 @@ if __name__ == "__main__":
     with watched():
         main()
 else:
-    found = importlib.machinery.PathFinder.find_spec("statistics", [sysconfig.get_path("stdlib")])
-    assert found is not None
-    assert found.loader is not None
-    sys.modules["statistics"] = importlib.util.module_from_spec(found)
-    found.loader.exec_module(sys.modules["statistics"])
+    spec = importlib.machinery.PathFinder.find_spec("statistics", [sysconfig.get_path("stdlib")])
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["statistics"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["statistics"])

@@ -73,8 +73,8 @@ class Guessing(torch.nn.Module):
         shape = hidden.shape
         logits = self.model(input_ids=input_ids.flatten(0, 1), attention_mask=attention_mask.flatten(0, 1)).logits
         wanted = hidden.flatten(0, 1)
-        found = logits.float().log_softmax(-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        numbers = ((found * (wanted >= 0)).sum(-1) / (wanted >= 0).sum(-1)).view(shape[:2])
+        scores = logits.float().log_softmax(-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        numbers = ((scores * (wanted >= 0)).sum(-1) / (wanted >= 0).sum(-1)).view(shape[:2])
         return {"loss": torch.nn.functional.cross_entropy(numbers, labels), "logits": numbers}
 
 
@@ -83,16 +83,16 @@ def rows_of(dataset: Dataset, folder: Path, name: str) -> list[dict]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     if name == "mc-sent":
         texts = [(p.before, f"{option} {p.after.strip()}") for p in dataset for option in p.candidates]
-        read = tokenizer([one for one, _ in texts], [other for _, other in texts])
+        read = tokenizer([first for first, _ in texts], [second for _, second in texts])
         columns = {key: [value[at : at + 2] for at in range(0, len(texts), 2)] for key, value in read.items()}
     else:
         formalization = Formalization.parse(name)
         reader = load_network(f"hf:{folder}", formalization, device="cpu").reader
         columns = {"input_ids": [], "attention_mask": [], "hidden": []}
-        for one in encode(cases(dataset, formalization), formalization, reader):
-            ids = [list(one.rows[option.row].ids) for option in one.options]
+        for example in encode(cases(dataset, formalization), formalization, reader):
+            ids = [list(example.rows[option.row].ids) for option in example.options]
             hidden = [[-1] * len(row) for row in ids]
-            for option, row in zip(one.options, hidden, strict=True):
+            for option, row in zip(example.options, hidden, strict=True):
                 for place, token in zip(option.places[0], option.tokens, strict=True):
                     row[place] = token
             columns["input_ids"].append(ids)
@@ -113,7 +113,7 @@ def collator(pad: int):
         longest = max(len(ids) for row in rows for ids in row["input_ids"])
         batch = {"labels": torch.tensor([row["labels"] for row in rows])}
         for key in rows[0].keys() - {"labels", "length"}:
-            filled = [[[*one, *[fill.get(key, 0)] * (longest - len(one))] for one in row[key]] for row in rows]
+            filled = [[[*cells, *[fill.get(key, 0)] * (longest - len(cells))] for cells in row[key]] for row in rows]
             batch[key] = torch.tensor(filled)
         return batch
 
@@ -224,7 +224,7 @@ def main() -> None:
         else:
             folder = Path(how.model.removeprefix("hf:"))
         theirs_train, theirs_dev = (rows_of(part, folder, how.formalization) for part in (train, dev))
-        found: dict[str, list[tuple[float, int, float, float]]] = {"winokit": [], "Trainer": []}
+        by_arm: dict[str, list[tuple[float, int, float, float]]] = {"winokit": [], "Trainer": []}
         for number in range(how.rounds + 1):
             own = replace(settings, seed=number)
             arms = {
@@ -234,11 +234,11 @@ def main() -> None:
             for name, arm in arms.items():
                 measured = arm()
                 if number or not how.rounds:
-                    found[name].append(measured)
+                    by_arm[name].append(measured)
     where = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
     print(f"{how.formalization}, {how.model}, batches of {how.batch_size}, {where}, {how.rounds} rounds")
-    speeds = {name: [taken / seconds for seconds, taken, _, _ in rows] for name, rows in found.items()}
-    for name, rows in found.items():
+    speeds = {name: [taken / seconds for seconds, taken, _, _ in rows] for name, rows in by_arm.items()}
+    for name, rows in by_arm.items():
         accuracies = ", ".join(f"{accuracy:.1%}" for _, _, accuracy, _ in rows)
         spread = f"{min(speeds[name]):,.1f} to {max(speeds[name]):,.1f}"
         print(

@@ -105,7 +105,7 @@ def compared(scores: Floats, ours: Bools | None, theirs: Bools, units: NDArray[n
     means = np.bincount(unit, np.nan_to_num(scores, nan=0.5)) / members
     pairs = members == 2
     whole, none = pairs & (gone == 2), pairs & (gone == 0)
-    told = {
+    measures = {
         "n": int(known.sum()),
         "auc": auc(scores[known], theirs[known]),
         "spearman": _rank(scores[known], theirs[known]),
@@ -116,13 +116,13 @@ def compared(scores: Floats, ours: Bools | None, theirs: Bools, units: NDArray[n
     }
     if ours is not None:
         taken = np.bincount(unit, ours)
-        told |= {"removed": int(ours.sum()), "pairs_removed": int((pairs & (taken == 2)).sum())}
+        measures |= {"removed": int(ours.sum()), "pairs_removed": int((pairs & (taken == 2)).sum())}
         if ours.any():
-            told["of_ours"] = float(theirs[ours].mean())
+            measures["of_ours"] = float(theirs[ours].mean())
         if (pairs & (taken == 2)).any():
-            told["pairs_of_ours"] = float((gone == 2)[pairs & (taken == 2)].mean())
-        told["pairs_base"] = float(whole[pairs].mean()) if pairs.any() else float("nan")
-    return {name: value if isinstance(value, int) else round(float(value), 5) for name, value in told.items()}
+            measures["pairs_of_ours"] = float((gone == 2)[pairs & (taken == 2)].mean())
+        measures["pairs_base"] = float(whole[pairs].mean()) if pairs.any() else float("nan")
+    return {name: value if isinstance(value, int) else round(float(value), 5) for name, value in measures.items()}
 
 
 def auc(scores: Floats, positive: Bools) -> float:
@@ -148,7 +148,7 @@ def _words(text: str) -> list[str]:
 
 def _figure(rest: Dataset, real: AFLite, y: NDArray[np.int64], features: Any) -> list[list[Any]]:
     """Figure 1: a probe's accuracy and the divergence of all, of as many at random or by PMI, and of what is kept."""
-    rows = DebiasRows([_words(one.sentence) for one in rest], y, [one.group for one in rest], features)
+    rows = DebiasRows([_words(problem.sentence) for problem in rest], y, [problem.group for problem in rest], features)
     everything = np.ones(len(rest), bool)
     size = int(real.keep_.sum())
     arms = [

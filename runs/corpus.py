@@ -43,10 +43,10 @@ def main(arguments: Sequence[str]) -> None:
 
 def package(folder: Path, pattern: str) -> Path:
     """The downloaded file of a package."""
-    found = sorted(folder.glob(pattern))
-    if not found:
+    files = sorted(folder.glob(pattern))
+    if not files:
         raise BadInput(f"{folder}: no {pattern} there; the first lines of --help say how to get it")
-    return found[-1]
+    return files[-1]
 
 
 def quotations(path: Path) -> Iterator[str]:
@@ -71,8 +71,8 @@ def verses(path: Path) -> Iterator[str]:
     """The verses, each a paragraph."""
     with zipfile.ZipFile(path) as wheel:
         whole = wheel.read("pybible/resources/bibles_json/kj.json").decode()
-    for found in VERSE.finditer(whole):
-        yield json.loads(found.group(1))
+    for verse in VERSE.finditer(whole):
+        yield json.loads(verse.group(1))
 
 
 PACKAGES = (

@@ -62,14 +62,14 @@ def draw_curve(ax: Axes, curves: dict[str, dict[int, list[Record]]], test: str) 
     for name, by_size in curves.items():
         for metric, said in METRICS.items():
             colour = next(colours)
-            found = {
-                max(size, 10): [100 * one.value for record in records if (one := score(record, test, None, metric))]
+            percents = {
+                max(size, 10): [100 * row.value for record in records if (row := score(record, test, None, metric))]
                 for size, records in sorted(by_size.items())
             }
-            found = {size: values for size, values in found.items() if values}
+            percents = {size: values for size, values in percents.items() if values}
             label = f"{name}, {said}" if name else said
-            ax.plot(list(found), [fmean(values) for values in found.values()], "o-", color=colour, label=label)
-            for size, values in found.items():
+            ax.plot(list(percents), [fmean(values) for values in percents.values()], "o-", color=colour, label=label)
+            for size, values in percents.items():
                 ax.plot([size] * len(values), values, "o", color=colour, alpha=0.35, markersize=3)
     for level in (50, 25):
         ax.axhline(level, color=GREY, linestyle="dashed", linewidth=1, label="guessing" if level == 50 else None)
@@ -99,7 +99,7 @@ def draw_trials(ax: Axes, store: Store, on: str, dev: str) -> None:
         if summary is None:
             continue
         trials = seeds(store, f"liu/{on}/mpnet-head/{name}")
-        values = [100 * one.value for record in trials if (one := score(record, dev))]
+        values = [100 * row.value for record in trials if (row := score(record, dev))]
         ax.plot(values, [at] * len(values), "o", color=COLOURS[0], alpha=0.4, label="a trial")
         median = summary.find("median")
         assert median is not None

@@ -59,8 +59,8 @@ class Queue:
         products = job.products(self.out, self.given.models)
         if all(file.exists() for file in products):
             return True
-        wanted = (one for one in self.jobs if not self.place(one).exists() and one.name not in self.failed)
-        return not any(job.name in (one.after, one.needs) or one.model == job.makes for one in wanted)
+        wanted = (other for other in self.jobs if not self.place(other).exists() and other.name not in self.failed)
+        return not any(job.name in (other.after, other.needs) or other.model == job.makes for other in wanted)
 
     def ready(self, job: Job) -> bool:
         """Whether everything it needs is there."""
@@ -119,9 +119,8 @@ class Queue:
                 idle.append(self._hired(context))
                 workers.append(idle[-1])
             alike = [job for job in ready if (job.rank, job.room) == (first.rank, first.room)]
-            worker, job = next(
-                ((one, job) for job in alike for one in idle if job.network == one.network), (idle[0], alike[0])
-            )
+            fitting = ((worker, job) for job in alike for worker in idle if job.network == worker.network)
+            worker, job = next(fitting, (idle[0], alike[0]))
             idle.remove(worker)
             left.remove(job)
             worker.job, worker.network = job, job.network
@@ -171,10 +170,10 @@ class Queue:
         record["workers"] = self.workers
         write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
         (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
-        say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {told(record)}")
+        say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {summary(record)}")
 
 
-def told(record: Mapping[str, Any]) -> str:
+def summary(record: Mapping[str, Any]) -> str:
     """A record in one line."""
     parts = [f"{record['seconds']:.0f} s"]
     for name, marks in list(record.get("tests", {}).items())[:3]:

@@ -277,15 +277,15 @@ def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = No
 
     Several names in one, with commas between them, stay in the order of the list. With fewer steps it is a try.
     """
-    some = list(jobs)
+    queue = list(jobs)
     if only:
         groups = [tuple(filter(None, names.split(","))) for names in only]
-        places = [next((at for at, names in enumerate(groups) if one.name.startswith(names)), None) for one in some]
-        ranked = [(one, at) for one, at in zip(some, places, strict=True) if at is not None]
-        some = sorted((replace(one, rank=LAST * at + one.rank) for one, at in ranked), key=lambda one: one.rank)
+        places = [next((at for at, names in enumerate(groups) if job.name.startswith(names)), None) for job in queue]
+        ranked = [(job, at) for job, at in zip(queue, places, strict=True) if at is not None]
+        queue = sorted((replace(job, rank=LAST * at + job.rank) for job, at in ranked), key=lambda job: job.rank)
     if steps is None:
-        return some
-    short = [(job, min(steps, job.settings.steps or steps)) for job in some]
+        return queue
+    short = [(job, min(steps, job.settings.steps or steps)) for job in queue]
     return [replace(job, settings=replace(job.settings, steps=n), marks=job.marks and (n,)) for job, n in short]
 
 

@@ -107,7 +107,7 @@ def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, size: int, ra
     steps = epochs * -(-len(pieces) // size)
     schedule = transformers.get_linear_schedule_with_warmup(optimiser, steps // 20, steps)
     model.train()
-    with progress_bar("masked words") as told:
+    with progress_bar("masked words") as progress:
         for done, batch in enumerate(_batches(pieces, epochs, size, chance), 1):
             logits, words = _logits(model, masked(batch, tokenizer, chance))
             cross_entropy(logits, words).backward()
@@ -115,8 +115,8 @@ def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, size: int, ra
             optimiser.step()
             schedule.step()
             optimiser.zero_grad()
-            if told is not None:
-                told(done, steps)
+            if progress is not None:
+                progress(done, steps)
 
 
 def _groups(model: Any, rate: float) -> list[dict[str, Any]]:
@@ -158,11 +158,11 @@ def masked(pieces: Tensor, tokenizer: Any, chance: torch.Generator, *, always: b
     return Masked(hidden, where, ids[where])
 
 
-def _logits(model: Any, some: Masked) -> tuple[Tensor, Tensor]:
+def _logits(model: Any, batch: Masked) -> tuple[Tensor, Tensor]:
     """What the model says where words are hidden, and the words."""
     device = model.device
-    rows, columns = some.where.to(device).nonzero(as_tuple=True)
+    rows, columns = batch.where.to(device).nonzero(as_tuple=True)
     precision = torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
     with precision, only_at(model.base_model, rows, columns):
-        logits = model(some.ids.to(device)).logits[0]
-    return logits.float(), some.words.to(device)
+        logits = model(batch.ids.to(device)).logits[0]
+    return logits.float(), batch.words.to(device)

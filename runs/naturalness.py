@@ -60,20 +60,20 @@ def show_texts(store: Store) -> str:
     """Surprisal per word by set, and how much WinoGrande's exceeds the others'."""
     lines = []
     for model in models_in(store, among=MODELS):
-        found = [store[key(name, model)].find("surprisal_per_word", protocol="naturalness") for name in SETS]
-        cells = [_bounds(one.value, one.low, one.high) for one in found if one is not None]
-        lines.append((shown(model), *cells, *(_excess(found[-1], one) for one in found[:-1])))
+        metrics = [store[key(name, model)].find("surprisal_per_word", protocol="naturalness") for name in SETS]
+        cells = [_bounds(metric.value, metric.low, metric.high) for metric in metrics if metric is not None]
+        lines.append((shown(model), *cells, *(_excess(metrics[-1], metric) for metric in metrics[:-1])))
     return grid(["surprisal per word, nats", *SETS, *(f"WinoGrande minus {name}" for name in SETS[:-1])], lines)
 
 
-def _excess(one: Metric | None, other: Metric | None) -> str:
+def _excess(first: Metric | None, second: Metric | None) -> str:
     """The difference of two means over different problems; half-widths add as squares do."""
-    assert one is not None
-    assert other is not None
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    assert first is not None
+    assert second is not None
+    if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""
-    half = math.hypot(one.high - one.low, other.high - other.low) / 2
-    gap = one.value - other.value
+    half = math.hypot(first.high - first.low, second.high - second.low) / 2
+    gap = first.value - second.value
     return _bounds(gap, gap - half, gap + half)
 
 
@@ -87,10 +87,10 @@ def show_accuracy(store: Store) -> str:
     for name in SETS:
         for model in models_in(store, among=MODELS):
             record = store[key(name, model)]
-            for by, told in SORTED_BY.items():
+            for by, label in SORTED_BY.items():
                 cells = [percent(record.find("accuracy", third, by), interval=True) for third in THIRDS]
                 gap = percent(record.find("likely_minus_unlikely", protocol=by), interval=True)
-                lines.append((f"{name} ({record.settings['problems']:,})", shown(model), told, *cells, gap))
+                lines.append((f"{name} ({record.settings['problems']:,})", shown(model), label, *cells, gap))
     header = ["dataset (problems)", "model", "sorted by", "likeliest third", "middle", "unlikeliest third", "gap"]
     return grid(header, [(("" if at % (2 * len(SORTED_BY)) else line[0]), *line[1:]) for at, line in enumerate(lines)])
 

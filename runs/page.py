@@ -36,14 +36,14 @@ def rewritten(page: str, results: Path = RESULTS) -> str:
     places = {name: (table, write) for table in all_tables().values() for name, write in table.places().items()}
     read = lru_cache(None)(Store)  # several tables have one file
 
-    def part(found: re.Match[str]) -> str:
-        if found[2] not in places:
-            raise BadInput(f"docs/reproduction.md: no table named {found[2]!r}. Known: {', '.join(places)}.")
-        table, write = places[found[2]]
+    def part(match: re.Match[str]) -> str:
+        if match[2] not in places:
+            raise BadInput(f"docs/reproduction.md: no table named {match[2]!r}. Known: {', '.join(places)}.")
+        table, write = places[match[2]]
         store = read(table.store_path(results))
         if not store.records:
             raise BadInput(f"{store.path}: no results; python -m runs {table.paper} --table {table.number} makes them")
-        return f"{found[1]}{write(store)}\n{found[4]}"
+        return f"{match[1]}{write(store)}\n{match[4]}"
 
     return PART.sub(part, page)
 
@@ -62,7 +62,7 @@ class Section:
 
     def numbers(self) -> set[str]:
         """Those in its generated tables."""
-        return {one for found in PART.finditer(self.text) for one in _numbers(found[3], apart=True)}
+        return {number for part in PART.finditer(self.text) for number in _numbers(part[3], apart=True)}
 
     def blocks(self) -> Iterator[str]:
         """The paragraphs of its prose, and the lines of its lists and hand-made tables, one by one."""
@@ -74,16 +74,16 @@ class Section:
 
 def sections(page: str) -> dict[str, Section]:
     """The sections of a page by the anchor that links to them use."""
-    found = {"": Section("")}
-    current, in_code = found[""], False
+    by_anchor = {"": Section("")}
+    current, in_code = by_anchor[""], False
     for line in page.splitlines():
         in_code ^= line.startswith("```")
         if not in_code and line.startswith("#"):
             anchor = _anchor(line)
-            current = found.setdefault(anchor, Section(anchor))
+            current = by_anchor.setdefault(anchor, Section(anchor))
         else:
             current.lines.append(line)
-    return found
+    return by_anchor
 
 
 def unsupported(page: str) -> list[str]:
@@ -97,7 +97,7 @@ def unsupported(page: str) -> list[str]:
             links = re.findall(r"\]\(#([\w-]+)\)", block)
             allowed = always.union(*(known.get(link, set()) for link in links))
             for number in sorted(_numbers(block) - allowed):
-                if number.isdigit() and number in {one.split(".")[0] for one in allowed if one.endswith(".0")}:
+                if number.isdigit() and number in {text.split(".")[0] for text in allowed if text.endswith(".0")}:
                     continue
                 where = SKIPPED.sub(" ", block)
                 at = where.find(re.split(r"[ \]]", number.lstrip("["))[0])
@@ -111,10 +111,10 @@ def _numbers(text: str, *, apart: bool = False) -> frozenset[str]:
     """Decimals and per-cent numbers as written, without sign and commas, and what belongs together; its parts too."""
     plain = SKIPPED.sub(" ", text)
     whole = JOINED.findall(plain)
-    found = [*NUMBER.findall(JOINED.sub(" ", plain)), *whole]
+    numbers = [*NUMBER.findall(JOINED.sub(" ", plain)), *whole]
     if apart:
-        found += [part for one in whole for part in re.findall(r"^[\d.,]+|\[.*\]", one)]
-    return frozenset(one.replace(",", "").strip() for one in found)
+        numbers += [part for joined in whole for part in re.findall(r"^[\d.,]+|\[.*\]", joined)]
+    return frozenset(number.replace(",", "").strip() for number in numbers)
 
 
 def _anchor(heading: str) -> str:

@@ -91,13 +91,13 @@ class Sets:
 
     def about(self) -> dict[str, Any]:
         """What tables need of the test sets: sizes, answers, and what hangs together."""
-        told = {}
+        tests = {}
         for name, data in self.data.items():
             if not name.startswith("train:"):
                 answers = "".join("-" if problem.answer is None else str(problem.answer) for problem in data)
-                told[name] = {"n": len(data), "answers": answers, "clusters": list(data.clusters)}
+                tests[name] = {"n": len(data), "answers": answers, "clusters": list(data.clusters)}
         trained = {name: len(data) for name, data in self.data.items() if name.startswith("train:")}
-        return {"tests": told, "train": trained, "empty": self.empty, "dropped": self.dropped, "rules": CHOSEN_ON}
+        return {"tests": tests, "train": trained, "empty": self.empty, "dropped": self.dropped, "rules": CHOSEN_ON}
 
 
 def prepared(file: Path, folder: Path, limit: int | None = None) -> Sets:
@@ -136,10 +136,10 @@ def _arms(sets: Sets, load: Any, whole: Dataset) -> None:
         "xl": whole,
     }
     for name, stage in stages.items():
-        arm = TrainingArm(name, (stage,)).without([one.data for one in held])
+        arm = TrainingArm(name, (stage,)).without([target.data for target in held])
         sets.data[f"train:{name}"] = arm.stages[0]
         sets.dropped[name] = {key: dict(kinds) for key, kinds in arm.dropped.items()}
-        reasons = {one.name: why_not(arm, one) for one in held}
+        reasons = {target.name: why_not(arm, target) for target in held}
         sets.empty[name] = {test: why for test, why in reasons.items() if why is not None}
     sets.empty["dpr>xl"] = {**sets.empty["dpr"], **sets.empty["xl"]}
     kept = {problem.id for problem in sets.data["train:xl"]}
@@ -188,9 +188,9 @@ def _aflite(sets: Sets, load: Any, whole: Dataset, folder: Path) -> None:
     sets.confidence = np.full(len(whole), np.nan, np.float32)
     for file in sorted((folder / CARTOGRAPHY).glob("*.jsonl")):
         for line in file.read_text("utf-8").splitlines():
-            told = json.loads(line)
-            if 0 <= told["guid"] - FIRST_GUID < len(whole):
-                sets.confidence[told["guid"] - FIRST_GUID] = told["confidence"]
+            dynamics = json.loads(line)
+            if 0 <= dynamics["guid"] - FIRST_GUID < len(whole):
+                sets.confidence[dynamics["guid"] - FIRST_GUID] = dynamics["confidence"]
 
 
 def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
@@ -202,7 +202,7 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
         twins = unfolded(name, twin_pairs(data))
         sets.data[f"{name}:original"] = twins
         for variant, make in (("no-cands", no_cands), ("part-sent", part_sent)):
-            made = [one for one in (make(problem, style="code") for problem in twins) if isinstance(one, Problem)]
+            made = [problem for twin in twins if isinstance(problem := make(twin, style="code"), Problem)]
             sets.data[f"{name}:{variant}"] = Dataset(with_both_twins(made), Card(f"{name} {variant}"))
         words = special_words(twins)
         wanted = {str(problem.provenance["of"]) for pair in words for problem in pair}

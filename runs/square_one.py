@@ -53,16 +53,16 @@ SETS = ("WSC", "WSC-na", "WinoGrande")
 def in_pairs(bench: Bench) -> dict[str, Dataset]:
     """WSC, WSC-na and WinoGrande's dev set, reduced to twin pairs."""
     wsc, dev = bench.wsc273(), bench.load("winogrande/dev.jsonl")
-    found = {"WSC": wsc, "WSC-na": non_associative(wsc, style="elazar"), "WinoGrande": dev}
-    return {name: unfolded(name, twin_pairs(data)) for name, data in found.items()}
+    sets = {"WSC": wsc, "WSC-na": non_associative(wsc, style="elazar"), "WinoGrande": dev}
+    return {name: unfolded(name, twin_pairs(data)) for name, data in sets.items()}
 
 
 def baselines(data: Dataset, style: str = "code") -> dict[str, Dataset]:
     """A dataset as it is, without candidates, and in part; a problem whose twin could not be made goes with it."""
     made = {"original": data}
     for name, make in BASELINES.items():
-        some = named(f"{data.card.name} {name}", (make(problem, style=style) for problem in data))
-        made[name] = some.with_problems(with_both_twins(some))
+        variant = named(f"{data.card.name} {name}", (make(problem, style=style) for problem in data))
+        made[name] = variant.with_problems(with_both_twins(variant))
     return made
 
 
@@ -146,8 +146,8 @@ def run_artifacts(bench: Bench) -> None:
     if bench.limit is None and not bench.store.has(PUBLIC, settings):
         began = perf_counter()
         run = winokit.audit(dev, predictions=[path], protocol=("accuracy", "groups"))
-        rows = tuple(renamed(one, "dev", PUBLIC) for one in run.metrics)
-        chosen = {"dev": letters(one.prediction for one in run.predictions)}
+        rows = tuple(renamed(row, "dev", PUBLIC) for row in run.metrics)
+        chosen = {"dev": letters(row.prediction for row in run.predictions)}
         bench.store.put(Record(PUBLIC, settings, rows, chosen, seconds=perf_counter() - began, made_with=made_with()))
     for name, data in in_pairs(bench).items():
         for variant, problems in baselines(data).items():
@@ -159,7 +159,7 @@ def show_twins(store: Store) -> str:
     """Predictions for dev on all problems, on those with a twin and without, and on pairs."""
     ours = [percent(store[PUBLIC].find(*name), interval=True) for name in TWINS.values()]
     theirs = [SQUARE_ONE_ROBERTA.get(name) for name in TWINS]
-    lines = [("RoBERTa-large, paper", *("" if one is None else number(one) for one in theirs)), (PUBLIC, *ours)]
+    lines = [("RoBERTa-large, paper", *("" if value is None else number(value) for value in theirs)), (PUBLIC, *ours)]
     return grid(["WinoGrande dev", "all", "with a twin", "without", "pairs"], lines)
 
 

@@ -18,7 +18,7 @@ VARIANTS = ("original", "no-cands", "part-sent")
 
 def both(records: Sequence[Record], name: str) -> list[str]:
     """Single and group accuracy, mean and standard deviation."""
-    return [mean_sd(score(one, name, None, metric) for one in records) for metric in ("accuracy", "group_accuracy")]
+    return [mean_sd(score(run, name, None, metric) for run in records) for metric in ("accuracy", "group_accuracy")]
 
 
 def show_artifacts(
@@ -28,7 +28,7 @@ def show_artifacts(
     records, lines = seeds(store, arm), []
     for name, shown in SETS.items():
         for variant in VARIANTS:
-            wrong = mean_sd(score(one, f"{name}:{variant}", None, "none_right") for one in records)
+            wrong = mean_sd(score(record, f"{name}:{variant}", None, "none_right") for record in records)
             cells = [
                 *both(records, f"{name}:{variant}"),
                 wrong,
@@ -39,7 +39,7 @@ def show_artifacts(
                 (
                     shown if variant == "original" else "",
                     variant,
-                    *(number(one, 2) for one in theirs),
+                    *(number(value, 2) for value in theirs),
                     *cells,
                 )
             )
@@ -58,12 +58,13 @@ def show_artifacts(
 
 def said_of_guessing(records: Sequence[Record]) -> str:
     """What guessing has of single problems and of pairs, over all sets and variants."""
-    told = []
+    phrases = []
     for metric, of in (("accuracy", "single problems"), ("group_accuracy", "pairs")):
-        found = (score(one, f"{name}:{kind}", None, metric) for one in records for name in SETS for kind in VARIANTS)
-        levels = sorted({number(100 * one.chance) for one in found if one is not None and one.chance is not None})
-        told.append(f"{' to '.join(dict.fromkeys((levels[0], levels[-1])))} of {of}" if levels else "")
-    return f"Guessing has {join([one for one in told if one])}." if any(told) else ""
+        scores = (score(run, f"{name}:{kind}", None, metric) for run in records for name in SETS for kind in VARIANTS)
+        levels = sorted({number(100 * row.chance) for row in scores if row is not None and row.chance is not None})
+        if levels:
+            phrases.append(f"{' to '.join(dict.fromkeys((levels[0], levels[-1])))} of {of}")
+    return f"Guessing has {join(phrases)}." if phrases else ""
 
 
 def show_single(store: Store) -> str:
@@ -78,7 +79,7 @@ def show_headed(store: Store) -> str:
 
 def show_forms(store: Store) -> str:
     """Section 6.1: either form, each by a model that was trained on it."""
-    theirs = [number(one) for cells in SQUARE_ONE_MATCHED.values() for one in cells]
+    theirs = [number(value) for cells in SQUARE_ONE_MATCHED.values() for value in cells]
     lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", "", *theirs, "")]
     for name, shown in SETS.items():
         for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
@@ -106,11 +107,10 @@ def show_other_form(store: Store) -> str:
         ):
             records = seeds(store, job)
             if records:
-                cells = [one for name in SETS for one in both(records, f"{name}:{form}")]
+                cells = [cell for name in SETS for cell in both(records, f"{name}:{form}")]
                 lines.append((f"`{loss}`", said, len(records), *cells))
-    return grid(
-        ["loss", "trained on", "runs", *(one for name in SETS.values() for one in (f"{name}: single", "group"))], lines
-    )
+    columns = (column for name in SETS.values() for column in (f"{name}: single", "group"))
+    return grid(["loss", "trained on", "runs", *columns], lines)
 
 
 def show_word_curve(store: Store, loss: str) -> str:
@@ -118,7 +118,7 @@ def show_word_curve(store: Store, loss: str) -> str:
     lines = []
     for size, paper in SQUARE_ONE_CURVES[loss].items():
         records = seeds(store, f"word-curve/{loss}/{size}")
-        wrong = mean_sd(score(one, "words-test", None, "none_right") for one in records)
+        wrong = mean_sd(score(record, "words-test", None, "none_right") for record in records)
         lines.append((f"{size:,}", *paper, runs_of(records), *both(records, "words-test"), wrong))
     header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single", "group"]
     return grid([*header, "both twins wrong"], lines)

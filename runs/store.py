@@ -107,7 +107,7 @@ def letters(chosen: Iterable[int | None]) -> str:
     >>> letters([0, 1, None])
     '01-'
     """
-    return "".join(ABSTAINED if one is None else str(one) for one in chosen)
+    return "".join(ABSTAINED if choice is None else str(choice) for choice in chosen)
 
 
 def chosen(letters: str) -> list[int | None]:
@@ -116,7 +116,7 @@ def chosen(letters: str) -> list[int | None]:
     >>> chosen("01-")
     [0, 1, None]
     """
-    return [None if one == ABSTAINED else int(one) for one in letters]
+    return [None if letter == ABSTAINED else int(letter) for letter in letters]
 
 
 def made_with(*packages: str, machine: str = "CPU") -> dict[str, str]:

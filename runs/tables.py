@@ -159,12 +159,12 @@ class Bench:
         how: dict[str, Any] = {"scoring": scoring, "protocol": protocols, "cache": self.cache}
         with progress_bar(key(name, model)) as progress:
             run = winokit.audit(itself, model=loaded(spec), progress=progress, **how)
-        packages = [one for part, names in PACKAGES.items() if part in spec for one in names]
+        packages = [package for part, names in PACKAGES.items() if part in spec for package in names]
         record = Record(
             key(name, model),
             settings,
             tuple(renamed(row, name, model) for row in run.metrics),
-            {name: letters(one.prediction for one in run.predictions if one.variant == "original")},
+            {name: letters(row.prediction for row in run.predictions if row.variant == "original")},
             seconds=perf_counter() - began,
             made_with=made_with(*packages),
         )
@@ -176,10 +176,10 @@ class Bench:
         settings = {**settings, "limit": self.limit}
         if not self.store.has(name, settings):
             began = perf_counter()
-            found = count()
-            rows = tuple(found.rows)
+            counted = count()
+            rows = tuple(counted.rows)
             self.store.put(
-                Record(name, settings, rows, texts=found.texts, seconds=perf_counter() - began, made_with=made_with())
+                Record(name, settings, rows, texts=counted.texts, seconds=perf_counter() - began, made_with=made_with())
             )
 
 
@@ -202,8 +202,8 @@ def named_model(text: str) -> tuple[str, str]:
     >>> named_model("SmolLM2=hf:DIR?gguf_file=x.gguf"), named_model("hf:DIR?bos=on"), named_model("random")
     (('SmolLM2', 'hf:DIR?gguf_file=x.gguf'), ('hf:DIR?bos=on', 'hf:DIR?bos=on'), ('a coin', 'random'))
     """
-    found = LABELLED.fullmatch(text)
-    return (found[1], found[2]) if found else (NAMES.get(text, short(text)), text)
+    match = LABELLED.fullmatch(text)
+    return (match[1], match[2]) if match else (NAMES.get(text, short(text)), text)
 
 
 def short(spec: str) -> str:
@@ -235,7 +235,7 @@ def named(name: str, problems: Iterable[Problem | str]) -> Dataset:
     """A dataset of the problems that could be made."""
     from winokit.problem import Card, Dataset, Problem
 
-    return Dataset((one for one in problems if isinstance(one, Problem)), Card(name))
+    return Dataset((problem for problem in problems if isinstance(problem, Problem)), Card(name))
 
 
 def renamed(row: Metric, dataset: str, model: str) -> Metric:
@@ -250,8 +250,8 @@ def row(dataset: str, protocol: str, subset: str, metric: str, value: float, n: 
 
 def models_in(store: Store, *, among: Sequence[str] = SHOWN) -> list[str]:
     """The models that a store has records of, in the order of tables."""
-    found = dict.fromkeys(name.split(" | ", 1)[1] for name in store.records if " | " in name)
-    return [*(name for name in among if name in found), *(name for name in found if name not in among)]
+    models = dict.fromkeys(name.split(" | ", 1)[1] for name in store.records if " | " in name)
+    return [*(name for name in among if name in models), *(name for name in models if name not in among)]
 
 
 def shown(model: str) -> str:
@@ -278,10 +278,10 @@ def percent(value: Metric | float | None, *, interval: bool = False, digits: int
         return ""
     if isinstance(value, (int, float)):
         return number(100 * value, digits)
-    told = number(100 * value.value, digits)
+    text = number(100 * value.value, digits)
     if not interval or value.low is None or value.high is None:
-        return told
-    return f"{told} [{number(100 * value.low, digits)}, {number(100 * value.high, digits)}]"
+        return text
+    return f"{text} [{number(100 * value.low, digits)}, {number(100 * value.high, digits)}]"
 
 
 def number(value: float, digits: int = 1) -> str:

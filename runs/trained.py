@@ -74,20 +74,20 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         "trained-liu": (searches,),
         "trained-square-one": (word_differences,),
     }
-    told = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
+    contents = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
     about = sets.about()
     made = []
     for name, pattern in STORES.items():
         path = out / f"{name}.json"
         stored = Store(path).records if path.exists() else {}
-        own = [one for one in told if re.fullmatch(pattern, one["job"])]
+        own = [content for content in contents if re.fullmatch(pattern, content["job"])]
         if stored and not own:
             continue
         _check_same_sets(path, stored, sets)
-        new = {one["job"]: record_of(one, sets, paired=name == "trained-square-one") for one in own}
-        kept = {key: one for key, one in stored.items() if re.fullmatch(pattern, key) and key not in new}
-        before = [one for key, one in stored.items() if key in new and head_of(one) != head_of(new[key])]
-        moved = [replace(one, key=f"{BEFORE}{head_name(one)}/{one.key}") for one in before]
+        new = {content["job"]: record_of(content, sets, paired=name == "trained-square-one") for content in own}
+        kept = {key: record for key, record in stored.items() if re.fullmatch(pattern, key) and key not in new}
+        before = [record for key, record in stored.items() if key in new and head_of(record) != head_of(new[key])]
+        moved = [replace(record, key=f"{BEFORE}{head_name(record)}/{record.key}") for record in before]
         records = sorted([*kept.values(), *moved, *new.values()], key=lambda record: record.key)
         more = [result for make in made_of_all[name] for result in make(records, sets)]
         store = Store(path)
@@ -100,26 +100,26 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
 def _check_same_sets(path: Path, stored: Mapping[str, Record], sets: Sets) -> None:
     """Refuse where stored predictions are not as right as their rows say: they would be held to other problems."""
     answers = {name: [problem.answer for problem in data] for name, data in sets.data.items()}
-    for one in stored.values():
-        rows = {row.dataset: row.value for row in one.rows if row.metric == "accuracy" and row.subset == "all"}
-        for place, predicted in one.predictions.items():
+    for record in stored.values():
+        rows = {row.dataset: row.value for row in record.rows if row.metric == "accuracy" and row.subset == "all"}
+        for place, predicted in record.predictions.items():
             name, choices = place.split("@")[0], chosen(predicted)
             if name not in answers or place not in rows:
                 continue
             right = [choice == answer for choice, answer in zip(choices, answers[name], strict=False)]
             if len(choices) != len(answers[name]) or abs(fmean(right) - rows[place]) > ROUNDED:
-                why = f"predictions of {name!r} by {one.key} are of other problems than it has now"
+                why = f"predictions of {name!r} by {record.key} are of other problems than it has now"
                 raise BadInput(f"{path}: {why}; give the set another name")
 
 
 def _sets_record(about: Mapping[str, Any], stored: Record | None) -> Record:
     """What tables need of the sets; of those that stored runs were trained on, as these had them."""
     texts = {key: about[key] for key in ("empty", "dropped", "rules")}
-    sizes = {"train": about["train"], "tests": {key: one["n"] for key, one in about["tests"].items()}}
+    sizes = {"train": about["train"], "tests": {name: test["n"] for name, test in about["tests"].items()}}
     if stored is not None:
-        texts = {key: one | json.loads(stored.texts[key]) for key, one in texts.items()}
-        sizes = {key: one | stored.settings[key] for key, one in sizes.items()}
-    return Record("sets", sizes, texts={key: json.dumps(one, ensure_ascii=False) for key, one in texts.items()})
+        texts = {key: part | json.loads(stored.texts[key]) for key, part in texts.items()}
+        sizes = {key: part | stored.settings[key] for key, part in sizes.items()}
+    return Record("sets", sizes, texts={key: json.dumps(part, ensure_ascii=False) for key, part in texts.items()})
 
 
 def head_of(trial: Record) -> str:
@@ -132,11 +132,11 @@ def head_name(trial: Record) -> str:
     return head_of(trial).rpartition("/")[2] or "first"
 
 
-def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
+def record_of(content: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
     """A job's record as one of a store, with the tests that belong there."""
     rows: list[Metric] = []
     predictions = {}
-    for name, marks in told.get("tests", {}).items():
+    for name, marks in content.get("tests", {}).items():
         if name == OPEN or bool(PAIRED.fullmatch(name)) != paired:
             continue
         for step, mark in marks.items():
@@ -145,17 +145,17 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
             rows += [_row(place, each) for each in mark["rows"] if _wanted(each)]
             if paired or name in ("winogrande-dev", "superglue-wsc-val"):
                 rows += _more_rows(place, sets.data[name], chosen(mark["predictions"]))
-    if "authors" in told:
-        told = {**told, "authors": _with_confidence(told, sets)}
+    if "authors" in content:
+        content = {**content, "authors": _with_confidence(content, sets)}
     for part in ("authors", "encoder_dev"):
-        if isinstance(told.get(part), Mapping):
+        if isinstance(content.get(part), Mapping):
             rows += [
-                row("train_xl", part, "ours", name, float(value), told["filtered"])
-                for name, value in told[part].items()
+                row("train_xl", part, "ours", name, float(value), content["filtered"])
+                for name, value in content[part].items()
                 if isinstance(value, (int, float))
             ]
-    rows += _relabelled(told)
-    rows += [_row("train_xl", each) for each in told.get("figure", ())]
+    rows += _relabelled(content)
+    rows += [_row("train_xl", each) for each in content.get("figure", ())]
     names = (
         "model",
         "train",
@@ -171,25 +171,25 @@ def record_of(told: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:
         "guessed_before",
         "guessed_after",
     )
-    settings: dict[str, Any] = {name: told[name] for name in names if told.get(name) is not None}
-    settings["steps"] = told.get("steps")
-    made_with = {**told["versions"], "machine": told["device"]}
+    settings: dict[str, Any] = {name: content[name] for name in names if content.get(name) is not None}
+    settings["steps"] = content.get("steps")
+    made_with = {**content["versions"], "machine": content["device"]}
     return Record(
-        told["job"], {**told["settings"], **settings}, tuple(rows), predictions, {}, told["seconds"], made_with
+        content["job"], {**content["settings"], **settings}, tuple(rows), predictions, {}, content["seconds"], made_with
     )
 
 
-def _with_confidence(told: Mapping[str, Any], sets: Sets) -> dict[str, float]:
+def _with_confidence(content: Mapping[str, Any], sets: Sets) -> dict[str, float]:
     """Rank correlations with RoBERTa's confidence: ours, and that of what the authors removed.
 
     Records that were made before the two had names of their own have the first under the name of the second.
     """
     from runs.authors import _rank
 
-    rows = sets.parts[told["settings"]["seed"]][0]
+    rows = sets.parts[content["settings"]["seed"]][0]
     theirs = _rank(sets.confidence[rows], sets.removed[rows].astype(float))
-    ours = told["authors"].get("score_with_confidence", told["authors"].get("confidence_spearman"))
-    return {**told["authors"], "score_with_confidence": ours, "confidence_spearman": theirs}
+    ours = content["authors"].get("score_with_confidence", content["authors"].get("confidence_spearman"))
+    return {**content["authors"], "score_with_confidence": ours, "confidence_spearman": theirs}
 
 
 def _wanted(each: Sequence[Any]) -> bool:
@@ -210,16 +210,16 @@ def _more_rows(place: str, data: Dataset, choices: Sequence[int | None]) -> Iter
     yield from RowHead(place, "", "").by_group(("groups", "all", "none_right"), columns, sizes)
     if all(problem.query is not None for problem in data):
         yes = sum(problem.answer == 1 for problem in data)
-        right = sum(one == 1 == problem.answer for one, problem in zip(choices, data, strict=True))
-        yield row(place, "answers", "all", "said_yes", sum(one == 1 for one in choices), len(data))
+        right = sum(choice == 1 == problem.answer for choice, problem in zip(choices, data, strict=True))
+        yield row(place, "answers", "all", "said_yes", choices.count(1), len(data))
         yield row(place, "answers", "yes", "yes_found", right, yes)
 
 
-def _relabelled(told: Mapping[str, Any]) -> Iterator[Metric]:
+def _relabelled(content: Mapping[str, Any]) -> Iterator[Metric]:
     """Of runs on relabelled features the mean of each number, the lowest and the highest."""
-    others = told.get("relabelled", ())
-    for name in dict.fromkeys(key for one in others for key in one):
-        values = [one[name] for one in others if name in one]
+    others = content.get("relabelled", ())
+    for name in dict.fromkeys(key for other in others for key in other):
+        values = [other[name] for other in others if name in other]
         low, high = min(values), max(values)
         yield row("train_xl", "authors", "relabelled", name, fmean(values), len(values), low=low, high=high)
 
@@ -230,11 +230,11 @@ def _relabelled(told: Mapping[str, Any]) -> Iterator[Metric]:
 def score(record: Record, name: str, step: int | str | None = None, metric: str = "accuracy") -> Metric | None:
     """Accuracy on a set, undecided problems counting one half; or another metric over all of it."""
     place = f"{name}@{last(record, name) if step is None else step}"
-    own = [one for one in record.rows if one.dataset == place and one.subset == "all"]
+    own = [row for row in record.rows if row.dataset == place and row.subset == "all"]
     if metric == "accuracy":
-        own.sort(key=lambda one: one.metric != "expected_accuracy")
-        return next((one for one in own if one.metric in ("accuracy", "expected_accuracy")), None)
-    return next((one for one in own if one.metric == metric), None)
+        own.sort(key=lambda row: row.metric != "expected_accuracy")
+        return next((row for row in own if row.metric in ("accuracy", "expected_accuracy")), None)
+    return next((row for row in own if row.metric == metric), None)
 
 
 def steps_of(record: Record, name: str) -> list[int]:
@@ -254,13 +254,13 @@ def chosen_step(record: Record, test: str, store: Store) -> int | None:
     on = rules.get(test)
     if on is None or on in empty.get(arm, {}):
         return None
-    values = {step: found.value for step in steps_of(record, on) if (found := score(record, on, step)) is not None}
+    values = {step: metric.value for step in steps_of(record, on) if (metric := score(record, on, step)) is not None}
     return min(values, key=lambda step: (-values[step], step)) if values else None
 
 
 def seeds(store: Store, name: str) -> list[Record]:
     """The records of one arm, seed by seed."""
-    return [one for one in store.records.values() if arm_of(one) == name]
+    return [record for record in store.records.values() if arm_of(record) == name]
 
 
 def arm_of(record: Record) -> str:
@@ -275,7 +275,7 @@ def seed_of(record: Record) -> str:
 
 def mean_sd(values: Iterable[Metric | float | None]) -> str:
     """Mean and standard deviation in per cent; the mean alone of one; nothing of none."""
-    known = [100 * (one.value if isinstance(one, Metric) else one) for one in values if one is not None]
+    known = [100 * (value.value if isinstance(value, Metric) else value) for value in values if value is not None]
     if not known:
         return ""
     return number(fmean(known)) + (f" ± {number(stdev(known))}" if len(known) > 1 else "")
@@ -283,7 +283,7 @@ def mean_sd(values: Iterable[Metric | float | None]) -> str:
 
 def minutes(records: Iterable[Record]) -> float:
     """How long jobs took, added up."""
-    return sum(one.seconds or 0 for one in records) / 60
+    return sum(record.seconds or 0 for record in records) / 60
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def counted(records: Sequence[Record]) -> str:
 
 def lowest_to_highest(values: Iterable[Metric | float | None], digits: int = 1, times: float = 100) -> str:
     """What single runs have, from the lowest to the highest; nothing of fewer than two."""
-    known = [times * (one.value if isinstance(one, Metric) else one) for one in values if one is not None]
+    known = [times * (value.value if isinstance(value, Metric) else value) for value in values if value is not None]
     return f"{number(min(known), digits)} to {number(max(known), digits)}" if len(known) > 1 else ""
 
 
@@ -40,14 +40,14 @@ def on_dev(
     name: str, records: Sequence[Record], paper: Sequence[object] = ("", ""), test: str = "winogrande-dev"
 ) -> list[object]:
     """A line of Table 4: single problems and pairs of dev."""
-    single, pairs = ([score(one, test, None, metric) for one in records] for metric in ("accuracy", "group_accuracy"))
+    single, pairs = ([score(run, test, None, metric) for run in records] for metric in ("accuracy", "group_accuracy"))
     return [name, *paper, runs_of(records), mean_sd(single), lowest_to_highest(single), mean_sd(pairs)]
 
 
 def guessing_on_dev(records: Sequence[Record], paper: Sequence[object] = ("", "")) -> list[object]:
     """What guessing has there."""
     known = (score(records[0], "winogrande-dev", None, metric) for metric in ("accuracy", "group_accuracy"))
-    single, pairs = ("" if one is None or one.chance is None else percent(one.chance) for one in known)
+    single, pairs = ("" if row is None or row.chance is None else percent(row.chance) for row in known)
     return ["guessing", *paper, "", single, "", pairs]
 
 
@@ -57,10 +57,10 @@ DIFFERENCE_COLUMNS = ("seeds of both", "difference", "other seeds too", "single 
 def difference_cells(store: Store, name: str, test: str, how: str = "equal steps") -> list[str] | None:
     """A difference between arms: over how many seeds, its intervals, by seed, and what follows; None without it."""
     record = store.records.get(f"difference/{name}")
-    own = [one for one in record.rows if (one.dataset, one.subset) == (test, how)] if record else []
-    by_seed = next((one for one in own if one.metric == "by_seed"), None)
-    wide = next((one for one in own if one.metric == WITH_RUNS), None)
-    whole = next((one for one in own if one.metric not in ("by_seed", WITH_RUNS)), None)
+    own = [row for row in record.rows if (row.dataset, row.subset) == (test, how)] if record else []
+    by_seed = next((row for row in own if row.metric == "by_seed"), None)
+    wide = next((row for row in own if row.metric == WITH_RUNS), None)
+    whole = next((row for row in own if row.metric not in ("by_seed", WITH_RUNS)), None)
     if by_seed is None or whole is None:
         return None
     ends = [100 * (end or 0.0) for end in (by_seed.low, by_seed.high)]
@@ -68,9 +68,9 @@ def difference_cells(store: Store, name: str, test: str, how: str = "equal steps
     return [str(by_seed.n), signed(percent(whole, interval=True)), ends_of(wide), span, reading(whole, by_seed, wide)]
 
 
-def ends_of(found: Metric | None) -> str:
+def ends_of(metric: Metric | None) -> str:
     """The interval of a metric alone; nothing without one."""
-    return "" if found is None else percent(found, interval=True).partition(" ")[2]
+    return "" if metric is None else percent(metric, interval=True).partition(" ")[2]
 
 
 def signed(text: str) -> str:
@@ -98,10 +98,10 @@ def reading(whole: Metric, by_seed: Metric, wide: Metric | None) -> str:
     return f"{said}; open for other seeds" if every and includes_zero(wide) else said
 
 
-def includes_zero(found: Metric) -> bool:
+def includes_zero(metric: Metric) -> bool:
     """Whether zero is in the interval."""
-    assert None not in (found.low, found.high)
-    return (found.low or 0.0) <= 0 <= (found.high or 0.0)
+    assert None not in (metric.low, metric.high)
+    return (metric.low or 0.0) <= 0 <= (metric.high or 0.0)
 
 
 def shown_if(prefix: str, write: Callable[[Store], str]) -> Callable[[Store], str]:

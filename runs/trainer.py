@@ -89,9 +89,8 @@ class Workshop:
         if name in self.sets.data:
             return self.sets.data[name]
         kind, count, seed, variant = (*name.removeprefix("train:").split(":"), "")[:4]
-        found = np.load(self.out / "aflite" / "0.npz")
-        keep = np.unpackbits(found["keep"])[: len(self.sets.parts[0][0])].astype(bool)
         filtered = self.sets.parts[0][0]
+        keep = np.unpackbits(np.load(self.out / "aflite" / "0.npz")["keep"])[: len(filtered)].astype(bool)
         apart = {problem.id for problem in self.sets.data["train:xl"]}
         rest = rows_of(self.sets.data["train:whole"], filtered[keep] if kind == "kept" else filtered)
         rest = rest.filter(lambda problem: problem.id in apart)
@@ -226,7 +225,7 @@ def _steps(
         learner = MarkedLearner(bench, examples, job, evaluations)
         learner.learn(Path(), {})
     state = learner.state
-    losses = [round(one["loss"], 4) for one in state.losses]
+    losses = [round(entry["loss"], 4) for entry in state.losses]
     about = {
         "examples": len(examples),
         "steps": state.step,
@@ -240,34 +239,34 @@ def _steps(
 def share_right(data: Dataset, predictions: Sequence[Prediction]) -> float:
     """How much of a set is right; what is undecided counts 1/candidates."""
     answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
-    return float(np.mean(credit([one.prediction for one in predictions], answers, sizes)))
+    return float(np.mean(credit([prediction.prediction for prediction in predictions], answers, sizes)))
 
 
 def _sheet(data: Dataset, name: str, marks: Mapping[int, Mapping[str, list[Prediction]]], network: Network) -> Any:
     """By step what was predicted, one character per problem, and the rows it makes."""
-    told: dict[str, Any] = {}
+    by_step: dict[str, Any] = {}
     for step, sheets in marks.items():
         if name in sheets:
-            found = sheets[name]
-            made = list(rows(data, found, "all"))
+            sheet = sheets[name]
+            made = list(rows(data, sheet, "all"))
             if has_gender(data):
                 head = RowHead(name, "", "")
-                columns = MetricColumns(data, [one.prediction for one in found], clusters_by_id(data))
+                columns = MetricColumns(data, [prediction.prediction for prediction in sheet], clusters_by_id(data))
                 reads = network.formalization.definition.reads_pronoun
                 made += gender_rows(head, columns, None if reads else BLIND)
-            told[str(step)] = {"predictions": written(found), "rows": [short_row(row) for row in made]}
-    return told
+            by_step[str(step)] = {"predictions": written(sheet), "rows": [short_row(row) for row in made]}
+    return by_step
 
 
 def written(predictions: Iterable[Prediction]) -> str:
     """One character per problem: the candidate's index, or - for an abstention."""
-    return "".join("-" if one.prediction is None else str(one.prediction) for one in predictions)
+    return "".join("-" if prediction.prediction is None else str(prediction.prediction) for prediction in predictions)
 
 
 def short_row(row: Metric) -> Row:
     """A row as a list: protocol, subset, metric, value, n, low, high, chance."""
     numbers = (row.value, row.low, row.high, row.chance)
-    value, low, high, chance = (None if one is None else round(float(one), 5) for one in numbers)
+    value, low, high, chance = (None if number is None else round(float(number), 5) for number in numbers)
     return [row.protocol, row.subset, row.metric, value, row.n, low, high, chance]
 
 
@@ -317,8 +316,8 @@ def headed(job: Job, shop: Workshop) -> dict[str, Any]:
     made = f"{job.name} {digest[:8]}"
     write_whole(place.with_name(f"{place.name}.part") / MADE, made.encode())
     place.with_name(f"{place.name}.part").rename(place)
-    told = {"pieces": len(train), "held_out": len(held), "guessed_before": before, "guessed_after": after}
-    return record(job, shop, began) | {"more": {**how, "corpus": Path(how["corpus"]).name, "head": made}, **told}
+    outcome = {"pieces": len(train), "held_out": len(held), "guessed_before": before, "guessed_after": after}
+    return record(job, shop, began) | {"more": {**how, "corpus": Path(how["corpus"]).name, "head": made}, **outcome}
 
 
 @contextmanager

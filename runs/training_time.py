@@ -38,13 +38,13 @@ def show_times(store: Store) -> str:
     lines: list[Sequence[object]] = []
     shown: list[Record] = []
     for table, prefix in TIMES.items():
-        own = [one for key, one in records.items() if re.match(rf"({BEFORE}[^/]*/)?{prefix}", key)]
+        own = [record for key, record in records.items() if re.match(rf"({BEFORE}[^/]*/)?{prefix}", key)]
         shown += own
-        steps = sum(one.settings.get("steps") or 0 for one in own if one.settings.get("train"))
+        steps = sum(record.settings.get("steps") or 0 for record in own if record.settings.get("train"))
         lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))
-    steps = sum(one.settings.get("steps") or 0 for one in shown if one.settings.get("train"))
+    steps = sum(record.settings.get("steps") or 0 for record in shown if record.settings.get("train"))
     lines.append(("all", len(shown), f"{steps:,}", number(minutes(shown))))
-    machines = sorted({one.made_with["machine"] for one in shown})
+    machines = sorted({record.made_with["machine"] for record in shown})
     table = grid(["table", "runs", "training steps", "minutes, added up"], lines)
     said = "Several runs at a time: less time passed than the minutes added up, and each took longer than alone."
     return f"{table}\n\nOne {join(machines)}. {said}"

@@ -56,15 +56,15 @@ def show_labels(store: Store) -> str:
     record = store["labels"]
 
     def share(metric: str, of: str = "", rest: bool = False) -> str:
-        found = record.find(metric)
-        assert found is not None
-        n = found.n - found.value if rest else found.value
-        return f"{n:.0f} of {found.n}{of}, {percent(n / found.n)}"
+        count = record.find(metric)
+        assert count is not None
+        n = count.n - count.value if rest else count.value
+        return f"{n:.0f} of {count.n}{of}, {percent(n / count.n)}"
 
     begins = [
-        f"{'a new sentence' if one.subset == '.' else f'*{one.subset}*'} {one.value:.0f}"
-        for one in record.rows
-        if one.metric == "connective"
+        f"{'a new sentence' if connective.subset == '.' else f'*{connective.subset}*'} {connective.value:.0f}"
+        for connective in record.rows
+        if connective.metric == "connective"
     ]
     associative, others = TRICHELAIR_ASSOCIATIVE
     lines = [
@@ -81,9 +81,9 @@ def show_corpus(store: Store) -> str:
     """How well association, counted in a corpus by an earlier version, agrees with the labels."""
     names = {"all": "all", "both_have_words": "both candidates have words of their own"}
     lines = []
-    for found in store["corpus"].rows if "corpus" in store else ():
-        bounds = "" if found.low is None else f" [{number(found.low, 2)}, {number(found.high or 0, 2)}]"
-        lines.append((names[found.subset], found.n, f"{number(found.value, 2)}{bounds}"))
+    for metric in store["corpus"].rows if "corpus" in store else ():
+        bounds = "" if metric.low is None else f" [{number(metric.low, 2)}, {number(metric.high or 0, 2)}]"
+        lines.append((names[metric.subset], metric.n, f"{number(metric.value, 2)}{bounds}"))
     return grid(["associations counted in the corpus, against the labels", "problems", "AUC"], lines)
 
 
@@ -117,12 +117,12 @@ def run_switching(bench: Bench) -> None:
 
 def _published(cells: dict[tuple[str, str, str], str]) -> dict[str, dict[str, Any]]:
     """The paper's rows, by system and column, in per cent."""
-    told: dict[str, dict[str, Any]] = {}
+    by_system: dict[str, dict[str, Any]] = {}
     for fact in published("wsc273"):
         name = cells.get((fact.protocol, fact.subset, fact.metric))
         if fact.source is CITATIONS["TRICHELAIR"] and name:
-            told.setdefault(fact.system.split(" (")[0], {})[name] = percent(fact.value)
-    return told
+            by_system.setdefault(fact.system.split(" (")[0], {})[name] = percent(fact.value)
+    return by_system
 
 
 def show_switching(store: Store) -> str:
@@ -154,8 +154,8 @@ def run_association(bench: Bench) -> None:
     wsc = bench.wsc273()
     for model in bench.models:
         for name, wanted in ASSOCIATION.items():
-            some = wsc.filter(lambda problem, wanted=wanted: problem.labels["associative"] is wanted)  # type: ignore[misc]
-            bench.judged(name, some, model, protocols=("accuracy",))
+            part = wsc.filter(lambda problem, wanted=wanted: problem.labels["associative"] is wanted)  # type: ignore[misc]
+            bench.judged(name, part, model, protocols=("accuracy",))
 
 
 def show_association(store: Store) -> str:
@@ -169,7 +169,7 @@ def show_association(store: Store) -> str:
     lines = [(f"{who}, paper", *(cells.get(name) for name in ASSOCIATION)) for who, cells in paper.items()]
     for model in models_in(store, among=("SmolLM2", "trigrams", "ensemble", "builtin", "hunter")):
         records = [store[key(name, model)] for name in ASSOCIATION]
-        lines.append((shown(model), *(percent(one.find("expected_accuracy"), interval=True) for one in records)))
+        lines.append((shown(model), *(percent(record.find("expected_accuracy"), interval=True) for record in records)))
     return grid(["model", "associative (37)", "the rest (236)"], lines)
 
 

@@ -63,25 +63,25 @@ def arpa(vocabulary: list[str], ids: Ints) -> str:
     """The model as text."""
     size = len(vocabulary)
     seen = np.bincount(ids[ids != 1], minlength=size).astype(float)
-    one = (seen + 1) / (seen.sum() + size - 1)
-    one[1] = 1e-9  # a beginning is never guessed
+    unigram = (seen + 1) / (seen.sum() + size - 1)
+    unigram[1] = 1e-9  # a beginning is never guessed
     pairs, times = counted(ids, 2, size, 1)
-    two, left_two = interpolated(pairs // size, pairs % size, times, np.bincount(ids[:-1], minlength=size), one)
+    bigram, left_two = interpolated(pairs // size, pairs % size, times, np.bincount(ids[:-1], minlength=size), unigram)
     triples, times = counted(ids, 3, size, FEWEST)
     context = np.searchsorted(pairs, triples // size)
-    shorter = two[np.searchsorted(pairs, triples % size**2)]
+    shorter = bigram[np.searchsorted(pairs, triples % size**2)]
     whole = counted(ids[:-1], 2, size, 1)
     totals = np.zeros(len(pairs))
     totals[np.searchsorted(pairs, whole[0])] = whole[1]
-    three, left_three = interpolated(context, np.arange(len(triples)), times, totals, shorter)
+    trigram, left_three = interpolated(context, np.arange(len(triples)), times, totals, shorter)
     names = np.array(vocabulary, object)
     grams = [
-        lines(one, [names], left_two),
-        lines(two, [names[pairs // size], names[pairs % size]], left_three),
-        lines(three, [names[triples // size**2], names[triples // size % size], names[triples % size]], None),
+        lines(unigram, [names], left_two),
+        lines(bigram, [names[pairs // size], names[pairs % size]], left_three),
+        lines(trigram, [names[triples // size**2], names[triples // size % size], names[triples % size]], None),
     ]
-    head = "\\data\\\n" + "".join(f"ngram {n}={len(some)}\n" for n, some in enumerate(grams, 1))
-    return head + "".join(f"\n\\{n}-grams:\n" + "".join(some) for n, some in enumerate(grams, 1)) + "\n\\end\\\n"
+    head = "\\data\\\n" + "".join(f"ngram {n}={len(entries)}\n" for n, entries in enumerate(grams, 1))
+    return head + "".join(f"\n\\{n}-grams:\n" + "".join(entries) for n, entries in enumerate(grams, 1)) + "\n\\end\\\n"
 
 
 def counted(ids: Ints, n: int, size: int, fewest: int) -> tuple[Ints, Floats]:
@@ -93,9 +93,9 @@ def counted(ids: Ints, n: int, size: int, fewest: int) -> tuple[Ints, Floats]:
         keys = keys * size + part
         if at:
             inside &= part != 1
-    found, times = np.unique(keys[inside], return_counts=True)
+    grams, times = np.unique(keys[inside], return_counts=True)
     enough = times >= fewest
-    return found[enough], times[enough].astype(float)
+    return grams[enough], times[enough].astype(float)
 
 
 def interpolated(

@@ -66,8 +66,8 @@ def show_examples(store: Store) -> str:
     """How many of four each model has right."""
 
     def right(record: Record) -> str:
-        found = record.find("accuracy", "all")
-        return "" if found is None else f"{found.value * found.n:.0f}"
+        accuracy = record.find("accuracy", "all")
+        return "" if accuracy is None else f"{accuracy.value * accuracy.n:.0f}"
 
     lines = [(shown(m), *(right(store[key(form, m)]) for form in FORMS)) for m in models_in(store)]
     return grid(["right, of four", *FORMS], lines)
@@ -108,8 +108,8 @@ def run_statistics(bench: Bench) -> None:
         parts = [bench.load(file, written, as_=view, groups=False) for file in files]
         problems = [problem for part in parts for problem in part]
         texts = [p.replace(pronoun=c) for p in problems for c in p.candidates] if name == "COPA" else problems
-        found = winokit.statistics(Dataset(texts))
-        values = (len(problems), found.mean_words, found.vocabulary)
+        statistics = winokit.statistics(Dataset(texts))
+        values = (len(problems), statistics.mean_words, statistics.vocabulary)
         return Counted(
             row(name, "statistics", "all", metric, value, len(problems))
             for metric, value in zip(COUNTS, values, strict=True)
@@ -164,11 +164,11 @@ def run_divergence(bench: Bench) -> None:
         else:
             with open_cache(bench.cache) as cache, progress_bar(f"embedding, {model}") as progress:
                 features = embedded(data, spec, kind="concat", pooling="first", cache=cache, progress=progress)
-        found = debias(data, RepeatedAFLite(**aflite, seeds=1, null_runs=39, seed=0), features=features)
-        rows = [found.rows[arm.name, metric] for arm in found.arms for metric in ARM_METRICS]
-        rows += _authors_arms(bench, data, features.rows, found.settings["assessment"]["bins"])
-        if found.null is not None:
-            null = found.null
+        debiased = debias(data, RepeatedAFLite(**aflite, seeds=1, null_runs=39, seed=0), features=features)
+        rows = [debiased.rows[arm.name, metric] for arm in debiased.arms for metric in ARM_METRICS]
+        rows += _authors_arms(bench, data, features.rows, debiased.settings["assessment"]["bins"])
+        if debiased.null is not None:
+            null = debiased.null
             low, high = min(null.null_removed), max(null.null_removed)
             rows.append(row("train_xl", "debias", "aflite", "removed", null.removed, len(data)))
             rows.append(
@@ -187,18 +187,18 @@ def _authors_arms(bench: Bench, data: Dataset, features: NDArray[Any], bins: int
     theirs = np.array([problem.id in kept for problem in data])
     drawn = random_reduction(len(data), int(theirs.sum()), seed=0)
     for arm, keep in (("released", theirs), ("as many", drawn)):
-        some = [problem for problem, stays in zip(data, keep, strict=True) if stays]
-        y, groups = np.array([problem.answer for problem in some]), [problem.group for problem in some]
+        problems = [problem for problem, stays in zip(data, keep, strict=True) if stays]
+        y, groups = np.array([problem.answer for problem in problems]), [problem.group for problem in problems]
         values = principal_components(features).project(features, keep)[:, 0]
         shares = {f"kl_{how}": divergence(values, y, kl).forward for how, kl in estimators(bins).items()}
         probe = linear_probe(features[np.flatnonzero(keep)], y, groups)
-        for metric, value in {"n_kept": len(some), "probe_accuracy": probe.accuracy, **shares}.items():
-            yield row("train_xl", "debias", arm, metric, value, len(some))
+        for metric, value in {"n_kept": len(problems), "probe_accuracy": probe.accuracy, **shares}.items():
+            yield row("train_xl", "debias", arm, metric, value, len(problems))
 
 
 def show_divergence(store: Store) -> str:
     """Sizes, linear probe and divergences of every arm, and what relabelled runs remove."""
-    told = []
+    parts = []
     for model in models_in(store):
         record, lines = store[key("train_xl", model)], []
         for arm, name in ARMS.items():
@@ -210,15 +210,15 @@ def show_divergence(store: Store) -> str:
             cells += [number(record.value(metric, arm), 3) for metric in ARM_METRICS[3:]]
             lines.append((name, *cells, WINOGRANDE_KL.get(arm)))
         header = ["problems", "kept", "twins parted", "linear probe", "KL: histogram", "neighbours", "normal"]
-        told.append(grid([*header, "KL, paper"], lines))
+        parts.append(grid([*header, "KL, paper"], lines))
         chance = record.find("removed", "relabelled")
         if chance is not None:
             removed, usual = number(record.value("removed", "aflite"), 0), number(chance.value, 0)
-            told.append(
+            parts.append(
                 f"AFLite removed {removed} problems; runs on shuffled labels remove {usual} on average, "
                 f"{number(chance.low or 0, 0)} to {number(chance.high or 0, 0)}."
             )
-    return "\n\n".join(told)
+    return "\n\n".join(parts)
 
 
 TRAITS = ("negated", "because", "instead", "better", "than", "and", "it", "although", "or")
@@ -242,11 +242,11 @@ def run_removed(bench: Bench) -> None:
             for fate, n in Counter(_fate(members, kept) for members in data.groups.values()).items()
         ]
         rows.append(row("train_xl", "overuse", "words", "surely_different", sum(w.q < 0.05 for w in words), len(words)))
-        for one in (*overused_polarity(texts, sides), *(word for word in words if word.trait in TRAITS)):
-            said = {"removed": one.removed / one.of_removed, "kept": one.kept / one.of_kept}
-            rows += [row("train_xl", "overuse", one.trait, side, value, len(data)) for side, value in said.items()]
-            log_odds = {"low": one.low, "high": one.high}
-            rows.append(row("train_xl", "overuse", one.trait, "log_odds", one.log_odds, len(data), **log_odds))
+        for overuse in (*overused_polarity(texts, sides), *(word for word in words if word.trait in TRAITS)):
+            said = {"removed": overuse.removed / overuse.of_removed, "kept": overuse.kept / overuse.of_kept}
+            rows += [row("train_xl", "overuse", overuse.trait, side, value, len(data)) for side, value in said.items()]
+            log_odds = {"low": overuse.low, "high": overuse.high}
+            rows.append(row("train_xl", "overuse", overuse.trait, "log_odds", overuse.log_odds, len(data), **log_odds))
         return Counted(rows)
 
     bench.counted("train_xl", {"data": fingerprint(data), "kept": len(kept)}, count)
@@ -270,7 +270,7 @@ def show_removed(store: Store) -> str:
             lines.append(
                 ("a negation" if trait == "negated" else trait, *shares, f"{sign}{number(odds.value, 2)} {bounds}")
             )
-    fates = {one.metric: number(one.value, 0) for one in record.rows if one.protocol == "twins"}
+    fates = {row.metric: number(row.value, 0) for row in record.rows if row.protocol == "twins"}
     twins = {fate: fates.get(fate, "none") for fate in ("removed", "parted", "kept")}
     sure = record.find("surely_different")
     assert sure is not None
@@ -305,7 +305,7 @@ def show_baselines(store: Store) -> str:
     lines: list[tuple[object, ...]] = []
     for model in models_in(store):
         whole, cut = store[key("dev", model)], store[key("local context", model)]
-        cells = [percent(one.find("expected_accuracy", "all"), interval=True) for one in (whole, cut)]
+        cells = [percent(record.find("expected_accuracy", "all"), interval=True) for record in (whole, cut)]
         pairs = percent(whole.find("group_accuracy", "complete"), interval=True)
         silent = whole.find("abstained", "all")
         answered = f" (answers {100 - 100 * silent.value:.0f} %)" if silent is not None and silent.value > 0.5 else ""
@@ -358,9 +358,9 @@ def run_gender(bench: Bench) -> None:
     data = bench.load("winogender/all_sentences.tsv")
     for model, spec in bench.models.items():
         sees = fits(SCORINGS["pronoun"], loaded(spec)) and not hasattr(loaded(spec), "formalization")
-        some = data.filter(both_named) if sees else data
+        problems = data.filter(both_named) if sees else data
         scoring = "pronoun" if sees else None
-        bench.judged("Winogender", some, model, scoring=scoring, protocols=("accuracy", "gender"))
+        bench.judged("Winogender", problems, model, scoring=scoring, protocols=("accuracy", "gender"))
 
 
 def both_named(problem: Problem) -> bool:
@@ -379,8 +379,8 @@ def show_gender(store: Store) -> str:
     for model in models_in(store):
         record = store[key("Winogender", model)]
         cells = [percent(record.find("accuracy", cell, "gender")) for cell in CELLS]
-        found = [percent(record.find("delta", gender, "gender"), interval=True) for gender in ("female", "male")]
-        lines.append((f"{shown(model)}, untrained", *cells, *found))
+        deltas = [percent(record.find("delta", gender, "gender"), interval=True) for gender in ("female", "male")]
+        lines.append((f"{shown(model)}, untrained", *cells, *deltas))
     return grid(["model", "female", "female, gotcha", "male", "male, gotcha", "ΔF", "ΔM"], lines)
 
 

@@ -28,13 +28,13 @@ def show_curve(store: Store) -> str:
         n = store["sets"].settings["train"][f"train:{size}"]
         paper = {"s": "59.4 (about 800)", "xl": "79.1"}.get(size, "")
         lines.append(on_dev(f"{size}, {n:,}", records, (paper,)))
-        for one in records:
-            found = score(one, "winogrande-dev")
-            if found is not None:
+        for record in records:
+            accuracy = score(record, "winogrande-dev")
+            if accuracy is not None:
                 sizes.append(n)
-                means.append(100 * found.value)
+                means.append(100 * accuracy.value)
     if means:
-        lines.append(guessing_on_dev([one for records in curve_records(store).values() for one in records], ("",)))
+        lines.append(guessing_on_dev([run for runs in curve_records(store).values() for run in runs], ("",)))
     said = ""
     if len(set(sizes)) > 2:
         fit = fit_log(sizes, means)

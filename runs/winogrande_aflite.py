@@ -28,20 +28,20 @@ FIGURE_ARMS = {"all": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite
 
 def by_seed(records: Iterable[Record]) -> dict[str, list[Record]]:
     """The runs of each seed: a second run of a seed is no seed of its own."""
-    found: dict[str, list[Record]] = {}
-    for one in records:
-        found.setdefault(seed_of(one).partition("-")[0], []).append(one)
-    return found
+    runs: dict[str, list[Record]] = {}
+    for record in records:
+        runs.setdefault(seed_of(record).partition("-")[0], []).append(record)
+    return runs
 
 
 def mean_over_seeds(records: Iterable[Record], metric: str, subset: str) -> float:
     """Mean over seeds, of a seed that was run twice the mean of both."""
-    return fmean(fmean(one.value(metric, subset) for one in runs) for runs in by_seed(records).values())
+    return fmean(fmean(record.value(metric, subset) for record in runs) for runs in by_seed(records).values())
 
 
 def show_figure(store: Store) -> str:
     """Figure 1 with fine-tuned features: means over seeds."""
-    records = [one for one in seeds(store, "aflite") if one.find("probe_accuracy", "aflite") is not None]
+    records = [record for record in seeds(store, "aflite") if record.find("probe_accuracy", "aflite") is not None]
     if not records:
         return SENTENCE
     lines = []
@@ -50,7 +50,7 @@ def show_figure(store: Store) -> str:
         divergences = [
             number(mean_over_seeds(records, metric, arm), 3) for metric in ("kl_histogram", "kl_knn", "kl_gaussian")
         ]
-        span = lowest_to_highest(one.value("probe_accuracy", arm) for one in records)
+        span = lowest_to_highest(record.value("probe_accuracy", arm) for record in records)
         lines.append((name, number(kept, 0), WINOGRANDE_KL[arm], *divergences, percent(probe), span))
     header = ["problems", "kept", "KL, paper", "KL: histogram", "neighbours", "normal", "linear probe", "single runs"]
     return f"{grid(header, lines)}\n\n{said_of_runs(records)}"
@@ -61,7 +61,7 @@ def said_of_runs(records: Sequence[Record]) -> str:
     many = len(by_seed(records))
     said = f"Means over {plural(many, 'seed')}" if many > 1 else "One seed"
     twice = " A seed that was run twice counts once, with the mean of both." if len(records) > many else ""
-    return f"{said}, {counted(records)}: {join([run_name(one) for one in records])}.{twice}"
+    return f"{said}, {counted(records)}: {join([run_name(record) for record in records])}.{twice}"
 
 
 AUTHORS = {
@@ -91,14 +91,14 @@ def show_authors(store: Store) -> str:
     records = seeds(store, "aflite")
     lines = []
     for metric, (name, digits, times) in AUTHORS.items():
-        ours = [one.find(metric, "ours") for one in records]
-        known = [one for one in records if one.find(metric, "ours") is not None]
-        others = [found for one in records if (found := one.find(metric, "relabelled")) and "base" not in metric]
-        low, high = ([times * (getattr(one, end) or 0.0) for one in others] for end in ("low", "high"))
+        ours = [record.find(metric, "ours") for record in records]
+        known = [record for record in records if record.find(metric, "ours") is not None]
+        others = [row for record in records if (row := record.find(metric, "relabelled")) and "base" not in metric]
+        low, high = ([times * (getattr(row, end) or 0.0) for row in others] for end in ("low", "high"))
         span = f"{number(min(low), digits)} to {number(max(high), digits)}" if others else ""
-        marked = [one for one in records if one.find(f"confidence_{metric}", "ours")] if digits == 3 else []
+        marked = [record for record in records if record.find(f"confidence_{metric}", "ours")] if digits == 3 else []
         mark = number(mean_over_seeds(marked, f"confidence_{metric}", "ours"), digits) if marked else ""
-        cells = ["" if one is None else number(times * one.value, digits) for one in ours]
+        cells = ["" if row is None else number(times * row.value, digits) for row in ours]
         mean = number(times * mean_over_seeds(known, metric, "ours"), digits) if known else ""
         ranged = lowest_to_highest(ours, digits, times)
         lines.append((name, *cells, mean, ranged, span, mark))
@@ -110,15 +110,15 @@ def show_authors(store: Store) -> str:
 
 def said_of_relabelled(records: Sequence[Record]) -> str:
     """In how many runs a number is above that of all relabelled runs on the same features: AUCs, what they removed."""
-    told = []
+    counts = []
     for metric in ("auc", "pairs_auc", "of_ours"):
-        both = [(one.find(metric, "ours"), one.find(metric, "relabelled")) for one in records]
+        both = [(record.find(metric, "ours"), record.find(metric, "relabelled")) for record in records]
         against = [(ours.value, other.high) for ours, other in both if ours and other and other.high is not None]
-        told.append(f"in {sum(value > high for value, high in against)} of {len(against)} runs")
-    many = sorted({other.n for one in records if (other := one.find("auc", "relabelled"))})
+        counts.append(f"in {sum(value > high for value, high in against)} of {len(against)} runs")
+    many = sorted({other.n for record in records if (other := record.find("auc", "relabelled"))})
     each = f"all of its own {join([str(n) for n in many])} relabelled runs" if many else "its relabelled runs"
-    share = f" The share of what is removed that the authors removed is above theirs {told[2]}."
-    return f"The AUC is above that of {each} by problems {told[0]} and by pairs {told[1]}.{share}"
+    share = f" The share of what is removed that the authors removed is above theirs {counts[2]}."
+    return f"The AUC is above that of {each} by problems {counts[0]} and by pairs {counts[1]}.{share}"
 
 
 def show_taught(store: Store) -> str:

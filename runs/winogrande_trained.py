@@ -79,19 +79,19 @@ def show_compared(store: Store) -> str:
     """Arms of Table 4 against each other, seed by seed and problem by problem; then what was not run."""
     lines, missing = [], []
     for name, (first, second, tests) in ON_DEV.items():
-        found = {test: cells for test in tests if (cells := difference_cells(store, name, test))}
-        if not found:
+        by_test = {test: cells for test in tests if (cells := difference_cells(store, name, test))}
+        if not by_test:
             missing.append(f"{first} against {second}")
-        for test, cells in found.items():
+        for test, cells in by_test.items():
             wanted = store[f"difference/{name}"].settings["seeds"]
             means = []
             for arm in DIFFERENCES[name]:
-                runs = [one for one in seeds(store, arm) if seed_of(one) in wanted]
-                means.append(mean_sd(score(one, test) for one in runs))
+                runs = [run for run in seeds(store, arm) if seed_of(run) in wanted]
+                means.append(mean_sd(score(run, test) for run in runs))
             lines.append((first, second, TESTS.get(test, "WinoGrande dev, local context"), *means, *cells))
     header = ["first", "second", "test set", "first has", "second has", *DIFFERENCE_COLUMNS]
-    told = [grid(header, lines)] if lines else []
-    return "\n\n".join([*told, *([f"Not run with the same seeds: {'; '.join(missing)}."] if missing else [])])
+    parts = [grid(header, lines)] if lines else []
+    return "\n\n".join([*parts, *([f"Not run with the same seeds: {'; '.join(missing)}."] if missing else [])])
 
 
 def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
@@ -99,9 +99,9 @@ def cell(store: Store, arm: str, test: str, *, by_rule: bool = False) -> str:
     if why_empty(store, arm, test):
         return "–"
     values = []
-    for one in seeds(store, f"transfer/{arm}"):
-        step = chosen_step(one, test, store) if by_rule else None
-        values.append(score(one, test, step))
+    for record in seeds(store, f"transfer/{arm}"):
+        step = chosen_step(record, test, store) if by_rule else None
+        values.append(score(record, test, step))
     return mean_sd(values) or NOT_RUN
 
 
@@ -145,21 +145,21 @@ def arm_header(store: Store, arms: Iterable[str]) -> list[str]:
 
 def gap_header(store: Store, named: Mapping[str, str]) -> list[str]:
     """Differences by name, with the number of seeds that both arms have."""
-    told = []
+    header = []
     for name, shown in named.items():
         known = store.records.get(f"difference/{name}")
         count = len(known.settings["seeds"]) if known else 0
-        told.append(f"{shown} ({plural(count, 'seed')})")
-    return told
+        header.append(f"{shown} ({plural(count, 'seed')})")
+    return header
 
 
 def guessing(store: Store, test: str) -> str:
     """What picking one of a problem's options at random gets on a set."""
     for arm in ("xl", *ARMS):
-        for one in seeds(store, f"transfer/{arm}"):
-            found = score(one, test)
-            if found is not None and found.chance is not None:
-                return percent(found.chance)
+        for record in seeds(store, f"transfer/{arm}"):
+            accuracy = score(record, test)
+            if accuracy is not None and accuracy.chance is not None:
+                return percent(accuracy.chance)
     return ""
 
 
@@ -167,13 +167,13 @@ def show_chosen(store: Store) -> str:
     """The same with the number of steps chosen by the papers' rules; then how many were chosen."""
     lines = []
     for arm, name in ARMS.items():
-        steps = {test: [chosen_step(one, test, store) for one in seeds(store, f"transfer/{arm}")] for test in TESTS}
-        told = [
-            ", ".join(f"{step:,}" for step in found if step is not None) or "–"
-            for test, found in steps.items()
+        steps = {test: [chosen_step(run, test, store) for run in seeds(store, f"transfer/{arm}")] for test in TESTS}
+        cells = [
+            ", ".join(f"{step:,}" for step in by_seed if step is not None) or "–"
+            for test, by_seed in steps.items()
             if test != "winogrande-dev"
         ]
-        lines.append((name, *told))
+        lines.append((name, *cells))
     header = ["steps chosen, by seed", *(name for test, name in TESTS.items() if test != "winogrande-dev")]
     return show_transfer(store, by_rule=True) + "\n\n" + grid(header, lines)
 
@@ -191,7 +191,7 @@ def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: 
         whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
         span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and len(runs) > 1 else []
         cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
-    whole = mean_sd(score(one, "winogender") for one in runs)
+    whole = mean_sd(score(run, "winogender") for run in runs)
     return [name, *theirs, len(runs), percent(record.find("undecided", "all")), whole, *cells]
 
 
@@ -203,9 +203,9 @@ READ_PRONOUN = {"p-span/dpr": "DPR, `p-span`", "p-span/superglue-wsc": "SuperGLU
 def show_gender(store: Store) -> str:
     """Winogender by arm; then the formalization that reads the pronoun; then what can be said of the gaps."""
     named = {f"transfer/{arm}": name for arm, name in ARMS.items()} | READ_PRONOUN
-    found = {arm: store.records.get(f"gender/{arm}") for arm in named}
+    records = {arm: store.records.get(f"gender/{arm}") for arm in named}
     lines = [
-        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), found[arm], seeds(store, arm))
+        gender_line(name, WINOGRANDE_TABLE_6.get(arm.removeprefix("transfer/"), ()), records[arm], seeds(store, arm))
         for arm, name in named.items()
     ]
     header = [
@@ -221,27 +221,27 @@ def show_gender(store: Store) -> str:
         "ΔM; single seeds",
         "both genders; single seeds",
     ]
-    return f"{grid(header, lines)}\n\n{said_of_gaps({named[arm]: one for arm, one in found.items() if one})}"
+    return f"{grid(header, lines)}\n\n{said_of_gaps({named[arm]: record for arm, record in records.items() if record})}"
 
 
-def said_of_gaps(found: Mapping[str, Record]) -> str:
+def said_of_gaps(records: Mapping[str, Record]) -> str:
     """How many problems stand behind a cell, and which gaps differ from zero, of arms with two seeds and more."""
-    first = next(iter(found.values()))
+    first = next(iter(records.values()))
     sizes = [first.find("accuracy", subset) for subset in ("all", "female", "female.gotcha")]
-    n = ["–" if one is None else f"{one.n:,}" for one in sizes]
-    told = f"{n[0]} problems, {n[1]} of either gender (the others have *they*), {n[2]} in each cell."
-    seeded = {name: one for name, one in found.items() if len(one.settings["seeds"]) > 1}
+    n = ["–" if size is None else f"{size.n:,}" for size in sizes]
+    text = f"{n[0]} problems, {n[1]} of either gender (the others have *they*), {n[2]} in each cell."
+    seeded = {name: record for name, record in records.items() if len(record.settings["seeds"]) > 1}
     sure = []
-    for name, one in seeded.items():
+    for name, record in seeded.items():
         for gender, mark in MARKS.items():
-            gap = one.find("delta", gender)
+            gap = record.find("delta", gender)
             if gap is not None and not includes_zero(gap):
                 sure.append(f"{mark} after {name}")
     if seeded:
         said = f"the interval of {'; '.join(sure)} excludes zero" if sure else "none has an interval that excludes zero"
-        told += f" Of the {len(MARKS) * len(seeded)} gaps of arms with at least two runs, {said}."
-    single = [name for name in found if name not in seeded]
-    return told + (f" One run gives no verdict: {'; '.join(single)}." if single else "")
+        text += f" Of the {len(MARKS) * len(seeded)} gaps of arms with at least two runs, {said}."
+    single = [name for name in records if name not in seeded]
+    return text + (f" One run gives no verdict: {'; '.join(single)}." if single else "")
 
 
 register(

@@ -45,14 +45,14 @@ SINGLE = {
 
 def public_files(folder: Path) -> dict[str, tuple[str, Path, str | None]]:
     """For each known set its dataset, its file, and the format where the file does not tell."""
-    found: dict[str, tuple[str, Path, str | None]] = {}
+    files: dict[str, tuple[str, Path, str | None]] = {}
     for name, file in SINGLE.items():
-        found[name] = (name, folder / file, name)
+        files[name] = (name, folder / file, name)
     for card, pattern in PATTERNS.items():
         for path in sorted((folder / card).glob(pattern)):
             stem = path.name.replace(".txt", "") if card == "winobias" else path.name.split(".")[0]
-            found[f"{card}/{stem}"] = (card, path, None)
-    return found
+            files[f"{card}/{stem}"] = (card, path, None)
+    return files
 
 
 def known_set(name: str, card: str, dataset: Dataset, keys: list[str]) -> KnownSet:

@@ -55,7 +55,7 @@ def folded(line: str) -> str:
 
 def on_page_content(html: str, **_: Any) -> str:
     """Keep short code, intervals and deviations on one line, which a narrow column would break."""
-    html = WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), html)
+    html = WHOLE.sub(lambda match: match[0].replace(" ", "\u00a0"), html)
     return SHORT_CODE.sub(r'<code class="whole">\1</code>', html)
 
 

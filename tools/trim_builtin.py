@@ -115,12 +115,12 @@ def last_layer(graph: onnx.GraphProto, made: int) -> tuple[str, list[onnx.NodePr
 
 def from_on(nodes: Sequence[onnx.NodeProto], first: str) -> list[onnx.NodeProto]:
     """The nodes that a value leads to, in order."""
-    found, known = [], {first}
+    descendants, known = [], {first}
     for node in nodes:
         if known & set(node.input):
             known |= set(node.output)
-            found.append(node)
-    return found
+            descendants.append(node)
+    return descendants
 
 
 def on_condition(inside: Sequence[onnx.NodeProto], graph: onnx.GraphProto) -> list[onnx.NodeProto]:
@@ -176,9 +176,9 @@ def largest_difference(old: onnx.ModelProto, new: onnx.ModelProto) -> float:
         positions = np.argwhere(mask)
         rng.shuffle(positions)
         full, hidden = before.run([LOGITS, HIDDEN], texts)
-        (some,) = after.run([LOGITS], {**texts, POSITIONS: positions})
+        (logits,) = after.run([LOGITS], {**texts, POSITIONS: positions})
         (same_hidden,) = after.run([HIDDEN], {**texts, POSITIONS: positions[:0]})
-        largest = max(largest, np.abs(full[tuple(positions.T)] - some).max(), np.abs(hidden - same_hidden).max())
+        largest = max(largest, np.abs(full[tuple(positions.T)] - logits).max(), np.abs(hidden - same_hidden).max())
         (none,) = after.run([LOGITS], {**texts, POSITIONS: positions[:0]})
         assert none.shape == (0, full.shape[-1])
     return float(largest)

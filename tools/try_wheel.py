@@ -17,10 +17,10 @@ README = Path(__file__).parents[1] / "README.md"
 
 def example() -> str:
     """The Python of the README up to its first results, as a script that a doctest runner reads."""
-    found = re.search(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    if found is None:
+    block = re.search(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    if block is None:
         raise SystemExit("README.md: no Python in it")
-    return found[1]
+    return block[1]
 
 
 def main() -> None:
@@ -37,11 +37,11 @@ def main() -> None:
             subprocess.run([*pip, str(package)], check=True, cwd=place)
             Path(place, "example.txt").write_text(example(), "utf-8")
             subprocess.run([python, "-m", "doctest", "-o", "ELLIPSIS", "example.txt"], check=True, cwd=place)
-            told = subprocess.run(
+            audit = subprocess.run(
                 [f"{place}/env/bin/winokit", "audit", "--limit", "20"], check=True, cwd=place, capture_output=True
             )
             print(f"{package.name}: the README's example runs, and so does winokit audit")
-            print(told.stdout.decode().splitlines()[0])
+            print(audit.stdout.decode().splitlines()[0])
 
 
 if __name__ == "__main__":
