@@ -28,6 +28,7 @@ from winokit.methods.aflite.divergence import bins_for
 from winokit.methods.aflite.inputs import unit_numbers
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
 from winokit.methods.aflite.null import SEEDS_APART, relabelled
+from winokit.methods.aflite.rows import Backend
 from winokit.methods.training.embedding import embedded
 from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
@@ -56,10 +57,10 @@ def filtered(job: Job, shop: Workshop) -> dict[str, Any]:
     bench = shop.network(job.model, job.settings.formalization)
     features, chosen = _features(job, bench, rest, train, dev)
     y, groups = np.array([problem.answer for problem in rest], np.int64), [problem.group for problem in rest]
-    how = dict(WINOGRANDE_AAAI_AFLITE)
+    how: dict[str, Any] = dict(WINOGRANDE_AAAI_AFLITE)
     if len(rest) <= how["train_size"]:
         how |= {"train_size": None, "cutoff": None}
-    backend = "torch:cuda" if bench.network.device.type == "cuda" else "numpy"
+    backend: Backend = "torch:cuda" if bench.network.device.type == "cuda" else "numpy"
     real = AFLite(**how, seed=seed, backend=backend).fit(features, y, groups)
     theirs, confidence = shop.sets.removed[rest_rows], shop.sets.confidence[rest_rows]
     units = unit_numbers(groups, len(y))

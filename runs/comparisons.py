@@ -81,8 +81,8 @@ def with_runs(whole: Metric, by_run: Sequence[float]) -> Iterator[Metric]:
 
         half = float(special.stdtrit(len(by_run) - 1, 0.975)) * stdev(by_run) / math.sqrt(len(by_run))
         low, high = (math.hypot(whole.value - (end or 0.0), half) for end in (whole.low, whole.high))
-        ends = {"low": max(whole.value - low, -1.0), "high": min(whole.value + high, 1.0)}
-        yield replace(whole, metric=WITH_RUNS, n=len(by_run), **ends)
+        low, high = max(whole.value - low, -1.0), min(whole.value + high, 1.0)
+        yield replace(whole, metric=WITH_RUNS, n=len(by_run), low=low, high=high)
 
 
 def difference_rows(whole: Metric, by_seed: Sequence[float]) -> Iterator[Metric]:
@@ -123,9 +123,9 @@ def arm_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
                 continue
             data = sets.data[test]
             for how, step in hows.items():
-                earned = [[credits_of(run, test, data, step) for run in runs] for runs in (ours, theirs)]
+                first, second = ([credits_of(run, test, data, step) for run in runs] for runs in (ours, theirs))
                 place = (test, "difference", how, "accuracy")
-                rows += difference_rows(*difference(place, *earned, data.clusters, len(data)))
+                rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
         yield Record(f"difference/{name}", {"seeds": [seed_of(run) for run in ours]}, tuple(rows))
 
 

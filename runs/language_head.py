@@ -75,8 +75,9 @@ def headed(spec: str) -> tuple[Any, Any]:
         raise BadInput(f"{spec}: hf:DIR expected")
     settings = replace(HfSettings.of(parsed), kind="masked")
     tokenizer = load_tokenizer(settings)
-    transformers.utils.logging.set_verbosity_error()  # it would tell at length that the head is new
-    transformers.utils.logging.disable_progress_bar()
+    logging: Any = transformers.utils.logging
+    logging.set_verbosity_error()  # it would tell at length that the head is new
+    logging.disable_progress_bar()
     torch.manual_seed(0)
     model = transformers.AutoModelForMaskedLM.from_pretrained(settings.place, dtype=torch.float32)
     return model.to(settings.device), tokenizer
@@ -105,12 +106,12 @@ def learn(model: Any, tokenizer: Any, pieces: Tensor, epochs: int, size: int, ra
     optimiser = torch.optim.AdamW(_groups(model, rate), weight_decay=0.01, fused=model.device.type == "cuda")
     chance = torch.Generator().manual_seed(1)
     steps = epochs * -(-len(pieces) // size)
-    schedule = transformers.get_linear_schedule_with_warmup(optimiser, steps // 20, steps)
+    schedule = transformers.get_linear_schedule_with_warmup(optimiser, steps // 20, steps)  # type: ignore[no-untyped-call]
     model.train()
     with progress_bar("masked words") as progress:
         for done, batch in enumerate(_batches(pieces, epochs, size, chance), 1):
             logits, words = _logits(model, masked(batch, tokenizer, chance))
-            cross_entropy(logits, words).backward()
+            cross_entropy(logits, words).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             schedule.step()
@@ -130,7 +131,7 @@ def _groups(model: Any, rate: float) -> list[dict[str, Any]]:
 def _batches(pieces: Tensor, epochs: int, size: int, chance: torch.Generator) -> Iterator[Tensor]:
     """Batches, in another order every epoch."""
     for _ in range(epochs):
-        yield from pieces[torch.randperm(len(pieces), generator=chance)].split(size)
+        yield from torch.split(pieces[torch.randperm(len(pieces), generator=chance)], size)
 
 
 def guessed(model: Any, tokenizer: Any, pieces: Tensor, size: int) -> float:
@@ -139,7 +140,7 @@ def guessed(model: Any, tokenizer: Any, pieces: Tensor, size: int) -> float:
     model.eval()
     right = asked = 0
     with torch.inference_mode():
-        for batch in pieces.split(size):
+        for batch in torch.split(pieces, size):
             logits, words = _logits(model, masked(batch, tokenizer, chance, always=True))
             right, asked = right + int((logits.argmax(-1) == words).sum()), asked + len(words)
     return right / asked

@@ -155,7 +155,7 @@ SQUARE_ONE_UNTRAINED = {"BERT-large": (52.99, 8.67), "RoBERTa-large": (56.39, 16
 """The same, Tables 4 and 5, without training: single, group, on the re-split test set."""
 SQUARE_ONE_PAIRS = 969
 """Pairs in that set."""
-SQUARE_ONE_ZERO_SHOT_NA = {
+SQUARE_ONE_ZERO_SHOT_NA: dict[str, tuple[float, ...]] = {
     # the same, Table 3, WSC-na: single, group
     "BERT-base": (54.79, 12.33),
     "BERT-large": (60.27, 21.92),

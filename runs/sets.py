@@ -104,7 +104,8 @@ def prepared(file: Path, folder: Path, limit: int | None = None) -> Sets:
     """The sets of a file, which is made from a folder of datasets where it is missing."""
     if not file.exists():
         write_whole(file, lzma.compress(pickle.dumps(make_sets(folder, limit)), preset=1))
-    return pickle.loads(lzma.decompress(file.read_bytes()))  # a file of our own making
+    sets: Sets = pickle.loads(lzma.decompress(file.read_bytes()))  # a file of our own making
+    return sets
 
 
 def make_sets(folder: Path, limit: int | None = None) -> Sets:
@@ -175,12 +176,13 @@ def _aflite(sets: Sets, load: Any, whole: Dataset, folder: Path) -> None:
     row = {problem.id: at for at, problem in enumerate(whole)}
     usual = training_data._units
     known: dict[str, list[int]] = {}  # 15 seconds of looking for overlap, the same for every seed
-    training_data._units = lambda data: known.setdefault(data.content_hash, usual(data))
+    training_data._units = lambda dataset: known.setdefault(dataset.content_hash, usual(dataset))
     try:
         for seed in range(SEEDS):
             parts = SentenceParts.of(whole, min(HELD_OUT, len(whole) // 6), seed)
-            rows = ([row[problem.id] for problem in part] for part in (parts.rest, parts.train, parts.dev))
-            sets.parts.append(tuple(np.array(each, np.int32) for each in rows))
+            sides = (parts.rest, parts.train, parts.dev)
+            rest, train, dev = (np.array([row[problem.id] for problem in side], np.int32) for side in sides)
+            sets.parts.append((rest, train, dev))
     finally:
         training_data._units = usual
     kept = {problem.id for problem in load("winogrande/train_debiased.jsonl")}
@@ -206,23 +208,23 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
             sets.data[f"{name}:{variant}"] = Dataset(with_both_twins(made), Card(f"{name} {variant}"))
         words = special_words(twins)
         wanted = {str(problem.provenance["of"]) for pair in words for problem in pair}
-        sets.data[f"{name}:matched"] = twins.filter(lambda problem, wanted=wanted: problem.id in wanted)
+        sets.data[f"{name}:matched"] = twins.with_problems(problem for problem in twins if problem.id in wanted)
         sets.data[f"{name}:words"] = unfolded(f"{name} words", words)
     sets.data["train:words"] = unfolded("special words", special_word_pairs(train, style="code"))
     kept = {problem.id for problem in debiased}
     words = special_words(train)
     tested = [pair for pair in words if all(str(problem.provenance["of"]) in kept for problem in pair)][:TESTED_PAIRS]
     chosen = {id(pair) for pair in tested}
-    data = TrainingData(
+    split = TrainingData(
         unfolded("special words, train", (pair for pair in words if id(pair) not in chosen)),
         None,
         (unfolded("special words, test", tested),),
     ).checked(drop_overlap=True)
-    sets.data["words-test"] = data.tests[0]
-    sets.dropped["words"] = {key: dict(kinds) for key, kinds in data.dropped.items()}
+    sets.data["words-test"] = split.tests[0]
+    sets.dropped["words"] = {key: dict(kinds) for key, kinds in split.dropped.items()}
     for restart in range(RESTARTS):
-        sizes = [size for size in WORD_SIZES if size <= len(data.train)]
-        for size, part in zip(sizes, nested(data.train, sizes, restart), strict=True):
+        sizes = [size for size in WORD_SIZES if size <= len(split.train)]
+        for size, part in zip(sizes, nested(split.train, sizes, restart), strict=True):
             sets.data[f"train:words-{size}-{restart}"] = part
 
 

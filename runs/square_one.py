@@ -218,7 +218,7 @@ def _solved(store: Store, name: str, model: str) -> bool:
 
 
 BOTH = [("all", "accuracy"), ("all", "group_accuracy")]
-ZERO_SHOT = {
+ZERO_SHOT: dict[str, dict[str, tuple[float, ...]]] = {
     "WSC": published_cells("wsc273", "special-word", BOTH),
     "WSC-na": SQUARE_ONE_ZERO_SHOT_NA,
     "WinoGrande": published_cells("winogrande/dev", "special-word", BOTH),

@@ -175,9 +175,9 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
         parts[f"{epochs} epochs"] = [pair for pair in pairs if pair[0].settings["epochs"] == epochs]
     for subset, own in parts.items():
         if own:
-            on, earned = _earned(own, sets)
+            on, first, second = _earned(own, sets)
             place = (on, "difference", subset, COMPARED)
-            whole, by_draw = difference(place, *earned, sets.data[on].clusters, len(own))
+            whole, by_draw = difference(place, first, second, sets.data[on].clusters, len(own))
             yield whole
             yield from with_runs(whole, by_draw)
 
@@ -187,16 +187,17 @@ def run_again(kind: str, trials: Trials, sets: Sets) -> Iterator[Record]:
     twice = [list(runs.values())[:2] for runs in trials.by_draw.values() if len(runs) > 1]
     pairs = [pair for pair in twice if len({trial.settings["chosen_on"] for trial in pair}) == 1]
     if pairs:
-        on, earned = _earned(pairs, sets)
+        on, later, earlier = _earned(pairs, sets)
         place = (on, "again", "other head", "accuracy")
-        whole, by_draw = difference(place, *earned, sets.data[on].clusters, len(pairs))
+        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(pairs))
         sizes = [abs(gap) for gap in by_draw]
         apart = row(*place[:3], "apart", fmean(sizes), len(pairs), low=min(sizes), high=max(sizes))
         rows = (whole, apart, *with_runs(whole, by_draw))
         yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(pairs)}, rows)
 
 
-def _earned(pairs: Sequence[Sequence[Record]], sets: Sets) -> tuple[str, list[list[Credits]]]:
+def _earned(pairs: Sequence[Sequence[Record]], sets: Sets) -> tuple[str, list[Credits], list[Credits]]:
     """The set that pairs of trials are compared on; and, for either side, what its problems earned in each trial."""
     on = compared_on(pairs[0][0])
-    return on, [[credits_of(trial, on, sets.data[on]) for trial in side] for side in zip(*pairs, strict=True)]
+    first, second = ([credits_of(trial, on, sets.data[on]) for trial in side] for side in zip(*pairs, strict=True))
+    return on, first, second

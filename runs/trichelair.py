@@ -186,7 +186,7 @@ def run_luck(bench: Bench) -> None:
             once = p_chance(math.floor(SHARE * n) + 1, n)
             rows.append(row(name, "luck", "all", "p_more_than_55", once, n))
             rows.append(row(name, "luck", "all", "p_best_of_10", p_best_of(TRIES, once), n))
-        rows.append(row("any", "luck", "all", "n_to_beat_chance", n_to_beat_chance(SHARE), 0))
+        rows.append(row("any", "luck", "all", "n_to_beat_chance", n_to_beat_chance(SHARE) or 0, 0))
         return Counted(rows)
 
     bench.counted("luck", {"share": SHARE, "tries": TRIES}, count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def run_statistics(bench: Bench) -> None:
 
     for name, files, written, view in DATASETS:
         settings = {"files": list(files), "view": view}
-        bench.counted(name, settings, lambda n=name, f=files, w=written, v=view: count(n, f, w, v))
+        bench.counted(name, settings, partial(count, name, files, written, view))
 
 
 def show_statistics(store: Store) -> str:
@@ -166,7 +167,7 @@ def run_divergence(bench: Bench) -> None:
                 features = embedded(data, spec, kind="concat", pooling="first", cache=cache, progress=progress)
         debiased = debias(data, RepeatedAFLite(**aflite, seeds=1, null_runs=39, seed=0), features=features)
         rows = [debiased.rows[arm.name, metric] for arm in debiased.arms for metric in ARM_METRICS]
-        rows += _authors_arms(bench, data, features.rows, debiased.settings["assessment"]["bins"])
+        rows += _authors_arms(bench, data, features.rows[:], debiased.settings["assessment"]["bins"])
         if debiased.null is not None:
             null = debiased.null
             low, high = min(null.null_removed), max(null.null_removed)

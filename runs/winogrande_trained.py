@@ -191,8 +191,8 @@ def gender_line(name: str, paper: Sequence[float], record: Record | None, runs: 
         whole, by_seed = (record.find(metric, gender) for metric in ("delta", "by_seed"))
         span = [number(100 * (end or 0.0)) for end in (by_seed.low, by_seed.high)] if by_seed and len(runs) > 1 else []
         cells.append(percent(whole, interval=True) + (f"; {' to '.join(span)}" if span else ""))
-    whole = mean_sd(score(run, "winogender") for run in runs)
-    return [name, *theirs, len(runs), percent(record.find("undecided", "all")), whole, *cells]
+    everything = mean_sd(score(run, "winogender") for run in runs)
+    return [name, *theirs, len(runs), percent(record.find("undecided", "all")), everything, *cells]
 
 
 MARKS = {"female": "ΔF", "male": "ΔM", BOTH: "the gap of both genders"}
