@@ -146,7 +146,7 @@ def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
 
 
 def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
-    """The entries of this release in a folder; where the log is at hand, those whose scores it has."""
+    """The entries of this release in a folder; where the log is at hand, those that it has."""
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
     own = manifest_hash(release)
@@ -158,8 +158,8 @@ def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[li
             notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
             notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
-        elif labels is not None and not record.was_shown(entry, labels.folder):
-            notes.append(f"skipped {path.name}: no grading under its name showed its score; grade it again")
+        elif labels is not None and not record.was_graded(entry, labels.folder):
+            notes.append(f"skipped {path.name}: no grading gave this entry as it is; grade it again")
         else:
             entries.append(entry)
     if not entries:
