@@ -22,7 +22,8 @@ from winokit.problem import Card, Dataset, Problem
 from winokit.stages.evolve.run import release
 from winokit.stages.evolve.solved import EvolveAnswers, solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
-from winokit.stages.grade.record import Statement
+from winokit.stages.grade.leaderboard import leaderboard
+from winokit.stages.grade.record import Statement, write_graded
 from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.contents import SAME_TEXT, fill, read_inputs
 from winokit.stages.release.hidden import Draws, hidden_folder, read_hidden, read_secret
@@ -418,6 +419,54 @@ def test_turning_one_pair_at_a_time_reads_no_label_off():
                 answers, best = turned_round, value
         gained.append((answers[40:] == truth[40:]).mean() - before)
     assert abs(np.mean(gained)) < 4 * np.std(gained) / np.sqrt(60) + 0.02
+
+
+def test_who_is_distinguished_on_a_board_reads_no_label_off(tmp_path):
+    """Once each of 54 pairs was read off: two entries that differ in known pairs so that one more decides the test."""
+    folder, path, entries = small.small_release(tmp_path / "v1", tests=192), tmp_path / "p.lst", tmp_path / "graded"
+    right, chance = small.answers(folder), random.Random(0)
+    known, unknown = range(163), range(163, 192)
+    guessed = {pair for pair in unknown if chance.random() < 0.5}
+
+    def enter(name: str, wrong: set[int]) -> None:
+        path.write_text("\n".join(small.labels_with(right, {2 * pair + twin for pair in wrong for twin in (0, 1)})))
+        write_graded(grade_submission(folder, [path], statement(name)).public, entries / f"{name[0]}.json")
+
+    enter("a", {*unknown} - guessed | {*known[:13]})
+    read = []
+    for pair in unknown[:16]:
+        enter(f"b{pair}", ({*unknown} - guessed | {*known[13:39]}) ^ {pair})
+        first, second = leaderboard(folder, entries).places
+        assert (first.rank, second.rank) == (1, 2)
+        read.append(first.ahead.told_apart == (pair in guessed))
+    assert 0.2 < np.mean(read) < 0.8
+
+
+def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_agree():
+    """Once only the sum was: what two of three said was wrong in 65 %, what all said was right in 67 %."""
+    problems, chance = Dataset([p for number in range(600) for p in small.twins(number)]), random.Random(3)
+    stances: dict[str, list[int]] = {}
+    for group in problems.groups:
+        easy = chance.random()
+        stances[group] = [chance.choice((0, 1, 1, 1)) * (1 if chance.random() < 0.4 + easy / 2 else -1) for _ in "abc"]
+    answers = [
+        EvolveAnswers(
+            "abc"[model],
+            {
+                p.id: stances[group][model] > 0 or (stances[group][model] == 0 and place == 0)
+                for group, members in problems.groups.items()
+                for place, p in enumerate(members)
+            },
+        )
+        for model in range(3)
+    ]
+    gone = solved_beyond_chance(problems, answers, majority=0.6, secret=Draws(KEY)).retire
+    left = [stances[group] for group, members in problems.groups.items() if members[0].id not in gone]
+    by_all = [sum(stance) > 0 for stance in left if abs(sum(stance)) == 3]
+    by_two = [sum(stance) > 0 for stance in left if sum(stance) in (-1, 1) and 0 not in stance]
+    assert min(len(by_all), len(by_two)) > 20
+    assert np.mean(by_all) == 0.5
+    assert abs(np.mean(by_two) - 0.5) < 0.1
 
 
 def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
