@@ -172,7 +172,10 @@ def entry_hash(entry: Graded) -> str:
 
 def was_graded(entry: Graded, folder: Path) -> bool:
     """Whether a grading gave this very entry: it is a file that anybody can edit, trials and intervals included."""
-    return any(row.get(ENTRY) == entry_hash(entry) for row in log_rows(folder))
+    rows = _named(log_rows(folder), entry.statement.name if entry.statement else None)
+    own, shown = entry_hash(entry), {score.metric: score.value for score in entry.scores} or None
+    same = (row for row in rows if row["submission"] == entry.submission and row.get("shown") == shown)
+    return any(row.get(ENTRY, own) == own for row in same)  # of what was logged before, only the score is known
 
 
 def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[np.bool_]) -> None:
