@@ -54,7 +54,7 @@ GAP = 40
 """Letters that may stand in the place of a blank, where a text stands within a longer one: a candidate, "[MASK]"."""
 _BLANK = chr(0x10000)
 """The code of the blank, the first of all words."""
-_WORD = re.compile(rf"{UNSPACED}|[^\W_]+|_")
+_WORD = re.compile(rf"{UNSPACED}|[^\W_{UNSPACED[1:-1]}]+|_")
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 

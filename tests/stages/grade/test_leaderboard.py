@@ -136,9 +136,8 @@ def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):
 
 
 def test_equal_submissions_share_a_rank(release, entries):
-    again = json.loads((entries / "4-0.45.json").read_text())
-    again["statement"]["name"] = "weak again"
-    (entries / "again.json").write_text(json.dumps(again))
+    path, again = entries.with_name(f"{abs(hash('weak'))}.lst"), Statement("weak again", "mc-sent", "train_xl", 1)
+    write_graded(grade_submission(release, [path], again).public, entries / "again.json")
     board = leaderboard(release, entries, owner=True)
     assert [place.rank for place in board.places] == [1, 2, 3, 3]
     assert board.places[2].ahead.p_corrected == 1
@@ -242,16 +241,39 @@ def test_an_entry_that_grade_did_not_write_is_refused(release, entries, key, val
         leaderboard(release, entries)
 
 
-@pytest.mark.parametrize("change", [{"value": 1.0, "high": 1.0}, {"metric": "accuracy"}])
-def test_an_entry_with_a_score_that_no_grading_showed_is_passed_over(release, entries, change):
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("scores", {"value": 1.0, "high": 1.0}),
+        ("scores", {"metric": "accuracy"}),
+        ("scores", {"luck_corrected": 1.0}),
+        ("scores", {"low": 0.99, "n": 100_000}),
+        ("statement", {"trials": 2}),
+        ("statement", {"formalization": "another"}),
+        ("sizes", {"xl": 10**9}),
+        ("rules", {"budget": 10**9}),
+        ("release", {"name": "another"}),
+    ],
+)
+def test_an_entry_that_was_edited_after_grading_is_passed_over(release, entries, part, change):
+    """Once only the score had to be one that was shown: the luck-corrected one could be anything."""
     path = entries / f"{len(HOSTILE)}-0.05.json"
     content = json.loads(path.read_text())
     assert content["scores"][0]["value"] < 1
-    content["scores"] = [score | change for score in content["scores"]]
+    assert content["scores"][0]["luck_corrected"] < 1
+    content[part] = [old | change for old in content[part]] if part == "scores" else content[part] | change
     path.write_text(json.dumps(content))
     board = leaderboard(release, entries)
     assert {place.entry.statement.name for place in board.places} == {"weak", "strong"}
-    assert any(f"skipped {path.name}: no grading under its name showed its score" in note for note in board.notes)
+    assert any(f"skipped {path.name}: no grading gave this entry as it is" in note for note in board.notes)
+
+
+def test_an_entry_that_shows_no_score_must_have_been_graded_too(release, entries):
+    content = json.loads((entries / "4-0.45.json").read_text())
+    content |= {"submission": "0" * 64, "statement": content["statement"] | {"name": "ghost"}}
+    assert content["scores"] == []
+    (entries / "ghost.json").write_text(json.dumps(content))
+    assert "ghost" not in {place.entry.statement.name for place in leaderboard(release, entries).places}
 
 
 def test_an_entry_under_the_name_of_another_is_passed_over(release, entries):

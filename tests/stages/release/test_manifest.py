@@ -160,6 +160,7 @@ def test_a_test_answer_in_any_other_file_is_found(release):
     [
         ("answers.json", lambda ids: json.dumps({"rows": [{"id": name, "answer": 0} for name in ids]})),
         ("answers.json", lambda ids: json.dumps(dict.fromkeys(ids, 1))),
+        ("notes.jsonl", lambda ids: "".join(json.dumps({"id": name, "solution": "1"}) + "\n" for name in ids)),
         ("winogrande/labels_of_test.lst", lambda ids: "1\n" * len(ids)),
     ],
 )

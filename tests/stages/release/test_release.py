@@ -8,7 +8,7 @@ import pytest
 
 from winokit.data.checks.leaks import find_leaks
 from winokit.data.formats import write
-from winokit.data.loading import load
+from winokit.data.loading import Loading, load
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
 from winokit.stages.debias.run import debias
@@ -368,3 +368,11 @@ def test_winogrande_goes_through_and_comes_back(real_file, tmp_path):
     for name, data in made.contents.files.items():
         loaded = load(made.folder / "winogrande" / f"{name}.jsonl")
         assert [p.id for p in loaded] == [p.id for p in data]
+
+
+def test_one_language_of_a_file_can_be_released(real_file):
+    """Once this ended in a traceback."""
+    path = real_file("xwinograd/dataset.tsv")
+    inputs = read_inputs(path, loading=Loading(language="ru"))
+    assert inputs.problems.languages == ("ru",)
+    assert len(inputs.problems) == 315

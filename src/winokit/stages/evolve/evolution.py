@@ -96,15 +96,20 @@ class Evolution:
     """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
-        """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before."""
+        """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before.
+
+        A new one then has no row. Ids are hashes of what anybody may guess: that the text of a test problem was offered
+        with another candidate too would say that the one both have is the answer.
+        """
         rows = []
         for row in self.lineage:
             if row["status"] != RETIRED:
                 row = {**row, "split": where.get(row["id"])}
+                if row["split"] is None and row["since"] == self.version:
+                    continue
                 if row["split"] is None:
-                    before = {} if row["since"] == self.version else {"status": RETIRED, "until": self.version}
                     why = "in no file of this version: splits would overlap, or the test give an answer away"
-                    row |= {"why": why, **before}
+                    row |= {"why": why, "status": RETIRED, "until": self.version}
             rows.append(row)
         return rows
 

@@ -14,7 +14,7 @@ and may fall into any, so there every decided group goes, solved or turned.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,9 +151,14 @@ def solved_beyond_chance(
     retire: set[str] = set()
     counts = []
     for (key, easy), p in zip(solved.items(), holm(raw), strict=True):
-        excess = max(0, len(easy) - len(turned[key])) if p < alpha else 0
-        chosen = secret.ordered("retired", easy, lambda unit: min(problem.id for problem in unit))[:excess]
-        if excess and key[0] == NEW:
+        # Apart for each way in which the models agree: balanced only in sum, the best guess would be what all of three
+        # say and the opposite of what two say.
+        against = Counter(_stances(unit, answers, turned=True) for unit in turned[key])
+        chosen: list[Unit] = []
+        for stances, alike in grouped((_stances(unit, answers), unit) for unit in easy if p < alpha).items():
+            drawn = secret.ordered("retired", alike, lambda unit: min(problem.id for problem in unit))
+            chosen += drawn[: max(0, len(alike) - against[stances])]
+        if chosen and key[0] == NEW:
             chosen = [*easy, *turned[key]]
         retire |= {problem.id for unit in chosen for problem in unit}
         counts.append(Stratum(*key, len(strata[key]), len(easy), len(turned[key]), p, len(chosen)))
@@ -163,3 +168,9 @@ def solved_beyond_chance(
 def is_solved(unit: Unit, answers: Sequence[EvolveAnswers], needed: int, *, turned: bool = False) -> bool:
     """Whether enough models get everything right, or would if all answers were turned round."""
     return sum(all(right != turned for p in unit for right in model.outcomes(p.id)) for model in answers) >= needed
+
+
+def _stances(unit: Unit, answers: Sequence[EvolveAnswers], *, turned: bool = False) -> tuple[int, ...]:
+    """For each model 1 if it solves a unit, -1 if it turns it, else 0; the other way round if `turned`."""
+    solves = [[is_solved(unit, [model], 1, turned=side) for side in (turned, not turned)] for model in answers]
+    return tuple(one - other for one, other in solves)

@@ -29,7 +29,7 @@ from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.results import Brief
 from winokit.stages.grade import record
-from winokit.stages.grade.ladder import LadderRules, rounded
+from winokit.stages.grade.ladder import LadderRules, rounded, steps_of
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
 from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
@@ -146,7 +146,7 @@ def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
 
 
 def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[list[Graded], list[str]]:
-    """The entries of this release in a folder; where the log is at hand, those whose scores it has."""
+    """The entries of this release in a folder; where the log is at hand, those that it has."""
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder; --board takes a folder of what winokit grade --out wrote")
     own = manifest_hash(release)
@@ -158,8 +158,8 @@ def _entries(release: Path, folder: Path, labels: HiddenPart | None) -> tuple[li
             notes.append(f"skipped {path.name}, which was graded on another release")
         elif entry.statement is None:
             notes.append(f"skipped {path.name}, which does not state formalization, training data and trials")
-        elif labels is not None and not record.was_shown(entry, labels.folder):
-            notes.append(f"skipped {path.name}: no grading under its name showed its score; grade it again")
+        elif labels is not None and not record.was_graded(entry, labels.folder):
+            notes.append(f"skipped {path.name}: no grading gave this entry as it is; grade it again")
         else:
             entries.append(entry)
     if not entries:
@@ -179,13 +179,16 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
     """The places, each but the last tested against the next one, and how many tests p-values are corrected for.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
-    In public the tests are without the owner's numbers.
+    In public the tests are without the owner's numbers, and a lead must be more than a part of half a step, which the
+    secret draws for each two entries: else one answer, turned where a test is just passed, could be read off it.
     """
     worth = [_worth(place, labels, metric) for place in places]
     tests: dict[tuple[int, str], tuple[LeadTest, float]] = {}
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
-            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups)
+            both = " ".join(place.entry.submission for place in places[at : at + 2])
+            least = 0.0 if owner else labels.draws.share("lead", both) / (2 * steps_of(len(labels)))
+            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups, least)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
                 whole = first[GROUP_AHEAD]
                 tests[at, GROUP_AHEAD] = _test(whole, second[GROUP_AHEAD], range(len(whole)))
@@ -217,10 +220,11 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
     return worth
 
 
-def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any]) -> tuple[LeadTest, float]:
+def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any], least: float = 0.0) -> tuple[LeadTest, float]:
+    """Whether the first is ahead by more than `least`, and how probable that is by chance."""
     interval, difference = paired_interval(first, second, list(groups)), float(first.mean() - second.mean())
-    test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
-    return test, p_paired(first, second, list(groups))
+    test = LeadTest(rounded(difference), difference > least, None, rounded(interval.low), rounded(interval.high))
+    return test, p_paired(first, second + least, list(groups))
 
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4

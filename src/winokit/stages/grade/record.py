@@ -6,7 +6,10 @@ budget, and a name a part of it. The same predictions graded again tell nothing 
 counted and logged at a time: of thirty that began together, each would find room for one more.
 """
 
+import hashlib
+import json
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +28,13 @@ from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
 SCHEMA = 2
 AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
 LOG, LOCK, OUTCOMES = "log.jsonl", "lock", "graded"
+ENTRY = "entry"
+"""A key of the log's rows: the hash of what a submitter got."""
 UNLOCKED = "this system keeps no locks: grade one submission at a time, or the budget may be overspent"
 LONGEST = 300
 MOST_TRIALS = 1_000_000
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Fillers and selectors, which Python takes for letters and marks that can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +164,18 @@ def owner_record(entry: Graded, folder: Path) -> Graded:
         return replace(entry, scores=scores, p_luck=rows[-1]["p_luck"])
 
 
-def was_shown(entry: Graded, folder: Path) -> bool:
-    """Whether gradings under an entry's name showed the scores it has: an entry is a file that anybody can edit."""
+def entry_hash(entry: Graded) -> str:
+    """A hash of all that an entry says of itself, but how often the test had been asked about by then."""
+    said = {**entry.to_json(), "gradings": None, "notes": None}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def was_graded(entry: Graded, folder: Path) -> bool:
+    """Whether a grading gave this very entry: it is a file that anybody can edit, trials and intervals included."""
     rows = _named(log_rows(folder), entry.statement.name if entry.statement else None)
-    shown = [row.get("shown") or {} for row in rows if row["submission"] == entry.submission]
-    return all(any(own.get(score.metric) == score.value for own in shown) for score in entry.scores)
+    own, shown = entry_hash(entry), {score.metric: score.value for score in entry.scores} or None
+    same = (row for row in rows if row["submission"] == entry.submission and row.get("shown") == shown)
+    return any(row.get(ENTRY, own) == own for row in same)  # of what was logged before, only the score is known
 
 
 def keep_outcome(folder: Path, key: str, columns: Sequence[str], right: NDArray[np.bool_]) -> None:
@@ -250,5 +264,5 @@ def _named(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, A
 
 
 def _plain(name: str | None) -> str:
-    plain = unicodedata.normalize("NFKC", name or "").casefold()
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", name or "").casefold())
     return "".join(letter for letter in plain if letter.isprintable() and not letter.isspace())

@@ -190,12 +190,14 @@ def grade_submission(
         coarse = _coarse(owner, labels, submission, units)
         best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
         why_hidden = _why_hidden(coarse, rules, best)
+        public = replace(owner, scores=() if why_hidden else (coarse,), p_luck=None)
         row = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "submission": submission.sha256,
             "name": name,
             "columns": list(submission.columns),
             "shown": None if why_hidden else {coarse.metric: coarse.value},
+            record.ENTRY: record.entry_hash(public),
             "scores": [asdict(score) for score in owner.scores],
             "p_luck": owner.p_luck,
         }  # the owner's record, and what was shown of it
@@ -203,9 +205,8 @@ def grade_submission(
         owner = replace(owner, gradings=record.gradings(labels.folder, name), notes=(*owner.notes, *notes))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
-    if why_hidden:
-        return Grading(replace(owner, scores=(), p_luck=None, notes=(*owner.notes, why_hidden)), owner)
-    return Grading(replace(owner, scores=(coarse,), p_luck=None), owner)
+    notes = (*owner.notes, why_hidden) if why_hidden else owner.notes
+    return Grading(replace(public, gradings=owner.gradings, notes=notes), owner)
 
 
 def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:

@@ -37,6 +37,8 @@ from winokit.stages.release.hidden import Draws
 from winokit.stages.release.manifest import DEBIASED, DEV, KEPT, REMOVED, SIZES, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.splits import AT_LEAST, SHORT, ReleaseUnit, keys_of, split_units, units_of
+from winokit.text.language import language_of
+from winokit.text.words import letters
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
     if loading.as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    named = chosen.read(Source(path, lenient=loading.lenient))
-    return loaded.with_problems(p.replace(group=raw.group) for p, raw in zip(loaded, named, strict=True))
+    named = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
+    return loaded.with_problems(p.replace(group=named[p.id]) for p in loaded)
 
 
 def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
@@ -209,7 +211,7 @@ def fill(
     # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
     files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
     tested = _drawn((p for unit in test for p in _kept(unit)), secret)
-    files[TEST] = _one_per_text(tested)
+    files[TEST] = _one_per_text(tested, fixed)
     for name, problems in files.items():
         if not problems and split.wanted.get(name) != 0:
             asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
@@ -342,17 +344,18 @@ def _kept(unit: ReleaseUnit) -> Sequence[Problem]:
     return unit.kept if len(unit.kept) > 1 else [problem.replace(group=None) for problem in unit.kept]
 
 
-def _one_per_text(problems: Sequence[Problem]) -> list[Problem]:
+def _one_per_text(problems: Sequence[Problem], settled: Collection[str] = ()) -> list[Problem]:
     """The problems without those that have the text of another and one of its candidates; twins stay before others.
 
-    `--as binary` makes such ones: each has the right candidate and another wrong one.
+    `--as binary` makes such ones: each has the right candidate and another wrong one, and so has a copy of the text
+    with other spaces. What an earlier release had stays before all others: after it, the other one would tell.
     """
     offered: dict[tuple[str, str, str], frozenset[str]] = {}
     stay = set()
     first = {problem.group: place for place, problem in reversed([*enumerate(problems)])}
-    for problem in sorted(problems, key=lambda own: (own.group is None, first[own.group])):
-        keys = [(problem.before, problem.after, candidate) for candidate in problem.candidates]
-        both = frozenset(problem.candidates)
+    for problem in sorted(problems, key=lambda own: (own.id not in settled, own.group is None, first[own.group])):
+        both = frozenset(letters(language_of(problem.language).bare(candidate)) for candidate in problem.candidates)
+        keys = [(letters(problem.before), letters(problem.after), name) for name in both]
         if all(offered.get(key, both) == both for key in keys):
             offered |= dict.fromkeys(keys, both)
             stay.add(problem.id)

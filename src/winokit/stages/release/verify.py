@@ -21,8 +21,8 @@ from winokit.settings import Help, verb
 from winokit.stages.release import manifest
 from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, json_lines, read_hidden
 
-ANSWERS = frozenset({"answer", "answers", "label", "labels", "target", "gold", "right"})
-"""Names under which a file may give an answer away."""
+SILENT = frozenset("id qID sentence option1 option2 pronoun language split status why since until".split())
+"""What may be said of a test problem; an answer may be given away under any other name."""
 EXAMPLES = 5
 Splits = dict[str, Dataset]
 
@@ -234,7 +234,7 @@ def _answered(path: Path) -> Iterator[str]:
     while rows:
         row = rows.pop()
         if isinstance(row, dict):
-            if any(row.get(key) not in (None, "", -1) for key in ANSWERS):
+            if any(row[key] not in (None, "", -1) for key in row.keys() - SILENT):
                 yield from (str(row[key]).rpartition("-")[2] for key in ("id", "qID") if row.get(key))
             yield from (key.rpartition("-")[2] for key, value in row.items() if isinstance(value, int | str))
         if isinstance(row, list | dict):
@@ -245,7 +245,7 @@ def _table_rows(path: Path) -> list[Any]:
     from pyarrow import ArrowException, parquet
 
     with refusing("not a table", ArrowException, OSError):
-        names = [name for name in parquet.read_schema(path).names if name in ANSWERS or name in ("id", "qID")]
+        names = [name for name in parquet.read_schema(path).names if name not in SILENT or name in ("id", "qID")]
         return parquet.read_table(path, columns=names).to_pylist()  # type: ignore[no-any-return]
 
 
