@@ -82,8 +82,7 @@ def init(
         str | None, Help(f"Let people judge a dataset instead; --kind says how. {DATA_HELP}", metavar="DATA")
     ] = None,
     variant: Annotated[
-        tuple[str, ...],
-        Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable."),
+        tuple[str, ...], Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable.")
     ] = (),
     limit: Annotated[
         int, Help("Only this many of its problems: the first; with --judge, random whole groups. 0: all.", least=0)

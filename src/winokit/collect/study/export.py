@@ -164,7 +164,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -
 def _write_ledger(study: Study, path: Path, done: Exported) -> None:
     entries = ledger.entries(study)
     table: list[Sequence[object]] = [
-        ("worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at"),
+        ("worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at")
     ]
     for entry in entries:
         amount, settled = f"{entry.cents / 100:.2f}", entry.settled_at and moment(entry.settled_at)

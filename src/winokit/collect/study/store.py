@@ -102,12 +102,7 @@ class Store:
         with the power: a place that was given, a draft; never what somebody was thanked for.
         """
         engine = self._quick if quick else self._durable
-        with (
-            self._writing,
-            engine.connect() as line,
-            line.begin(),
-            Session(line, expire_on_commit=False) as session,
-        ):
+        with self._writing, engine.connect() as line, line.begin(), Session(line, expire_on_commit=False) as session:
             if alone and not self.is_sqlite:
                 line.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
             yield session

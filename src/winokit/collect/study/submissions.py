@@ -46,10 +46,7 @@ _PASTED = Prepared(
     )
 )
 NOT_COUNTED = say("receipts.not_counted")
-MESSAGES = {
-    None: say("receipts.thanks"),
-    schema.LATE: say("receipts.late"),
-}
+MESSAGES = {None: say("receipts.thanks"), schema.LATE: say("receipts.late")}
 """What a worker is told, by why their work does not count."""
 
 

@@ -39,10 +39,7 @@ def live(visit: ARequester) -> Response:
 
 @router.form(f"{PAY}/settle")
 def settle(
-    visit: AnOwner,
-    worker: Text = "",
-    newest: Annotated[int | None, whole(0, MOST_LINES)] = None,
-    by_hand: Tick = False,
+    visit: AnOwner, worker: Text = "", newest: Annotated[int | None, whole(0, MOST_LINES)] = None, by_hand: Tick = False
 ) -> Response:
     """Pay what is open, of one worker or of all, or note that it was paid by hand."""
     by_hand = by_hand or platform_of(visit.study).by_hand

@@ -26,8 +26,7 @@ class Spending(Settings):
     price_in: Annotated[float | None, Help("Price per million input tokens.", metavar="MONEY", least=0)] = None
     price_out: Annotated[float | None, Help("Price per million output tokens.", metavar="MONEY", least=0)] = None
     max_requests: Annotated[
-        int | None,
-        Help("Stop after this many new requests; answers so far are kept.", least=1),
+        int | None, Help("Stop after this many new requests; answers so far are kept.", least=1)
     ] = None
     max_tokens_total: Annotated[int | None, Help("Stop after this many input and output tokens.", least=1)] = None
     max_cost: Annotated[

@@ -92,10 +92,7 @@ class NestedGrowth:
             torn = sum(any(members) and not all(members) for members in kept)
             if torn:
                 notes.append(f"{part.card.name}: {torn:,} groups have lost a member that {self.source.card.name} has")
-        return [
-            *notes,
-            "sizes are files: restarts differ in head, dropout and order of batches, not in training data",
-        ]
+        return [*notes, "sizes are files: restarts differ in head, dropout and order of batches, not in training data"]
 
 
 def usual_sizes(n: int) -> tuple[int, ...]:

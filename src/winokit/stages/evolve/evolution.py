@@ -45,8 +45,7 @@ class EvolveSettings(Settings):
         Path | None, Help("The release that this is the next version of. It needs --against.", "DIR")
     ] = None
     against: Annotated[
-        tuple[str, ...],
-        Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC"),
+        tuple[str, ...], Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC")
     ] = ()
     watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
     majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0

@@ -36,8 +36,7 @@ Given = str | Path | Dataset | None
 @verb
 def release(
     kept: Annotated[
-        Given,
-        Help("DATA, or a folder of winokit debias. With --previous: new problems, if any.", "KEPT", shown=False),
+        Given, Help("DATA, or a folder of winokit debias. With --previous: new problems, if any.", "KEPT", shown=False)
     ] = None,
     *,
     out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],

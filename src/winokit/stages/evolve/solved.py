@@ -51,11 +51,7 @@ class EvolveAnswers:
 
 
 def answers_of(
-    problems: Dataset,
-    against: str | Path,
-    *,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
+    problems: Dataset, against: str | Path, *, cache: Cache | None = None, progress: Progress | None = None
 ) -> list[EvolveAnswers]:
     """The answers of a model (a SPEC), or of every model in a file of predictions; an abstention is wrong."""
     rows: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
