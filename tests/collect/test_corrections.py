@@ -324,7 +324,7 @@ def test_a_vote_survives_a_deadlock_over_the_next_task(make_study, crew, databas
         with study.store.write() as requester:  # as one who discards what others have built on
             requester.execute(select(Task.id).where(Task.gold).with_for_update())
             vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=True)
-            until_one_waits(study, requester)  # for a gold question; so PostgreSQL ends it after a second, and not us
+            until_one_waits(study, requester)  # for a gold question; so PostgreSQL ends it after a while, and not us
             requester.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update())
         assert vote.result().counted
     assert count(study, Vote) == 1
@@ -340,7 +340,7 @@ def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, writte
         with study.store.write() as other:
             other.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task))
             vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=go_on)
-            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a second, and not us
+            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
             other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
         assert vote.result().counted
     assert count(study, Vote) == 1
@@ -361,7 +361,7 @@ def test_work_is_discarded_though_postgresql_has_ended_that_once(study, crew, wr
                 if whole
                 else pool.submit(moderation.discard, study, number, "haste", "ann")
             )
-            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a second, and not us
+            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
             other.execute(select(Worker.id if whole else Submission.id).with_for_update())
         done.result()
     assert [vote.counted for vote in rows(study, Vote)] == [False]

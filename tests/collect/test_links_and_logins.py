@@ -4,6 +4,7 @@ import stat
 
 import pytest
 from sqlalchemy import select
+from support.forging import another_letter
 from support.passwords import SHIPPED
 
 from winokit.collect.study import invites, requesters, workers
@@ -46,11 +47,6 @@ def test_a_revoked_link_is_of_no_use(study):
     with pytest.raises(LinkExpired):
         invites.claim(study, token_of(made.path))
     assert [link.invite.revoked_at is not None for link in invites.listing(study)] == [True]
-
-
-def another_letter(token: str) -> str:
-    """The token with a letter of its signature changed; the last one has bits that nobody reads."""
-    return f"{token[:-5]}{'A' if token[-5] != 'A' else 'B'}{token[-4:]}"
 
 
 @pytest.mark.parametrize("spoil", [another_letter, lambda t: "x" + t, lambda t: ""])

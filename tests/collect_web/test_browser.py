@@ -267,7 +267,7 @@ def test_what_changes_while_one_writes_is_said_aloud_and_stays_still_for_those_w
     said = page.locator("[role=status][aria-live=polite]")
     assert said.count() == 1
     page.fill("#first", "Too short")
-    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2")
+    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2", timeout=15_000)
     moving = "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
     assert page.evaluate(f"{moving}.length") == 0
 
@@ -282,7 +282,7 @@ def test_what_was_missing_is_forgotten_when_nothing_is(study, person):
         page.fill(f"#{name}", PAIRS[0][name])
     page.check("[name=answer_1][value='2']")
     page.wait_for_selector("text=Ready to submit")
-    playwright.expect(page.locator(".summary")).to_have_count(0)
+    playwright.expect(page.locator(".summary")).to_have_count(0, timeout=15_000)
 
 
 def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, person):

@@ -1,6 +1,7 @@
 """Coming in, by invite links and from platforms."""
 
 import pytest
+from support.forging import another_letter
 from support.stand_in import prolific_stand_in
 
 from winokit.collect.study import invites
@@ -48,7 +49,7 @@ def test_a_revoked_link_opens_nothing(study, stranger):
 
 def test_a_forged_link_is_refused_and_logged(study, stranger, refused):
     path = invites.create(study).path
-    assert stranger.get(path[:-2] + "xx").status_code == 403
+    assert stranger.get(another_letter(path)).status_code == 403
     assert refused() == [("stranger", "/join/{token}", 403)]
 
 

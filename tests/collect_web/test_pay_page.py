@@ -37,7 +37,7 @@ def hang_up_after_paying(books):
 
 
 def wait(until):
-    for _ in range(400):
+    for _ in range(3000):
         if until():
             return
         time.sleep(0.02)
@@ -112,13 +112,13 @@ def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobod
         answer = do(method, path, body)
         if path.endswith("/pay/") and not is_paying.is_set():
             is_paying.set()
-            go_on.wait(20)
+            go_on.wait(60)
         return answer
 
     books.do = slow
     payout.plan(study, "requester:ada")
     server = Server(study.folder)
-    assert is_paying.wait(20)
+    assert is_paying.wait(60)
     server.process.kill()
     server.process.communicate()
     go_on.set()

@@ -510,9 +510,9 @@ def test_patience_ends_after_the_tries_allowed():
 
 
 def test_a_reply_that_comes_too_late_is_asked_for_again():
-    late = Response(payload=says("B").payload, pause=1.5)
-    with ChatServer(in_turn(late, says("A"))) as server:
-        assert dict(chat(server, timeout=0.3).answer(asks(1)))[0].choice == 0
+    late = Response(payload=says("B").payload, pause=9)
+    with ChatServer(in_turn(late, says("A"))) as server:  # of which the second has time enough on a busy machine
+        assert dict(chat(server, timeout=2).answer(asks(1)))[0].choice == 0
     assert len(server.bodies) == 2
 
 
@@ -521,11 +521,11 @@ def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody():
 
     def behave(number, body):
         with one_by_one:
-            time.sleep(0.1)
+            time.sleep(0.25)
         return says("A")
 
-    with ChatServer(behave) as server:  # the last of twelve waits for more than a second
-        assert len(dict(chat(server, concurrency=12, timeout=0.6).answer(asks(13)))) == 13
+    with ChatServer(behave) as server:  # the last of twelve waits for three seconds
+        assert len(dict(chat(server, concurrency=12, timeout=2).answer(asks(13)))) == 13
         assert len(server.bodies) == 13
 
 

@@ -26,10 +26,12 @@ class Server:
         heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, preexec_fn=heeds, **piped)
-        for _ in range(400):
+        for _ in range(1800):  # a minute and a half, of which a busy machine may need twenty seconds
             with socket.socket() as line:
                 if line.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
+            if self.process.poll() is not None:
+                break
             time.sleep(0.05)
         raise AssertionError(f"no server: {self.stop()}")
 
@@ -63,4 +65,4 @@ class Server:
     def stop(self) -> str:
         """End it; what it said meanwhile."""
         self.process.terminate()
-        return self.process.communicate(timeout=20)[0]
+        return self.process.communicate(timeout=60)[0]

@@ -172,6 +172,9 @@ def running_postgresql() -> Iterator[Places]:
         with places.admin.connect() as connection:  # nobody needs this data after a loss of power
             for setting in NOT_DURABLE:
                 connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
+            # Whoever waits looks once whether they do so in a circle, which a test must have closed by then: in a
+            # second, the usual, a busy machine may not come to that.
+            connection.execute(text("ALTER SYSTEM SET deadlock_timeout = '4s'"))
             connection.execute(text("SELECT pg_reload_conf()"))
         try:
             yield places

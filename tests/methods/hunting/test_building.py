@@ -146,13 +146,13 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
         "import sys, time\n"
         "from winokit.methods.hunting import building, corpus\n"
         "corpus.BLOCK, building.COMMIT = 2000, 20000\n"
-        "def slowly(done, total):\n"
+        "def killed_here(done, total):\n"
         "    print(done, flush=True)\n"
-        "    time.sleep(0.002)\n"
-        "building.build_index([sys.argv[1]], sys.argv[2], progress=slowly)\n"
+        "    time.sleep(600 if done > 200_000 and sys.argv[3:] else 0)\n"
+        "building.build_index([sys.argv[1]], sys.argv[2], progress=killed_here)\n"
     )
     arguments = [sys.executable, "-c", program, str(folder), str(tmp_path / "i.db")]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*arguments, "waits"], stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             if int(line) > 200_000:
                 break

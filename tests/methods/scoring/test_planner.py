@@ -112,7 +112,7 @@ from pathlib import Path
 def judge(before, after, candidates, pronoun):
     with open("asked.txt", "a") as file:
         file.write(before + after + "\\n")
-    time.sleep(0.01)
+    time.sleep(600 if Path("asked.txt").read_text().count("\\n") == 41 else 0)  # until it is killed
     return [len(candidate) * 0.1 + hash(after) % 7 for candidate in candidates]
 """
 
@@ -123,13 +123,11 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path):
     command = [sys.executable, "-m", "winokit", "score", "open", "--model", "python:slow_judge:judge", "--limit", "150"]
     first = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
     asked = tmp_path / "asked.txt"
-    deadline = time.monotonic() + 30
-    while (not asked.exists() or asked.read_text().count("\n") < 40) and time.monotonic() < deadline:
+    while (not asked.exists() or asked.read_text().count("\n") < 41) and first.poll() is None:
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    before = asked.read_text().splitlines()
-    assert 40 <= len(before) < 150
+    assert len(asked.read_text().splitlines()) == 41
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL)
     every = asked.read_text().splitlines()
     # The one that was under way when the run was killed may be asked again; no answer that was given is.

@@ -140,10 +140,19 @@ def test_two_workers_find_what_one_finds(bert, data, found, tmp_path):
     assert moved[-1] == (6, 6)
 
 
+WORKER = """
+import runpy, time
+from winokit.methods.training.learner import Learner
+save = Learner._save
+Learner._save = lambda *given: (save(*given), time.sleep(600))  # until it is killed, in the middle of a trial
+runpy.run_module("winokit.stages.search.workers", run_name="__main__")
+"""
 VICTIM = """
 import pickle, sys
 from pathlib import Path
+from winokit.stages.search import workers
 from winokit.stages.search.run import search
+workers.WORKER = ("-c", sys.argv[2])
 data, out, model, space, names, settings = pickle.loads(Path(sys.argv[1]).read_bytes())
 more = {"space": space, "settings": settings, "formalization": names}
 search(data.train, dev=data.dev, test=data.tests, out=out, model=model, trials=2, workers=2, threads=1, **more)
@@ -164,13 +173,13 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes where Linux has them")
 def test_a_killed_search_takes_its_workers_along_and_goes_on_to_the_same_table(bert, data, tmp_path):
-    # 64 steps with a checkpoint after every fifth: long enough to be killed in the middle.
+    # 64 steps, of which those are done that come before the first checkpoint.
     space = SearchSpace(learning_rate="1e-5,3e-3", batch_size="8", epochs="8")
     settings = TrainSettings(checkpoint_every=5, evaluate_every=100)
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     asked = tmp_path / "asked"
     asked.write_bytes(pickle.dumps((data, broken, bert, space, NAMES[:1], settings)))
-    victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(asked)])
+    victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(asked), WORKER])
     while not list(broken.glob("trials/*/*/checkpoint.pt")) and victim.poll() is None:
         time.sleep(0.01)
     workers = children(victim.pid)
