@@ -14,6 +14,8 @@ from winokit.problem import Dataset
 
 OPTION = "--prediction-columns"
 LINE = "line"
+SHOWN = 20
+"""As many columns does an error list."""
 ROLES = frozenset("text id order option1 prediction scores scores1 answer model".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
@@ -94,7 +96,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
 
 
 def _told_by_names(table: Table) -> PredictionColumns:
-    folded = {name.casefold().strip(): name for name in reversed(table.columns)}
+    folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
     ids = tuple(folded[name] for name in IDS if name in folded)
     texts = tuple(folded[name] for name in TEXTS if name in folded)
     scores = _in_a_row(table, SCORES)
@@ -139,7 +141,8 @@ def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
 
 def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
-    found, hint = ", ".join(table.columns) or "none", _names_of(columns.ids, columns.texts)
+    found, hint = ", ".join(table.columns[:SHOWN]) or "none", _names_of(columns.ids, columns.texts)
+    found += f" and {len(table.columns) - SHOWN:,} more" * (len(table.columns) > SHOWN)
     if columns.prediction is None and not columns.scores:
         taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
         left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
@@ -151,8 +154,9 @@ def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) ->
         chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
         chosen = {"prediction": columns.prediction} if columns.prediction else chosen
         raise BadInput(
-            f"{table.path}: a column with the problem's id or text expected, found {found}; where its rows are in the "
-            f"order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
+            f"{table.path}: a column with the problem's id or text expected, found {found}; name it: "
+            f"{_option({'id': 'COLUMN', **chosen})}; or, where its rows are in the order of {dataset.card.name}: "
+            f"{_option({**chosen, 'order': LINE})}"
         )
     if columns.order is not None and len(table.rows) != len(dataset):
         raise BadInput(
