@@ -99,6 +99,19 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
     assert (row["problems"], row["groups"]) == (428, 214)
 
 
+def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
+    out, mine = tmp_path / "open.jsonl", tmp_path / "mine.csv"
+    for _ in range(2):
+        assert run("convert", "open", out).exit_code == 0
+    before = out.read_bytes()
+    for data in (out, f"jsonl:{out}"):
+        assert "is an input, and would be overwritten" in shell("convert", data, out, "--to", "winogrande").stderr
+    mine.write_text("id,prediction\n1,A\n")
+    refused = shell("convert", "open", mine, "--to", "csv")
+    assert (refused.returncode, "holds no problems, and would be overwritten" in refused.stderr) == (2, True)
+    assert (out.read_bytes(), mine.read_text()) == (before, "id,prediction\n1,A\n")
+
+
 def test_convert_says_in_json_what_it_left_out(real_file, tmp_path):
     pdp = real_file("pdp/PDPChallenge2016.xml")
     strict = shell("convert", pdp, tmp_path / "out.jsonl", "--to", "winogrande")

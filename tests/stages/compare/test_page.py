@@ -3,6 +3,7 @@
 import pytest
 
 from winokit.data.runs import Run
+from winokit.errors import BadInput
 from winokit.methods.metrics.compare import compare
 from winokit.stages.compare.run import ComparePage, compare_runs, paired, write_comparison
 
@@ -69,6 +70,15 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     )
     assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
     assert "big &amp; new is ahead" in html
+
+
+def test_the_page_replaces_an_earlier_one_and_no_page_of_somebody_else(runs, comparisons, tmp_path):
+    for _ in range(2):
+        write_comparison(runs, comparisons, tmp_path / "ours")
+    (tmp_path / "index.html").write_text("my home page")
+    with pytest.raises(BadInput, match=r"index.html: is not part of a comparison, and would be overwritten"):
+        write_comparison(runs, comparisons, tmp_path)
+    assert (tmp_path / "index.html").read_text() == "my home page"
 
 
 def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):

@@ -14,12 +14,13 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import EACH, SMALL, DecisionTable
-from winokit.drawing.page import INDEX, write_page
+from winokit.drawing.page import INDEX, is_page, write_page
 from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import TITLES
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import join, plural, points, probability
 from winokit.errors import BadInput
+from winokit.files import check_own_folder
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
@@ -78,6 +79,7 @@ def write_comparison(
 ) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = ComparePage(runs, comparisons, notes)
+    check_own_folder(folder, [INDEX], ours=is_page(folder / INDEX), of="a comparison")
     return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
 
