@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -28,6 +29,16 @@ def shell(*arguments, **more):
 def test_version_and_help():
     assert shell("--version").stdout.startswith("winokit 0.")
     assert "stats" in run("--help").output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_output_onto_a_full_disk_is_one_line(more):
+    command = [sys.executable, "-m", "winokit", "datasets", *more]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert ended.stderr.startswith("winokit: the output cannot be written (")
 
 
 def test_help_imports_nothing_heavy():
