@@ -5,7 +5,7 @@ import pytest
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.run import ComparePage, compare_runs, paired, write_comparison
+from winokit.stages.compare.run import ComparePage, compare_runs, comparison_sentences, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]
@@ -49,6 +49,12 @@ def test_many_tests_make_the_same_difference_less_certain():
 
 def test_the_worse_first_run_is_not_called_ahead():
     assert paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)})[0].ahead == "b"
+
+
+def test_points_are_told_of_the_one_that_has_more():
+    """`b is ahead of a: a has −30.0 points of accuracy` reads as a score below zero."""
+    (sentence,) = comparison_sentences(paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)}))
+    assert sentence.startswith("b is ahead of a: b has +30.0 points of accuracy (p")
 
 
 def test_accuracy_is_called_expected_where_abstentions_count_as_guesses():

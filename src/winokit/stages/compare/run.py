@@ -124,13 +124,14 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
         tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
         state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
         word = COMPARED.decide(state).word.format(first=names[0], second=names[1])
+        sign = -1 if next(iter(tests.values())).found.difference < 0 else 1  # told of the one with more
         numbers = join(
             [
-                f"{points(pair.found.difference)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
+                f"{points(sign * pair.found.difference + 0.0)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
                 for pair in tests.values()
             ]
         )
-        yield f"{word}: {names[0]} has {numbers}{many}."
+        yield f"{word}: {names[sign < 0]} has {numbers}{many}."
 
 
 def _ahead(pair: ScorerPair | None) -> str:
