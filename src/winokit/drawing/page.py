@@ -21,11 +21,6 @@ def write_page(path: Path, template: str, **shown: Any) -> Path:
     return path
 
 
-def is_page(path: Path) -> bool:
-    """Whether a file is a page that winokit has written."""
-    return path.is_file() and b'content="winokit ' in path.read_bytes()[:1000]
-
-
 def rendered_plain(template: str, **shown: Any) -> bytes:
     """Markdown, YAML or Python from its template: nothing is escaped, and what goes in is quoted where it must be."""
     plain = environment().overlay(autoescape=False, keep_trailing_newline=True)

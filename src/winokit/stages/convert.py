@@ -43,8 +43,7 @@ def convert(
 
 def _check_replaceable(out: Path, data: Data) -> None:
     """Refuse to write over what is read, and over a file that holds anything but problems."""
-    named = str(data).split("+") if isinstance(data, (str, Path)) else []
-    refuse_overwriting(out, [Path(name) for part in named for name in (part, part.partition(":")[2]) if name])
+    refuse_overwriting(out, [Path(name) for part in str(data).split("+") for name in (part, part.partition(":")[2])])
     try:
         recognise(out)
     except BadInput:

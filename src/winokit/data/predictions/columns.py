@@ -14,8 +14,6 @@ from winokit.problem import Dataset
 
 OPTION = "--prediction-columns"
 LINE = "line"
-SHOWN = 20
-"""As many columns does an error list."""
 ROLES = frozenset("text id order option1 prediction scores scores1 answer model".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
@@ -141,8 +139,8 @@ def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
 
 def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
-    found, hint = ", ".join(table.columns[:SHOWN]) or "none", _names_of(columns.ids, columns.texts)
-    found += f" and {len(table.columns) - SHOWN:,} more" * (len(table.columns) > SHOWN)
+    found, hint = ", ".join(table.columns[:20]) or "none", _names_of(columns.ids, columns.texts)
+    found += f" and {len(table.columns) - 20:,} more" * (len(table.columns) > 20)
     if columns.prediction is None and not columns.scores:
         taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
         left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
@@ -154,9 +152,8 @@ def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) ->
         chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
         chosen = {"prediction": columns.prediction} if columns.prediction else chosen
         raise BadInput(
-            f"{table.path}: a column with the problem's id or text expected, found {found}; name it: "
-            f"{_option({'id': 'COLUMN', **chosen})}; or, where its rows are in the order of {dataset.card.name}: "
-            f"{_option({**chosen, 'order': LINE})}"
+            f"{table.path}: a column with the problem's id or text expected, found {found}; name it (id=COLUMN), "
+            f"or, if its rows are in the order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
         )
     if columns.order is not None and len(table.rows) != len(dataset):
         raise BadInput(

@@ -14,7 +14,7 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import EACH, SMALL, DecisionTable
-from winokit.drawing.page import INDEX, is_page, write_page
+from winokit.drawing.page import INDEX, write_page
 from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import TITLES
 from winokit.drawing.tables import Lines, table
@@ -79,7 +79,8 @@ def write_comparison(
 ) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = ComparePage(runs, comparisons, notes)
-    check_own_folder(folder, [INDEX], ours=is_page(folder / INDEX), of="a comparison")
+    ours = (folder / INDEX).is_file() and b'content="winokit ' in (folder / INDEX).read_bytes()[:1000]
+    check_own_folder(folder, [INDEX], ours=ours, of="a comparison")
     return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
 
@@ -125,12 +126,8 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
         state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
         word = COMPARED.decide(state).word.format(first=names[0], second=names[1])
         sign = -1 if next(iter(tests.values())).found.difference < 0 else 1  # told of the one with more
-        numbers = join(
-            [
-                f"{points(sign * pair.found.difference + 0.0)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
-                for pair in tests.values()
-            ]
-        )
+        more = ((points(sign * pair.found.difference + 0.0), pair) for pair in tests.values())
+        numbers = join([f"{told} points of {pair.measure_title} ({_p(pair.p_corrected)})" for told, pair in more])
         yield f"{word}: {names[sign < 0]} has {numbers}{many}."
 
 
