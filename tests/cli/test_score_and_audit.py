@@ -105,6 +105,15 @@ def test_audit_says_whose_audit_it_replaces(here):
     assert "open: the audit of one.lst that was there is replaced; another --out keeps both" in said
 
 
+def test_chance_beside_several_models_is_not_that_of_one_that_abstains(here):
+    """Guessing with its abstentions gets less, and others would look better than they are."""
+    shy = labels(here / "shy.lst", "?")
+    shy.write_text("?\n1\n" * 214)
+    said = run("audit", "open", "--predictions", labels(here / "one.lst", 1), "--predictions", shy).stdout
+    (coin,) = [line for line in said.splitlines() if line.startswith(("a coin", "guessing"))]
+    assert coin.split()[:4] == ["a", "coin", "50.0", "%"]
+
+
 def test_audit_says_how_many_problems_have_no_prediction_and_which_protocol_found_nothing(here):
     run("score", "open", "--model", "random", "--limit", 6)
     result = run("audit", "--predictions", "predictions.jsonl", "--protocol", "accuracy", "--protocol", "switching")

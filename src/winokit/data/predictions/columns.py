@@ -139,14 +139,13 @@ def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
 
 def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
-    found, hint = ", ".join(table.columns[:20]) or "none", _names_of(columns.ids, columns.texts)
-    found += f" and {len(table.columns) - 20:,} more" * (len(table.columns) > 20)
+    found = ", ".join([*table.columns[:20], *["…"] * (len(table.columns) > 20)]) or "none"
     if columns.prediction is None and not columns.scores:
         taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
         left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
         raise BadInput(
             f"{table.path}: no predictions of a known kind: a column 'prediction' expected, found {found}; say which "
-            f"it is: {_option({**hint, 'prediction': left})}"
+            f"it is: {_option({**_names_of(columns.ids, columns.texts), 'prediction': left})}"
         )
     if columns.order is None and not columns.texts and not columns.ids:
         chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
