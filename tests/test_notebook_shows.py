@@ -281,6 +281,8 @@ def test_a_frame_in_place_of_a_dataset_is_told_how_it_becomes_one():
     for verb in (winokit.load, winokit.stats, winokit.check, lambda data: winokit.audit(data, model="random")):
         with pytest.raises(BadInput, match=r"found a DataFrame; Dataset\.from_frame reads it"):
             verb(frame)
+    with pytest.raises(BadInput, match="found a DataFrame; write it to a csv file, and name that"):
+        winokit.audit("open", predictions=frame)
 
 
 def test_of_japanese_twins_only_the_characters_that_differ_are_marked():

@@ -169,8 +169,9 @@ def check(name: str, value: Any, hint: Any) -> None:
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
         shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        frame = "; Dataset.from_frame reads it" if "a Dataset" in words and hasattr(value, "columns") else ""
-        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {shown}{frame}")
+        frame = "Dataset.from_frame reads it" if "a Dataset" in words else "write it to a csv file, and name that"
+        shown += f"; {frame}" * hasattr(value, "columns")
+        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {shown}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):

@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -29,6 +30,16 @@ def shell(*arguments, **more):
 def test_version_and_help():
     assert shell("--version").stdout.startswith("winokit 0.")
     assert "stats" in run("--help").output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_output_onto_a_full_disk_is_one_line(more):
+    command = [sys.executable, "-m", "winokit", "datasets", *more]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert ended.stderr.startswith("winokit: the output cannot be written (")
 
 
 def test_help_imports_nothing_heavy():
@@ -98,6 +109,19 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
     assert "428 problems written to" in result.output
     (row,) = json.loads(run("stats", tmp_path / "open.xml", "--json").output)
     assert (row["problems"], row["groups"]) == (428, 214)
+
+
+def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
+    out, mine = tmp_path / "open.jsonl", tmp_path / "mine.csv"
+    for _ in range(2):
+        assert run("convert", "open", out).exit_code == 0
+    before = out.read_bytes()
+    for data in (out, f"jsonl:{out}"):
+        assert "is an input, and would be overwritten" in shell("convert", data, out, "--to", "winogrande").stderr
+    mine.write_text("id,prediction\n1,A\n")
+    refused = shell("convert", "open", mine, "--to", "csv")
+    assert (refused.returncode, "holds no problems, and would be overwritten" in refused.stderr) == (2, True)
+    assert (out.read_bytes(), mine.read_text()) == (before, "id,prediction\n1,A\n")
 
 
 def test_convert_says_in_json_what_it_left_out(real_file, tmp_path):

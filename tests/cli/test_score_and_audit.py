@@ -97,6 +97,23 @@ def test_audit_takes_the_place_of_an_audit_and_of_nothing_else(here):
     assert not list((folder / "variants").iterdir()), "variants that this audit does not have"
 
 
+def test_audit_says_whose_audit_it_replaces(here):
+    one, other = labels(here / "one.lst", 1), labels(here / "other.lst", 2)
+    assert "replaced" not in run("audit", "open", "--predictions", one).stderr
+    assert "replaced" not in run("audit", "open", "--predictions", one, "--predictions", other).stderr
+    said = run("audit", "open", "--predictions", other).stderr
+    assert "open: the audit of one.lst that was there is replaced; another --out keeps both" in said
+
+
+def test_chance_beside_several_models_is_not_that_of_one_that_abstains(here):
+    """Guessing with its abstentions gets less, and others would look better than they are."""
+    shy = labels(here / "shy.lst", "?")
+    shy.write_text("?\n1\n" * 214)
+    said = run("audit", "open", "--predictions", labels(here / "one.lst", 1), "--predictions", shy).stdout
+    (coin,) = [line for line in said.splitlines() if line.startswith(("a coin", "guessing"))]
+    assert coin.split()[:4] == ["a", "coin", "50.0", "%"]
+
+
 def test_audit_says_how_many_problems_have_no_prediction_and_which_protocol_found_nothing(here):
     run("score", "open", "--model", "random", "--limit", 6)
     result = run("audit", "--predictions", "predictions.jsonl", "--protocol", "accuracy", "--protocol", "switching")

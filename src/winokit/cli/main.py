@@ -194,6 +194,9 @@ def main() -> None:
             raise
         typer.echo("winokit: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place
+        typer.echo(f"winokit: the output cannot be written ({error.strerror})", err=True)
+        sys.exit(2)

@@ -20,6 +20,7 @@ from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.notebook import to_frame
 from winokit.problem import Dataset, collector_off
+from winokit.progress import tell
 from winokit.results import Brief, Metric, rows_to_json
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
@@ -97,6 +98,8 @@ class Run(Brief):
         """Write the run into a folder, replacing an earlier audit there; each file is written atomically."""
         folder = Path(folder)
         check_folder(folder)
+        if gone := sorted(_audited(_settings(folder)) - _audited(self.settings)):
+            tell([f"{folder}: the audit of {', '.join(gone)} that was there is replaced; another --out keeps both"])
         results = {
             "run": self.settings,
             "metrics": rows_to_json(self.metrics),
@@ -155,6 +158,12 @@ def _settings(folder: Path) -> dict[str, Any]:
         return dict(json.loads((folder / RESULTS).read_bytes())["run"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
+
+
+def _audited(settings: Mapping[str, Any]) -> set[str]:
+    """The models and the files of predictions of a run."""
+    named = (settings.get("models"), settings.get("predictions"))
+    return {str(name) for names in named if isinstance(names, (list, dict)) for name in names}
 
 
 def _transcripts(path: Path) -> Iterator[Transcript]:

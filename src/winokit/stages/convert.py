@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
+from winokit.data.formats.files import recognise
 from winokit.data.loading import Data, Labelled, Loading
 from winokit.drawing.tables import Lines
+from winokit.errors import BadInput
+from winokit.files import refuse_overwriting
 from winokit.progress import tell
 from winokit.settings import Help, verb
 
@@ -28,12 +31,23 @@ def convert(
     What the format cannot express is an error, or left out and counted with --lenient.
     """
     dataset, path, lenient = loading.one(data), Path(out), loading.lenient
+    if path.is_file() and path.stat().st_size:
+        _check_replaceable(path, data)
     written = write(dataset, path, to or DEFAULT, WriteOptions(source_ids, labels_apart), lenient=lenient)
     if to is None and path.suffix in {known.suffix for known in FORMATS.values()} - {FORMATS[DEFAULT].suffix}:
         tell([f"{out} contains {DEFAULT}, whatever its name says; choose another format with --to"])
     if written.skipped:
         tell([f"{len(written.skipped)} problems left out; the first: {written.skipped[0]}"])
     return written
+
+
+def _check_replaceable(out: Path, data: Data) -> None:
+    """Refuse to write over what is read, and over a file that holds anything but problems."""
+    refuse_overwriting(out, [Path(name) for part in str(data).split("+") for name in (part, part.partition(":")[2])])
+    try:
+        recognise(out)
+    except BadInput:
+        raise BadInput(f"{out}: holds no problems, and would be overwritten; choose another OUT") from None
 
 
 def lines(written: WrittenFile) -> Lines:

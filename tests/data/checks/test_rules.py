@@ -309,3 +309,10 @@ def test_soft_findings_of_a_dataset_are_no_warnings():
     assert {finding.message: finding.warns for finding in findings}[
         "rule makes_sense: doubtful in 1, of 1 that were read"
     ] is False
+
+
+def test_a_dataset_without_problems_has_no_findings_to_warn_of():
+    from winokit.data.checks.checkup import check
+    from winokit.problem import Dataset
+
+    assert not any(finding.warns for finding in check([Dataset([])], rules="winogrande"))

@@ -134,6 +134,12 @@ def test_wrong_encoding_names_the_line_and_byte(tmp_path):
     assert len(read(path, lenient=True)) == 1
 
 
+def test_a_table_in_another_encoding_says_so_where_its_columns_are_not_known(tmp_path):
+    (tmp_path / "data.csv").write_bytes("satz;x;y;gold\nDer Krüg _;a;b;1\n".encode("latin-1"))
+    with pytest.raises(BadInput, match=r"data.csv:2: UTF-8 text expected, found byte 0xfc; save the file as UTF-8"):
+        read(tmp_path / "data.csv")
+
+
 def test_a_file_with_nothing_in_it_is_said_to_be_empty(tmp_path):
     (tmp_path / "empty").write_text(" \n")
     with pytest.raises(BadInput, match="the file is empty"):

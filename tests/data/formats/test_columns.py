@@ -149,7 +149,7 @@ def test_wrong_columns_are_refused_with_what_is_missing():
     ("header", "guess"),
     [
         ("Satz;Kandidat 1;Kandidat 2;Lösung", "text=Satz,option1=Kandidat 1,option2=Kandidat 2,answer=Lösung"),
-        ("id;phrase;a;b;réponse", "text=phrase,option1=a,option2=b,answer=réponse"),
+        ("id;phrase;a;b;réponse", "text=phrase,option1=a,option2=b,answer=réponse,id=id"),
         ("was auch immer;x1;x2;qID", "text=was auch immer,option1=x1,option2=x2,group=qID"),
         ("premise;choices;label;fold", "text=premise,options=choices,answer=label"),
         ("one;two;three;four", "text=one,option1=?,option2=?"),

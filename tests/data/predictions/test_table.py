@@ -83,6 +83,20 @@ def test_a_row_is_found_by_id_or_qid_where_it_has_no_sentence(twins, written):
     assert read.unmatched == ["line 4: no problem with the id 'Q9'"]
 
 
+def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):
+    named = twins.with_problems(p.replace(provenance={"id": f"s{i}"}) for i, p in enumerate(twins))
+    for column in ("Example ID", "problem-id"):
+        (read,) = read_predictions(written(("s1", "2"), columns=(column, "Model Output")), named)
+        assert [(made.id, made.prediction) for made in read.predictions] == [(named[1].id, 1)]
+
+
+def test_a_table_without_a_known_id_says_how_to_name_it_and_lists_no_more_than_twenty_columns(twins, written):
+    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --prediction-columns prediction=reply,"):
+        read_predictions(written(("s1", "2"), columns=("wer", "reply")), twins)
+    with pytest.raises(BadInput, match=r"found c0, .*, c19, …; say which"):
+        read_predictions(written(["1"] * 200, columns=[f"c{i}" for i in range(200)]), twins)
+
+
 def test_a_qid_that_two_problems_have_is_refused(twins, written):
     named = twins.with_problems(p.replace(provenance={"qID": f"Q{min(i, 4)}"}) for i, p in enumerate(twins))
     (read,) = read_predictions(written(("Q4", "2"), ("Q1", "1"), columns=("qID", "prediction")), named)

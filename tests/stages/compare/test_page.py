@@ -3,8 +3,9 @@
 import pytest
 
 from winokit.data.runs import Run
+from winokit.errors import BadInput
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.run import ComparePage, compare_runs, paired, write_comparison
+from winokit.stages.compare.run import ComparePage, compare_runs, comparison_sentences, paired, write_comparison
 
 READER, GUESSER = "reader <1>", "random"
 TWINS = [name for name in range(60) for _ in (0, 1)]
@@ -50,6 +51,12 @@ def test_the_worse_first_run_is_not_called_ahead():
     assert paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)})[0].ahead == "b"
 
 
+def test_points_are_told_of_the_one_that_has_more():
+    """`b is ahead of a: a has −30.0 points of accuracy` reads as a score below zero."""
+    (sentence,) = comparison_sentences(paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)}))
+    assert sentence.startswith("b is ahead of a: b has +30.0 points of accuracy (p")
+
+
 def test_accuracy_is_called_expected_where_abstentions_count_as_guesses():
     silent = [0.5, *flags(96)[1:]]
     title = {"expected accuracy": silent, "accuracy": flags(96)}
@@ -69,6 +76,15 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     )
     assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
     assert "big &amp; new is ahead" in html
+
+
+def test_the_page_replaces_an_earlier_one_and_no_page_of_somebody_else(runs, comparisons, tmp_path):
+    for _ in range(2):
+        write_comparison(runs, comparisons, tmp_path / "ours")
+    (tmp_path / "index.html").write_text("my home page")
+    with pytest.raises(BadInput, match=r"index.html: is not part of a comparison, and would be overwritten"):
+        write_comparison(runs, comparisons, tmp_path)
+    assert (tmp_path / "index.html").read_text() == "my home page"
 
 
 def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):

@@ -101,6 +101,10 @@ def test_the_facts_of_a_filtering_are_those_of_its_rows(small):
         assert state_of(with_facts(small, state)) == state
 
 
+def test_the_headline_says_chance_in_per_cent_as_the_scores_beside_it(small):
+    assert verdict_of(with_facts(small, STATES[0])).headline.endswith("(chance: 50.0\u00a0%).")
+
+
 def test_headline_and_findings_claim_nothing_that_a_fact_denies(small):
     for state in STATES:
         verdict = verdict_of(with_facts(small, state))

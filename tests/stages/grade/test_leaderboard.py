@@ -158,11 +158,13 @@ def test_a_board_with_single_labels_ranks_by_accuracy_and_says_so(release, entri
     assert told in (tmp_path / "board.html").read_text()
 
 
-def test_without_hidden_labels_there_is_a_board_and_no_test(release, entries):
+def test_without_hidden_labels_there_is_a_board_and_no_test(release, entries, tmp_path):
     hidden_folder(release).rename(release.with_name("elsewhere"))
     board = leaderboard(release, entries)
     assert [place.ahead for place in board.places] == [None] * 3
     assert any("no paired tests" in note for note in board.notes)
+    write_board(board, tmp_path / "board.html")
+    assert "0 tests" not in (tmp_path / "board.html").read_text()
 
 
 def test_entries_of_other_releases_and_those_that_say_nothing_are_passed_over(release, entries, tmp_path):

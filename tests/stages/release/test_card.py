@@ -43,6 +43,10 @@ def test_counts_stand_in_a_table(plain):
     assert "| `test` | 64 | 64 | 0 | 32 | 0 |" in plain
 
 
+def test_a_training_set_that_is_debiased_in_name_only_is_said_to_be(plain):
+    assert "`train_debiased` has all other kept problems; nothing was removed, so it is debiased in name only." in plain
+
+
 def test_the_reference_formalization_is_said(plain):
     assert "**mc-mlm**" in plain
     assert "**partial** scoring" in plain

@@ -160,7 +160,7 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
 def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
     """Broken rules, each a finding; what only a writer can tell is worth knowing and no warning."""
     members = grouped((f"row {row}" if p.group is None else p.group, row) for row, p in enumerate(dataset))
-    is_read = set(list(members)[:: -(-len(members) // READ)]) if limits else set()
+    is_read = set(list(members)[:: -(-len(members) // READ) or 1]) if limits else set()
     broken = grouped(
         (violation.rule, violation)
         for group, rows in members.items()

@@ -316,7 +316,7 @@ def guess_columns(table: Table) -> dict[str, str]:
     else:
         columns |= {"options": named["options"][0]} if named["options"] else {"option1": "?", "option2": "?"}
     named["question"] = [column for column in named["question"] if {*cells[column]} <= {"cause", "effect"}]
-    for role in ("answer", "group", *(() if marked else ("pronoun", "start", "question"))):
+    for role in ("answer", "group", "id", *(() if marked else ("pronoun", "start", "question"))):
         free = [column for column in named[role] if column not in columns.values()]
         columns |= {role: free[0]} if free else {}
     return columns

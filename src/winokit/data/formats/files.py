@@ -63,6 +63,7 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
     table = advice(path)
     if table:
         raise BadInput(f"{path}: no known format; {table}")
+    Source(path).text()  # refuses what is no UTF-8, with its line
     raise BadInput(
         f"{path}: no known format; name one as FORMAT:{path.name}, with FORMAT one of {', '.join(sorted(base.FORMATS))}"
     )

@@ -94,7 +94,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
 
 
 def _told_by_names(table: Table) -> PredictionColumns:
-    folded = {name.casefold().strip(): name for name in reversed(table.columns)}
+    folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
     ids = tuple(folded[name] for name in IDS if name in folded)
     texts = tuple(folded[name] for name in TEXTS if name in folded)
     scores = _in_a_row(table, SCORES)
@@ -139,20 +139,20 @@ def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
 
 def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
-    names, hint = ", ".join(table.columns) or "none", _names_of(columns.ids, columns.texts)
+    names = ", ".join([*table.columns[:20], *["…"] * (len(table.columns) > 20)]) or "none"
     if columns.prediction is None and not columns.scores:
         taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
         left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
         raise BadInput(
             f"{table.path}: no predictions of a known kind: a column 'prediction' expected, found {names}; say which "
-            f"it is: {_option({**hint, 'prediction': left})}"
+            f"it is: {_option({**_names_of(columns.ids, columns.texts), 'prediction': left})}"
         )
     if columns.order is None and not columns.texts and not columns.ids:
         chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
         chosen = {"prediction": columns.prediction} if columns.prediction else chosen
         raise BadInput(
-            f"{table.path}: a column with the problem's id or text expected, found {names}; where its rows are in the "
-            f"order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
+            f"{table.path}: a column with the problem's id or text expected, found {names}; name it (id=COLUMN), "
+            f"or, if its rows are in the order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
         )
     if columns.order is not None and len(table.rows) != len(dataset):
         raise BadInput(

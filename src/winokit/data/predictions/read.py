@@ -111,7 +111,8 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
     if not useful:
         reasons = [*(reason for read in reads for reason in read.unmatched), *notes, "it has no rows"]
         name = matcher.dataset.card.name
-        raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}")
+        hint = table.OTHER_IDS if "no problem with the id" in reasons[0] else ""
+        raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}{hint}")
     for read in reads:
         if read not in useful:
             notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {read.unmatched[0]}")
@@ -160,7 +161,7 @@ def _json_reader(path: Path, first: str, text: str) -> Reader:
         return lmeval_log.read
     if "eval" in keys:
         return inspect_log.read
-    if keys >= winokit_rows.KEYS and not isinstance(row.get("prediction"), (str, bool)):
+    if keys >= winokit_rows.KEYS and winokit_rows.are_own(keys, row):
         return winokit_rows.read
     if keys >= {"results", "configs"}:
         raise BadInput(f"{path}: the harness's totals; run it with --log_samples and name its samples_*.jsonl")

@@ -4,7 +4,8 @@ A problem's id does not depend on the order of its candidates, a prediction does
 dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
@@ -14,8 +15,15 @@ from winokit.errors import Malformed
 from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, REVERSED
 
 KEYS = frozenset({"id", "prediction"})
+PUBLIC_ID = re.compile(r"[0-9a-f]{16}(\.\d+)?")
 AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})
 """The variants with as many candidates as the problem."""
+
+
+def are_own(keys: Collection[str], row: Mapping[str, Any]) -> bool:
+    """Whether rows with id and prediction are winokit's, by the first one; with a source's ids they are a table."""
+    is_named = "variant" in keys or PUBLIC_ID.fullmatch(str(row.get("id"))) is not None
+    return is_named and not isinstance(row.get("prediction"), (str, bool))
 
 
 def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:

@@ -117,8 +117,9 @@ def judge(run: Run) -> list[JudgedScorer]:
 
 
 def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
-    """The names of the few numbers, each with a row that has what chance gives."""
-    return {label: row for each in judged for label, row in each.tiles.items()}
+    """The names of the few numbers, each with a row that has what chance gives: to a scorer that abstains, less."""
+    rows = grouped(tile for each in judged for tile in each.tiles.items())
+    return {label: max(own, key=lambda row: row.chance or 0.0) for label, own in rows.items()}
 
 
 def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:

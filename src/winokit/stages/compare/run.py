@@ -20,6 +20,7 @@ from winokit.drawing.protocols import TITLES
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import join, plural, points, probability
 from winokit.errors import BadInput
+from winokit.files import check_own_folder
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
@@ -78,6 +79,8 @@ def write_comparison(
 ) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = ComparePage(runs, comparisons, notes)
+    ours = (folder / INDEX).is_file() and b'content="winokit ' in (folder / INDEX).read_bytes()[:1000]
+    check_own_folder(folder, [INDEX], ours=ours, of="a comparison")
     return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
 
@@ -122,13 +125,10 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
         tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
         state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
         word = COMPARED.decide(state).word.format(first=names[0], second=names[1])
-        numbers = join(
-            [
-                f"{points(pair.found.difference)} points of {pair.measure_title} ({_p(pair.p_corrected)})"
-                for pair in tests.values()
-            ]
-        )
-        yield f"{word}: {names[0]} has {numbers}{many}."
+        sign = -1 if next(iter(tests.values())).found.difference < 0 else 1  # told of the one with more
+        more = ((points(sign * pair.found.difference + 0.0), pair) for pair in tests.values())
+        numbers = join([f"{told} points of {pair.measure_title} ({_p(pair.p_corrected)})" for told, pair in more])
+        yield f"{word}: {names[sign < 0]} has {numbers}{many}."
 
 
 def _ahead(pair: ScorerPair | None) -> str:

@@ -99,7 +99,7 @@ def _probes(filtering: Debiased) -> str:
     beside = f", and {percent(drawn.value)} of as many drawn at random" if drawn else ""
     what = "them" if filtering.chosen.keep.all() else "what is kept"
     gets = f"a linear classifier gets {percent(after.value)} of {what} right"
-    return f"From the features alone, {gets}{beside} (chance: 50)."
+    return f"From the features alone, {gets}{beside} (chance: {percent(0.5)})."
 
 
 def _by_seed(filtering: Debiased) -> str:
