@@ -67,7 +67,7 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> None:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a release; refuses a folder that is none."""
     path = folder / MANIFEST
-    if not folder.is_dir():
+    if not folder.exists():
         raise BadInput(f"{folder}: no such folder")
     if not path.is_file():
         raise BadInput(f"{folder}: no {MANIFEST} in it; a folder that winokit release wrote is expected")
