@@ -346,6 +346,36 @@ def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, writte
     assert count(study, Vote) == 1
 
 
+def test_a_task_is_given_though_postgresql_has_ended_that_once(study, crew, database):
+    """Two who wait each hold a task that the other finds full, and looks at the next."""
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    writer = crew.newcomer(study)
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).with_for_update())
+            taken = pool.submit(tasks.take, study, writer.id, "write")
+            until_one_waits(study, other)  # for a task; so PostgreSQL ends it after a while, and not us
+            other.execute(select(Worker.id).with_for_update())
+        assert taken.result() == tasks.take(study, writer.id, "write")
+    assert sum(task.held or 0 for task in rows(study, Task)) == 1
+
+
+def test_leases_end_though_postgresql_has_ended_that_once(study, crew, clock, database):
+    if database.startswith("sqlite"):
+        pytest.skip("SQLite has one writer")
+    tasks.lease(study, crew.newcomer(study).id, "write")
+    clock.pass_minutes(600)
+    with ThreadPoolExecutor(1) as pool:
+        with study.store.write() as other:
+            other.execute(select(Task.id).with_for_update())
+            expired = pool.submit(tasks.expire, study)
+            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
+            other.execute(select(Lease.id).with_for_update())
+        assert expired.result() + tasks.expire(study) == 1  # a lease that another holds is left for the next time
+    assert sum(task.held or 0 for task in rows(study, Task)) == 0
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_work_is_discarded_though_postgresql_has_ended_that_once(study, crew, written, database, whole):
     """One vote, or with its worker all that they have handed in."""

@@ -20,6 +20,7 @@ from winokit.collect.study.next_task import free_task, gold_task, how_many, situ
 from winokit.collect.study.prepared import Prepared
 from winokit.collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit.collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
+from winokit.collect.study.store import retried
 from winokit.collect.study.study import Study
 from winokit.collect.study.texts import say
 from winokit.collect.study.voting import VoteTask, vote_task
@@ -118,6 +119,7 @@ def can_go_on(study: Study, worker_id: int) -> bool:
     return not study.paused and any(not most or done.get(kind, 0) < most for kind in available(study, worker_id))
 
 
+@retried
 def take(study: Study, worker_id: int, kind: str) -> str:
     """Give the worker a task of a kind, the one they have under way or a new one; its token."""
     if kind not in study.config.tasks.kinds:
@@ -214,6 +216,7 @@ def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mappi
     return len(taken)
 
 
+@retried
 def expire(study: Study) -> int:
     """End the leases whose time is over and free their places; how many there were."""
     over = Lease.expires_at <= study.now()
