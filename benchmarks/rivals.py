@@ -68,10 +68,14 @@ def _same(right: str, span: str) -> bool:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("WINOKIT_DATA", "../shared/data")))
+    usual = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=usual)
     parser.add_argument("--parses", type=Path, help="a file of tools/mine_rivals.py")
     parser.add_argument("--quick", action="store_true", help="the questions of val alone")
     given = parser.parse_args()
+    if not (given.data / "superglue-wsc").is_dir():
+        print("rivals: skipped, superglue-wsc is not there; set WINOKIT_DATA or name the folder")
+        return
     sources = {"phrases": "mc-sent"} | ({"parses": f"mc-sent?rivals={given.parses}"} if given.parses else {})
     sys.stdout.write("rivals    split  questions  without   mean  perfect  guessing  right span found\n")
     for split in SPLITS if not given.quick else ("val",):
