@@ -120,6 +120,7 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
 
 def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
     out, mine = tmp_path / "open+more.jsonl", tmp_path / "mine.csv"
+    out.touch()  # as mktemp does
     for _ in range(2):
         assert run("convert", "open", out).exit_code == 0
     before = out.read_bytes()
