@@ -176,7 +176,9 @@ def _aflite(sets: Sets, load: Any, whole: Dataset, folder: Path) -> None:
     row = {problem.id: at for at, problem in enumerate(whole)}
     usual = training_data._units
     known: dict[str, list[int]] = {}  # 15 seconds of looking for overlap, the same for every seed
-    training_data._units = lambda dataset: known.setdefault(dataset.content_hash, usual(dataset))
+    training_data._units = lambda dataset: (
+        known.get(key := dataset.content_hash) or known.setdefault(key, usual(dataset))
+    )
     try:
         for seed in range(SEEDS):
             parts = SentenceParts.of(whole, min(HELD_OUT, len(whole) // 6), seed)

@@ -104,7 +104,7 @@ def result_bytes(content: Mapping[str, Any], **how: Any) -> bytes:
 def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
     """Refuse to write where something is read from."""
     if any(out.resolve() == source.resolve() for source in sources):
-        raise BadInput(f"{out}: is an input, and would be overwritten; choose another --out")
+        raise BadInput(f"{out}: is an input, and would be overwritten; choose another name")
 
 
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:

@@ -42,6 +42,13 @@ def test_output_onto_a_full_disk_is_one_line(more):
     assert ended.stderr.startswith("winokit: the output cannot be written (")
 
 
+@pytest.mark.parametrize("error", [OSError("no such model"), TimeoutError(110, "timed out"), OSError(28, "full", "x")])
+def test_what_else_a_system_refuses_is_not_called_output(monkeypatch, error):
+    monkeypatch.setattr("winokit.cli.main.app", lambda: (_ for _ in ()).throw(error))
+    with pytest.raises(type(error)):
+        main()
+
+
 def test_help_imports_nothing_heavy():
     program = (
         "import sys, winokit; from winokit.cli.main import app; app(['--help'], standalone_mode=False); "
@@ -112,7 +119,8 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
 
 
 def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
-    out, mine = tmp_path / "open.jsonl", tmp_path / "mine.csv"
+    out, mine = tmp_path / "open+more.jsonl", tmp_path / "mine.csv"
+    out.touch()  # as mktemp does
     for _ in range(2):
         assert run("convert", "open", out).exit_code == 0
     before = out.read_bytes()

@@ -103,6 +103,8 @@ def test_audit_says_whose_audit_it_replaces(here):
     assert "replaced" not in run("audit", "open", "--predictions", one, "--predictions", other).stderr
     said = run("audit", "open", "--predictions", other).stderr
     assert "open: the audit of one.lst that was there is replaced; another --out keeps both" in said
+    assert "the audit of other.lst that was there" in run("audit", "open", "--model", "random").stderr
+    assert "the audit of random that was there" in run("audit", "open", "--predictions", one).stderr
 
 
 def test_chance_beside_several_models_is_not_that_of_one_that_abstains(here):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -195,7 +196,7 @@ def main() -> None:
         typer.echo("winokit: interrupted", err=True)
         sys.exit(130)
     except OSError as error:
-        if error.filename is not None:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place
         typer.echo(f"winokit: the output cannot be written ({error.strerror})", err=True)

@@ -279,10 +279,10 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _parts(name: str) -> list[str]:
+def parts_of(name: str) -> list[str]:
     """The datasets that a name with + between joins; a + inside a path that exists belongs to the path.
 
-    >>> _parts("open+synthetic-3")
+    >>> parts_of("open+synthetic-3")
     ['open', 'synthetic-3']
     """
     pieces = name.split("+")
@@ -290,15 +290,15 @@ def _parts(name: str) -> list[str]:
         first = "+".join(pieces[:size])
         prefix, _, place = first.partition(":")
         if _exists(first) or (prefix in FORMATS and _exists(place)):
-            return [first, *(_parts("+".join(pieces[size:])) if pieces[size:] else ())]
-    return [pieces[0], *(_parts("+".join(pieces[1:])) if pieces[1:] else ())]
+            return [first, *(parts_of("+".join(pieces[size:])) if pieces[size:] else ())]
+    return [pieces[0], *(parts_of("+".join(pieces[1:])) if pieces[1:] else ())]
 
 
 def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
     if _exists(name):
         return read(name, lenient=lenient, columns=columns)
     prefix, colon, place = name.partition(":")
-    if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := _parts(name)) > 1:
+    if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := parts_of(name)) > 1:
         try:
             return _joined([_read(part, lenient, columns) for part in parts])
         except (BadInput, UnknownName) as error:

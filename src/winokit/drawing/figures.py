@@ -70,9 +70,7 @@ def shortened(name: str, longest: int = 32) -> str:
     >>> shortened("hf:/models/llama/checkpoint-9000", 20)
     'hf:/model…point-9000'
     """
-    if len(name) <= longest:
-        return name
-    return f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
+    return name if len(name) <= longest else f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
 
 
 def forest_figures(forests: Mapping[str, Forest], names: Sequence[str]) -> dict[str, Figure]:

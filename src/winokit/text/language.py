@@ -330,9 +330,8 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
 def _lowered(text: str) -> str:
     """The text in lower case, every letter in its old place: one letter is two in lower case."""
     lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(letter.lower()[0] for letter in text)  # İ alone is i and a dot
+    # İ alone is i and a dot
+    return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
 
 
 def _continues(text: str, at: int, step: int) -> bool:

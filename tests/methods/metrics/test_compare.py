@@ -69,6 +69,16 @@ def test_changing_places_is_counted_out_over_all_signs(seed):
     assert p_paired(first, second, groups) == pytest.approx(as_far.mean())
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.7123])
+def test_a_lead_that_must_exceed_something_is_counted_out_over_the_same_signs(scale):
+    """The more it must exceed, the larger p; also where signs are drawn, as they are where sums are no whole parts."""
+    first, second = np.array([1, 1, 1, 1, 1, 1, 1, 0]) * scale, np.array([0, 0, 0, 0, 0, 0, 1, 1]) * scale
+    signs = 1 - 2 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1)
+    for least in (0.0, 0.1, 0.3, 0.6, 0.9):
+        as_far = np.abs(signs.sum(axis=1)) >= 5 - 8 * least / scale
+        assert p_paired(first, second, range(8), least=least) == pytest.approx(as_far.mean(), abs=0.02)
+
+
 def test_by_groups_one_in_twenty_null_comparisons_is_significant_where_mcnemar_errs():
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(80), 4)

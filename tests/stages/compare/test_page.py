@@ -81,6 +81,9 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
 def test_the_page_replaces_an_earlier_one_and_no_page_of_somebody_else(runs, comparisons, tmp_path):
     for _ in range(2):
         write_comparison(runs, comparisons, tmp_path / "ours")
+    (tmp_path / "index.html").write_text('<meta content="winokit 0.1.0"><title>open · a · winokit audit</title>')
+    with pytest.raises(BadInput, match=r"index.html: is not part of a comparison, and would be overwritten"):
+        write_comparison(runs, comparisons, tmp_path)
     (tmp_path / "index.html").write_text("my home page")
     with pytest.raises(BadInput, match=r"index.html: is not part of a comparison, and would be overwritten"):
         write_comparison(runs, comparisons, tmp_path)

@@ -9,8 +9,10 @@ from support import small
 from support.pages import opened
 
 from winokit.errors import BadInput
+from winokit.methods.metrics.compare import holm, p_paired
+from winokit.methods.metrics.groups import all_right
 from winokit.stages.grade.leaderboard import curve_of, leaderboard, write_board
-from winokit.stages.grade.record import Statement, write_graded
+from winokit.stages.grade.record import ENTRY, LOG, Statement, kept_outcome, write_graded
 from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
@@ -133,6 +135,17 @@ def test_p_values_are_corrected_for_all_tests_on_the_page(release, entries):
     assert board.tests == len(tests) == 4
     assert min(test.p_corrected for test in tests) <= 4 * 0.001
     assert max(test.p_corrected for test in tests) > 0.05
+
+
+def test_the_owners_tests_have_no_margin(release, tmp_path):
+    folder, labels = tmp_path / "graded", read_hidden(release)
+    for name, errors in (("better", 0.05), ("worse", 0.2)):
+        enter(release, folder, name, errors, five=False)
+    first, second = leaderboard(release, folder, owner=True).places
+    right = [next(iter(kept_outcome(labels.folder, place.entry.submission).values())) for place in (first, second)]
+    pairs = all_right(right[0], labels.groups), all_right(right[1], labels.groups)
+    each = [p_paired(*right, list(labels.groups)), p_paired(*pairs, range(len(pairs[0])))]
+    assert [first.ahead.p_corrected, first.group_ahead.p_corrected] == pytest.approx(list(holm(each)), abs=0.0006)
 
 
 def test_equal_submissions_share_a_rank(release, entries):
@@ -276,6 +289,19 @@ def test_an_entry_that_shows_no_score_must_have_been_graded_too(release, entries
     assert content["scores"] == []
     (entries / "ghost.json").write_text(json.dumps(content))
     assert "ghost" not in {place.entry.statement.name for place in leaderboard(release, entries).places}
+
+
+@pytest.mark.parametrize("change", [{}, {"scores": []}, {"submission": "0" * 64}])
+def test_of_an_entry_that_an_earlier_version_logged_the_score_and_the_submission_are_known(release, entries, change):
+    log = hidden_folder(release) / LOG
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    log.write_text("".join(f"{json.dumps({key: row[key] for key in row if key != ENTRY})}\n" for row in rows))
+    path = entries / "6-0.02.json"
+    content = json.loads(path.read_text())
+    content["statement"]["trials"] = 61
+    path.write_text(json.dumps(content | change))
+    names = {place.entry.statement.name for place in leaderboard(release, entries).places}
+    assert ("strong" in names) == (not change)
 
 
 def test_an_entry_under_the_name_of_another_is_passed_over(release, entries):

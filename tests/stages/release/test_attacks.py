@@ -7,6 +7,7 @@ import random
 import shutil
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -443,12 +444,16 @@ def test_who_is_distinguished_on_a_board_reads_no_label_off(tmp_path):
 
 
 def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_agree():
-    """Once only the sum was: in thirty such draws, two of three were wrong in 65 %, all three right in 67 %."""
+    """Once only the sum was: in thirty such draws, two of three were wrong in 65 %, all three right in 67 %.
+
+    Then only ways with more solved than turned: that none of a way was retired told that its opposite is right.
+    """
     problems, chance = Dataset([p for number in range(600) for p in small.twins(number)]), random.Random(3)
     stances: dict[str, list[int]] = {}
     for group in problems.groups:
         easy = chance.random()
-        stances[group] = [chance.choice((0, 1, 1, 1)) * (1 if chance.random() < 0.4 + easy / 2 else -1) for _ in "abc"]
+        likely = [skill + easy / 2 for skill in (0.3, 0.3, 0.5)]  # of the last, that it alone is right, too
+        stances[group] = [chance.choice((0, 1, 1, 1)) * (1 if chance.random() < share else -1) for share in likely]
     answers = [
         EvolveAnswers(
             "abc"[model],
@@ -461,12 +466,10 @@ def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_ag
         for model in range(3)
     ]
     gone = solved_beyond_chance(problems, answers, majority=0.6, secret=Draws(KEY)).retire
-    left = [stances[group] for group, members in problems.groups.items() if members[0].id not in gone]
-    by_all = [sum(stance) > 0 for stance in left if abs(sum(stance)) == 3]
-    by_two = [sum(stance) > 0 for stance in left if sum(stance) in (-1, 1) and 0 not in stance]
-    assert min(len(by_all), len(by_two)) > 20
-    assert np.mean(by_all) == 0.5
-    assert abs(np.mean(by_two) - 0.5) < 0.1
+    left = Counter(tuple(stances[group]) for group, members in problems.groups.items() if members[0].id not in gone)
+    decided = {stance: count for stance, count in left.items() if max(stance.count(1), stance.count(-1)) > 1}
+    assert sum(decided.values()) > 200
+    assert all(count == left[tuple(-each for each in stance)] for stance, count in decided.items())
 
 
 def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():

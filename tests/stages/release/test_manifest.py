@@ -187,10 +187,11 @@ def test_a_folder_in_the_place_of_a_label_list_is_a_finding(release):
     assert complaints(release) == {"files"}
 
 
-def test_a_test_answer_in_a_parquet_table_is_found(release):
+@pytest.mark.parametrize("name", ["answer", "solution"])
+def test_a_test_answer_in_a_parquet_table_is_found(release, name):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = [row | {"answer": "1"} for row in rows(release, "test")]
+    table = [row | {name: "1"} for row in rows(release, "test")]
     (release / "data").mkdir()
     parquet.write_table(pyarrow.Table.from_pylist(table), release / "data" / "test.parquet")
     small.remake_manifest(release)

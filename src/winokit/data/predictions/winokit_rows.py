@@ -4,18 +4,17 @@ A problem's id does not depend on the order of its candidates, a prediction does
 dataset's is refused: its candidates stood in another order, or its labels were others, and nothing tells which.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from winokit.data.formats import fields
+from winokit.data.formats.base import PUBLIC_ID
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import Malformed
 from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, REVERSED
 
 KEYS = frozenset({"id", "prediction"})
-PUBLIC_ID = re.compile(r"[0-9a-f]{16}(\.\d+)?")
 AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})
 """The variants with as many candidates as the problem."""
 

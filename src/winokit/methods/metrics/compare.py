@@ -74,9 +74,10 @@ def paired_interval(first: Values, second: Values, groups: Groups, level: float 
     return Interval(min(interval.low, 0.0), max(interval.high, 0.0), level, interval.method)
 
 
-def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0) -> float:
+def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0, *, least: float = 0.0) -> float:
     """Two-sided p-value of the mean difference: how often it is as large when the two change places, group by group.
 
+    With `least`, how often it is as large as what goes beyond that: never less often than without.
     Counted out exactly where the sums of groups are whole numbers, or halves, quarters and such; else by random signs.
     Where no problem has a twin it is McNemar's exact test; where some have, McNemar's takes twins for independent and
     rejects in 7 to 10 % of equal models instead of 5.
@@ -86,18 +87,18 @@ def p_paired(first: Values, second: Values, groups: Groups, seed: int = 0) -> fl
     """
     sums = _group_sums(first, second, groups)
     sums = np.sort(np.abs(sums[np.abs(sums) > ROUNDING]))
-    observed = abs(float(_group_sums(first, second, groups).sum()))
+    observed, least = abs(float(_group_sums(first, second, groups).sum())), least * len(first)
     if not len(sums):
         return 1.0
     for parts in WHOLE_PARTS:
         if np.allclose(parts * sums, np.round(parts * sums), atol=1e-9):
-            return _sign_flip(np.round(parts * sums).astype(np.int64), round(parts * observed))
+            return _sign_flip(np.round(parts * sums).astype(np.int64), round(parts * observed) - parts * least)
     signs = np.random.default_rng(seed).integers(0, 2, (DRAWS, len(sums))) * 2 - 1
-    extreme = int((np.abs(signs @ sums) >= observed - ROUNDING).sum())
+    extreme = int((np.abs(signs @ sums) >= observed - least - ROUNDING).sum())
     return (extreme + 1) / (DRAWS + 1)
 
 
-def _sign_flip(sizes: IntArray, observed: int) -> float:
+def _sign_flip(sizes: IntArray, observed: float) -> float:
     """The share of all signs for which the sum of sizes is as far from zero as observed."""
     chances = guessed(np.full(len(sizes), 0.5), sizes)
     # Entry k is the chance that the positive ones sum to k, and so all of them to 2k - their total.

@@ -49,9 +49,7 @@ class LogFit:
         >>> round(PUBLISHED.reaches(94), -4)
         1190000.0
         """
-        if self.slope == 0:
-            return math.inf
-        return _exp((y - self.intercept) / self.slope)
+        return _exp((y - self.intercept) / self.slope) if self.slope else math.inf
 
     def slope_interval(self, level: float = 0.95) -> Interval:
         """Where the slope plausibly lies."""

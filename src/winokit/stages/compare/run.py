@@ -79,7 +79,7 @@ def write_comparison(
 ) -> Path:
     """Write the page that compares runs into a folder and return it."""
     page = ComparePage(runs, comparisons, notes)
-    ours = (folder / INDEX).is_file() and b'content="winokit ' in (folder / INDEX).read_bytes()[:1000]
+    ours = (folder / INDEX).is_file() and b" winokit compare</title>" in (folder / INDEX).read_bytes()
     check_own_folder(folder, [INDEX], ours=ours, of="a comparison")
     return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
 
@@ -125,9 +125,9 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
         tests = {pair.measure: pair for pair in pairs if (pair.first, pair.second) == names}
         state = {measure: _ahead(tests.get(measure)) for measure in COMPARED.facts}
         word = COMPARED.decide(state).word.format(first=names[0], second=names[1])
-        sign = -1 if next(iter(tests.values())).found.difference < 0 else 1  # told of the one with more
+        sign = -1 if next(iter(tests.values())).found.difference < 0 else 1  # of the one with more
         more = ((points(sign * pair.found.difference + 0.0), pair) for pair in tests.values())
-        numbers = join([f"{told} points of {pair.measure_title} ({_p(pair.p_corrected)})" for told, pair in more])
+        numbers = join([f"{ahead} points of {pair.measure_title} ({_p(pair.p_corrected)})" for ahead, pair in more])
         yield f"{word}: {names[sign < 0]} has {numbers}{many}."
 
 

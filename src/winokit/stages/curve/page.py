@@ -149,9 +149,7 @@ def growth(series: CurveSeries, among: int = 1) -> str:
 def seeds(series: CurveSeries) -> str:
     """Whether the lines of single restarts go the same way."""
     slopes = series.restart_slopes
-    if len(slopes) < 2:
-        return ONE
-    return AGREE if min(slopes) > 0 or max(slopes) <= 0 else DISAGREE
+    return ONE if len(slopes) < 2 else AGREE if min(slopes) > 0 or max(slopes) <= 0 else DISAGREE
 
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:

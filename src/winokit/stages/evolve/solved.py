@@ -2,10 +2,11 @@
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
 where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
-seldom does. Guessing solves some too, and with the same probability gets everything wrong,
-so that a group would be solved if its answers were turned round: as many groups as are *turned* may be solved by
-chance. Only where significantly more are solved than turned (a sign test, exact whatever the models have in common) is
-anything retired, and then the difference, drawn at random from the solved. What stays is solved as often as turned.
+seldom does. Guessing solves some too, and with the same probability gets everything wrong, so that a group would be
+solved if its answers were turned round: as many groups as are *turned* may be solved by chance. Only where
+significantly more are solved than turned (a sign test, exact whatever the models have in common) is anything retired,
+and then the difference, drawn at random. What stays is solved as often as turned, for each way in which the models
+agree: where some of them are enough, one way may have more turned than solved, and these are drawn from.
 
 That keeps hidden answers hidden. Who has the models sees on which groups of a published test they are decided: had more
 of the turned stayed than of the solved, the opposite of the models' answers would be the better guess. So dev and test
@@ -14,7 +15,7 @@ and may fall into any, so there every decided group goes, solved or turned.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,13 +148,15 @@ def solved_beyond_chance(
     retire: set[str] = set()
     counts = []
     for (key, easy), p in zip(solved.items(), holm(raw), strict=True):
-        # Apart for each way in which the models agree: balanced only in sum, the best guess would be what all of three
-        # say and the opposite of what two say.
-        against = Counter(_stances(unit, answers, turned=True) for unit in turned[key])
+        # Apart for each way in which the models agree, and on the side that has more: balanced only in sum, the best
+        # guess would be what all of three say and the opposite of what two say.
+        decided = [(easy, False), (turned[key], True)] if p < alpha else []
+        sides = [grouped((_stances(unit, answers, turned=side), unit) for unit in own) for own, side in decided]
         chosen: list[Unit] = []
-        for stances, alike in grouped((_stances(unit, answers), unit) for unit in easy if p < alpha).items():
-            drawn = secret.ordered("retired", alike, lambda unit: min(problem.id for problem in unit))
-            chosen += drawn[: max(0, len(alike) - against[stances])]
+        for own, others in zip(sides, sides[::-1], strict=True):
+            for stances, alike in own.items():
+                drawn = secret.ordered("retired", alike, lambda unit: min(problem.id for problem in unit))
+                chosen += drawn[len(others.get(stances, ())) :]
         if chosen and key[0] == NEW:
             chosen = [*easy, *turned[key]]
         retire |= {problem.id for unit in chosen for problem in unit}

@@ -221,10 +221,10 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
 
 
 def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any], least: float = 0.0) -> tuple[LeadTest, float]:
-    """Whether the first is ahead by more than `least`, and how probable that is by chance."""
+    """Whether the first is ahead, and how probable what goes beyond `least` is by chance."""
     interval, difference = paired_interval(first, second, list(groups)), float(first.mean() - second.mean())
-    test = LeadTest(rounded(difference), difference > least, None, rounded(interval.low), rounded(interval.high))
-    return test, p_paired(first, second + least, list(groups))
+    test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
+    return test, p_paired(first, second, list(groups), least=least)
 
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4
