@@ -410,6 +410,15 @@ def masked_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_weights_of_a_broken_download_are_refused_in_one_line(masked_folder, name):
+    (masked_folder / "model.safetensors").unlink()
+    (masked_folder / name).write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(BadInput, match="cannot be loaded") as refusal:
+        load_model(f"hf:{masked_folder}")
+    assert "\n" not in str(refusal.value)
+
+
 def test_a_masked_model_is_no_causal_one(masked_folder):
     with pytest.raises(BadInput, match="not a causal model"):
         load_model(f"hf:{masked_folder}?kind=causal")

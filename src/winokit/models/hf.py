@@ -18,6 +18,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pickle import UnpicklingError
 from textwrap import shorten
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ from winokit.registry import Registry
 try:
     import torch
     import transformers
+    from safetensors import SafetensorError
     from transformers.models.auto import modeling_auto as auto
 except ImportError as error:
     raise MissingExtra("an hf: model", "hf") from error
@@ -299,7 +301,7 @@ def _fetch(from_pretrained: Callable[..., T], settings: HfSettings, **options: A
         with quiet():
             own_code = {"trust_remote_code": settings.trust_remote_code}
             return from_pretrained(settings.place, **own_code, **settings.source, **options)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError, UnpicklingError) as error:
         complaint = shorten(str(error), 200, placeholder=" …")
         if "trust_remote_code" in str(error):
             raise BadInput(
