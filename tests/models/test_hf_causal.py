@@ -1,5 +1,6 @@
 """Tiny models with random weights, each asked through winokit and by a slow loop that reads one prefix at a time."""
 
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -411,11 +412,11 @@ def masked_folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
-def test_weights_of_a_broken_download_are_refused_in_one_line(masked_folder, name):
-    (masked_folder / "model.safetensors").unlink()
-    (masked_folder / name).write_bytes(bytes(range(256)) * 4)
+def test_weights_of_a_broken_download_are_refused_in_one_line(folder, tmp_path, name):
+    place = shutil.copytree(folder("llama"), tmp_path / "broken", ignore=shutil.ignore_patterns("*.safetensors"))
+    (place / name).write_bytes(bytes(range(256)) * 4)
     with pytest.raises(BadInput, match="cannot be loaded") as refusal:
-        load_model(f"hf:{masked_folder}")
+        load_model(f"hf:{place}")
     assert "\n" not in str(refusal.value)
 
 
