@@ -7,6 +7,9 @@ the score. A *solver* knows half, or 85 %, sends in guesses of the rest, and sol
 the noise of a step for its penalty: what is not shown is left out, and not taken for a score. Each asks under one name,
 up to what a name may; under a new name every time, up to the budget of the test; and as often again where exact scores
 are shown. Printed is the share of right pairs, among those that the attacker did not know: 0.5 is what guessing gets.
+
+Last, a public board of two entries that differ in pairs the attacker knows, as many as serve it best, and in one that
+it does not: how often "distinguishable" tells that one, with the margin that the secret draws and without it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit.methods.metrics.compare import p_paired
 from winokit.stages.grade.ladder import LadderRules, rules_of, steps_of, to_step
 
 NOTHING = 0.5
@@ -127,6 +131,24 @@ def main() -> None:
             cells = "".join(_cell(attack, pairs, rules, kind, options.runs) for kind in ("one", "new", "exact"))
             facts = f"{pairs:6} {rules.budget:6} {1 / rules.steps:6.1%} {rules.lowest:7.1%}"
             print(f"{facts}  {name:12}{cells}")
+    for pairs in options.pairs:
+        drawn, none = read_off_a_board(pairs, draws=41), read_off_a_board(pairs, draws=1)
+        print(f"{pairs:6} pairs, a board of two tells an unknown one: {drawn:.3f}; without a margin {none:.3f}")
+
+
+def read_off_a_board(pairs: int, draws: int) -> float:
+    """How often the best choice of known pairs lets a board tell an unknown one; one draw is no margin."""
+    groups, margins = np.repeat(np.arange(pairs), 2).tolist(), np.linspace(0, 1 / steps_of(2 * pairs), draws)
+
+    def distinguished(ahead: int, *, is_right: bool) -> float:
+        first, second = np.ones(2 * pairs), np.ones(2 * pairs)
+        second[: 2 * ahead] = 0
+        (second if is_right else first)[2 * ahead : 2 * ahead + 2] = 0
+        return float(np.mean([p_paired(first, second, groups, least=least) < 0.05 for least in margins]))
+
+    known = range(4, min(pairs // 2, 40))
+    gaps = (distinguished(ahead, is_right=True) - distinguished(ahead, is_right=False) for ahead in known)
+    return 0.5 + max(gaps) / 2
 
 
 def _cell(attack: Attack, pairs: int, rules: LadderRules, kind: str, runs: int) -> str:

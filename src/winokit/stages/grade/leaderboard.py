@@ -179,15 +179,15 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
     """The places, each but the last tested against the next one, and how many tests p-values are corrected for.
 
     Of two that share a rank the order is nobody's to know but the owner's, and so is who is ahead in group score.
-    In public the tests are without the owner's numbers, and a lead must be more than a part of half a step, which the
-    secret draws for each two entries: else one answer, turned where a test is just passed, could be read off it.
+    In public the tests are without the owner's numbers, and a lead must exceed a margin of up to a step, which the
+    secret draws for every two entries: else one answer, turned where a test is just passed, is read off it each time.
     """
     worth = [_worth(place, labels, metric) for place in places]
     tests: dict[tuple[int, str], tuple[LeadTest, float]] = {}
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
             both = " ".join(place.entry.submission for place in places[at : at + 2])
-            least = 0.0 if owner else labels.draws.share("lead", both) / (2 * steps_of(len(labels)))
+            least = 0.0 if owner else labels.draws.share("lead", both) / steps_of(len(labels))
             tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups, least)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
                 whole = first[GROUP_AHEAD]
