@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.methods.metrics.compare import p_paired
-from winokit.stages.grade.ladder import LadderRules, rules_of, steps_of, to_step
+from winokit.stages.grade.ladder import MARGIN, LadderRules, rules_of, steps_of, to_step
 
 NOTHING = 0.5
 """What an attacker takes a score for that is not shown."""
@@ -138,7 +138,7 @@ def main() -> None:
 
 def read_off_a_board(pairs: int, draws: int) -> float:
     """How often the best choice of known pairs lets a board tell an unknown one; one draw is no margin."""
-    groups, margins = np.repeat(np.arange(pairs), 2).tolist(), np.linspace(0, 1 / steps_of(2 * pairs), draws)
+    groups, margins = np.repeat(np.arange(pairs), 2).tolist(), np.linspace(0, MARGIN / steps_of(2 * pairs), draws)
 
     def distinguished(ahead: int, *, is_right: bool) -> float:
         first, second = np.ones(2 * pairs), np.ones(2 * pairs)

@@ -20,6 +20,7 @@ def load(name: str):
 
 simulations = load("simulations")
 verdicts = load("verdicts")
+ladder = load("ladder")
 
 
 def noise(share: float, times: int) -> float:
@@ -62,3 +63,9 @@ def test_what_is_clear_is_said():
 def test_equal_models_are_not_told_apart_more_than_one_time_in_twenty():
     cell = verdicts.compared(0.0, 200, 100)
     assert cell.bold <= 0.05 + noise(0.05, 100), cell
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(32, 0.744), (192, 0.598)])
+def test_a_board_of_two_tells_an_unknown_pair_no_more_often_than_the_page_on_grading_says(pairs, told):
+    assert ladder.read_off_a_board(pairs, draws=41) == pytest.approx(told, abs=0.01)
+    assert ladder.read_off_a_board(pairs, draws=1) == 1.0  # and always where no margin is drawn

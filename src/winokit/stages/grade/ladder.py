@@ -32,6 +32,8 @@ GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
 STEP = 0.001
 """The owner's scores are rounded to a tenth of a percentage point."""
+MARGIN = 1.0
+"""Steps that a public lead may have to exceed: with half of it, boards gave single pairs of 32 away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.results import Brief
 from winokit.stages.grade import record
-from winokit.stages.grade.ladder import LadderRules, rounded, steps_of
+from winokit.stages.grade.ladder import MARGIN, LadderRules, rounded, steps_of
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
 from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
@@ -187,7 +187,7 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
             both = " ".join(place.entry.submission for place in places[at : at + 2])
-            least = 0.0 if owner else labels.draws.share("lead", both) / steps_of(len(labels))
+            least = 0.0 if owner else MARGIN * labels.draws.share("lead", both) / steps_of(len(labels))
             tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups, least)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
                 whole = first[GROUP_AHEAD]
