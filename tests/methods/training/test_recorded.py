@@ -218,6 +218,36 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
     assert 0 < (dropped == 0).float().mean().item() < 1
 
 
+class Crowded(RecordedStepper):
+    """Has no more memory than it holds already, as on a device that others have filled, while it records."""
+
+    def _captured(self, work):
+        torch.cuda.empty_cache()
+        whole = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / whole)
+        try:
+            return super()._captured(work)
+        finally:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+@needs_gpu
+@pytest.mark.parametrize("batches", [1, 2])
+def test_where_memory_runs_out_in_a_recording_steps_are_launched_and_said_so(batches):
+    losses = []
+    for kind in (Stepper, Crowded):
+        network, batch, _ = network_and_batch("mc-sent", 8, "cuda")
+        stepper = kind(network, TrainSettings("mc-sent", precision="float32", accumulate=batches))
+        with stepper.working():
+            for _ in range(6):
+                stepper.step([batch] * batches, 1e-4)
+            losses.append(stepper.running.item())
+    assert ["no memory for recordings" in note for note in stepper.notes] == [True]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))  # the broken-off recording left no trace
+    assert 0 < (dropped == 0).float().mean().item() < 1
+
+
 @needs_gpu
 def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_path):
     data = TrainingData(planted, unseen)
