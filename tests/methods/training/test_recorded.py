@@ -232,6 +232,7 @@ class Crowded(RecordedStepper):
 
 
 @needs_gpu
+@pytest.mark.filterwarnings("ignore:The CUDA Graph is empty")
 @pytest.mark.parametrize("batches", [1, 2])
 def test_where_memory_runs_out_in_a_recording_steps_are_launched_and_said_so(batches):
     losses = []
@@ -265,5 +266,4 @@ def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_p
     again = finetune(data, tmp_path / "cut", bert, settings, device="cuda")
     assert again.resumed == 6
     losses = [[row["loss"] for row in run.curve["train"]] for run in (whole, again)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-2)
-    assert losses[0][-1] < losses[0][0]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)  # with dropout, which draws by the shapes of batches

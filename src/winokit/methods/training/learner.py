@@ -125,6 +125,7 @@ class Learner:
             self.state = LearnerState(**json.loads(content["state"]))
             self.network.load_state_dict(content["weights"])
             self.stepper.load(content["optimiser"])
+            vars(self.stepper.shapes).update(content["shapes"])
             self.best = content["best"]
             self.stepper.running.fill_(self.state.total)
             torch.set_rng_state(content["random"]["cpu"].cpu())
@@ -150,6 +151,7 @@ class Learner:
             "state": json.dumps(asdict(replace(self.state, total=self.stepper.running.item()))),
             "weights": self.network.state_dict(),
             "optimiser": self.stepper.optimiser.state_dict(),
+            "shapes": vars(self.stepper.shapes),
             "best": self.best,
             "random": random,
         }

@@ -65,6 +65,7 @@ class Stepper:
         self.running = torch.zeros((), device=network.device)
         """The loss since it was last set to zero, summed; asking for it waits for the device."""
         self.notes: list[str] = []
+        self.shapes = ShapePlan()
         self._make_ready()
 
     def working(self) -> AbstractContextManager[object]:
@@ -150,7 +151,6 @@ class RecordedStepper(Stepper):
         self.pool = torch.cuda.graph_pool_handle()
         self.records = True
         """False once a recording failed."""
-        self.shapes = ShapePlan()
         self.passes: dict[tuple[Kind, Sizes], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
         """By shape a recorded pass (the whole step, where a step has one), where it reads its batch, and over how many
         its loss is a mean."""
@@ -182,11 +182,11 @@ class RecordedStepper(Stepper):
     def _play(self, batch: Batch, over: int | None, work: Work) -> int:
         """Do some work with a batch on the CPU: play back its recording where there is one for its shape."""
         kind, own = shape_of(batch)
-        # Only once the optimiser has moved do its numbers, and gradients that are added up, have their places.
-        chosen = self.shapes.choose(kind, own) if self.moves and self.records else None
+        chosen = self.shapes.choose(kind, own) if self.records else None
         batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own)
         flat = batch.flat().pin_memory()
-        if chosen is not None and (kind, chosen) not in self.passes:
+        # Only once the optimiser has moved do its numbers, and gradients that are added up, have their places.
+        if chosen is not None and self.moves and (kind, chosen) not in self.passes:
             self._record_pass(batch, flat, (kind, chosen), work)
         if chosen is None or (kind, chosen) not in self.passes:
             return work(batch.over(flat.to(self.network.device, non_blocking=True)), over)
