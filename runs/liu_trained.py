@@ -13,7 +13,7 @@ from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
 from runs.trained import BEFORE, mean_sd, score, seeds
 from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, signed, trained
-from runs.trials import ANY, COMMON, COMPARED, NOT_THE_PAPERS
+from runs.trials import ANY, COMMON, COMPARED, EARLIER, NOT_THE_PAPERS
 from winokit.drawing.wording import plural
 from winokit.results import Metric
 
@@ -46,7 +46,7 @@ SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-test", "winogrande
 def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
     """The trials of every formalization on one set: guessing, medians, by how much MC-MLM leads, the best and luck."""
     searches = {name: store.records.get(f"search/{on}/{model}/{name}") for name in names}
-    even = began_alike(search for search in searches.values() if search is not None)
+    even = all(behind(search, COMMON) == behind(search, ANY) for search in searches.values() if search is not None)
     lines: list[tuple[object, ...]] = []
     for name, search in searches.items():
         if search is None:
@@ -208,7 +208,7 @@ def show_epochs(store: Store) -> str:
 
 
 def show_again(store: Store) -> str:
-    """Trials that were run twice, from two heads: how far the later one is from the earlier."""
+    """Draws that were run from several heads: how far runs are apart, and by how much MC-MLM led in the earlier ones."""
     lines: list[Sequence[object]] = []
     for on, said in (("superglue-wsc", "SuperGLUE-WSC"), ("winogrande-m", "WinoGrande-m")):
         for name, shown in FORMALIZATIONS.items():
@@ -219,10 +219,13 @@ def show_again(store: Store) -> str:
             assert mean is not None
             assert apart is not None
             gap = signed(percent(mean, interval=True)) + (f"; {ends_of(wide)}" if wide else "")
-            sizes = f"{percent(apart)}, {percent(apart.low)} to {percent(apart.high)}"
-            lines.append((f"{said}, {shown}", mean.n, gap, sizes))
-    header = ["set, formalization", "trials run twice", "later head less earlier; other draws too"]
-    return grid([*header, "single trials apart by: mean, range"], lines)
+            sizes = f"{percent(apart)}, {percent(apart.low)} to {percent(apart.high)} ({apart.n})"
+            search = store.records.get(f"search/{on}/mpnet-head/{name}")
+            lead = "" if search is None else behind(search, EARLIER)
+            lines.append((f"{said}, {shown}", mean.n, gap, sizes, lead))
+    header = ["set, formalization", "draws run again", "last run less the one before; other draws too"]
+    header += ["two runs of a draw apart by: mean, range (pairs)", "MC-MLM ahead by, from earlier heads (common draws)"]
+    return grid(header, lines)
 
 
 def show_published(store: Store) -> str:

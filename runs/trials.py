@@ -8,6 +8,7 @@ beside that over all that both have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import numpy as np
 from runs.comparisons import Credits, credits_of, difference, with_runs
 from runs.store import Record, chosen
 from runs.tables import row
-from runs.trained import BEFORE, KEPT_ROWS, arm_of, head_of, last, score, seed_of
+from runs.trained import BEFORE, KEPT_ROWS, arm_of, head_name, head_of, last, score, seed_of
 from winokit.results import Metric
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NOT_THE_PAPERS = "mc-mlm-fresh"
 """Ours alone: draws are common where the paper's formalizations have them."""
 TOP = 5
 """Trials that vote together."""
-COMMON, ANY = "common draws", "whatever they began with"
+COMMON, ANY, EARLIER = "common draws", "whatever they began with", "earlier heads"
 SPREAD = ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
 
 
@@ -38,14 +39,20 @@ class Trials:
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.by_draw: dict[str, dict[str, Record]] = {}
-        """By draw, and by what it began with, that of the latest run first."""
-        for trial in sorted(records, key=lambda record: record.key.startswith(BEFORE)):
+        """By draw, and by what it began with, that of the latest run first; names of heads go up as they were made."""
+        for trial in sorted(records, key=lambda run: (not run.key.startswith(BEFORE), head_name(run)), reverse=True):
             self.by_draw.setdefault(seed_of(trial), {}).setdefault(beginning_of(trial), trial)
 
     @property
     def latest(self) -> list[Record]:
         """One trial of each draw."""
         return sorted((next(iter(runs.values())) for runs in self.by_draw.values()), key=lambda trial: trial.key)
+
+    @property
+    def earlier(self) -> Trials:
+        """Those that were run again from another head since."""
+        trials = (trial for runs in self.by_draw.values() for trial in runs.values())
+        return Trials(trial for trial in trials if trial.key.startswith(BEFORE))
 
     def whatever(self, other: Trials) -> list[list[Record]]:
         """Of every draw that both have, the latest trial of each, whatever they began with."""
@@ -168,9 +175,13 @@ def _where_chosen(trial: Record) -> float:
 
 
 def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
-    """By how much MC-MLM is ahead: over draws that began alike, over all that both have, and by their epochs."""
+    """By how much MC-MLM is ahead: over draws that began alike, over all that both have, and by their epochs.
+
+    Of trials that were run again since, once more what they had said: it must not depend on which run is the last.
+    """
     pairs = compared.whatever(others)
     parts: dict[str, Sequence[Sequence[Record]]] = {COMMON: compared.together(others), ANY: pairs}
+    parts[EARLIER] = compared.earlier.together(others.earlier)
     for epochs in sorted({trial.settings["epochs"] for trial, _ in pairs}):
         parts[f"{epochs} epochs"] = [pair for pair in pairs if pair[0].settings["epochs"] == epochs]
     for subset, own in parts.items():
@@ -183,17 +194,21 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
 
 
 def run_again(kind: str, trials: Trials, sets: Sets) -> Iterator[Record]:
-    """Trials that were run again from another head: by how much the later one differs."""
-    twice = [list(runs.values())[:2] for runs in trials.by_draw.values() if len(runs) > 1]
-    pairs = [pair for pair in twice if len({trial.settings["chosen_on"] for trial in pair}) == 1]
-    if pairs:
-        on, later, earlier = _earned(pairs, sets)
+    """Draws that were run from several heads: by how much the last run differs from the one before, and any two."""
+    couples: dict[str, list[Sequence[Record]]] = {}
+    for draw, runs in trials.by_draw.items():
+        for pair in combinations(runs.values(), 2):
+            if pair[0].settings["chosen_on"] == pair[1].settings["chosen_on"]:
+                couples.setdefault(draw, []).append(pair)
+    if couples:
+        on, later, earlier = _earned([pairs[0] for pairs in couples.values()], sets)
         place = (on, "again", "other head", "accuracy")
-        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(pairs))
-        sizes = [abs(gap) for gap in by_draw]
-        apart = row(*place[:3], "apart", fmean(sizes), len(pairs), low=min(sizes), high=max(sizes))
+        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(couples))
+        _, *both = _earned([pair for pairs in couples.values() for pair in pairs], sets)
+        sizes = [abs(float((first - second).mean())) for first, second in zip(*both, strict=True)]
+        apart = row(*place[:3], "apart", fmean(sizes), len(sizes), low=min(sizes), high=max(sizes))
         rows = (whole, apart, *with_runs(whole, by_draw))
-        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(pairs)}, rows)
+        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(couples)}, rows)
 
 
 def _earned(pairs: Sequence[Sequence[Record]], sets: Sets) -> tuple[str, list[Credits], list[Credits]]:

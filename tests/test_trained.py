@@ -24,7 +24,7 @@ from runs import (
 )
 from runs.store import Record, Store
 from runs.tables import all_tables
-from runs.trials import ANY, COMMON
+from runs.trials import ANY, COMMON, EARLIER
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 
@@ -416,6 +416,20 @@ def test_a_trial_that_was_run_again_from_another_head_is_kept_beside_it(tmp_path
 
 
 KEPT = (("first", "00"), ("first", "01"), ("mpnet-again", "00"))
+
+
+def test_of_three_runs_of_a_draw_the_last_two_are_compared_and_what_earlier_ones_said_is_kept(tmp_path, known):
+    wrong = {"head/mpnet": (2, 12), "head/mpnet-2": (4, 10), "head/mpnet-3": (3, 3)}  # of MC-MLM, of MC-Sent
+    for head, counts in wrong.items():
+        runs = [trial(known, name, 0, count, head) for name, count in zip(("mc-mlm", "mc-sent"), counts, strict=True)]
+        (store,) = stores(tmp_path / head, known, *runs, out=tmp_path)[-1:]
+    twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
+    assert (twice.find("accuracy").n, twice.value("accuracy")) == (1, pytest.approx((10 - 3) / 20))
+    apart = twice.find("apart")
+    assert (apart.n, apart.low, apart.high) == (3, pytest.approx(2 / 20), pytest.approx(9 / 20))
+    leads = [store["search/superglue-wsc/mpnet-head/mc-sent"].value("mc-mlm", subset) for subset in (COMMON, EARLIER)]
+    assert leads == pytest.approx([0.0, (10 - 4) / 20])
+    assert "45.0 (3) | 30.0 [" in liu_trained.show_again(store)
 
 
 def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path, known):
