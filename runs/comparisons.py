@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from runs.sets import WORD_SIZES
 from runs.store import Record, Store, chosen
 from runs.tables import row
 from runs.trained import arm_of, chosen_step, last, seed_of
@@ -40,7 +41,7 @@ DIFFERENCES = {
 }
 WITH_RUNS = "with_runs"
 """The metric of a difference whose interval is over problems and runs."""
-GENDERED = "winogender"
+GENDERED, WORDS_TEST = "winogender", "words-test"
 BOTH = "both"
 """Pronouns of either gender: every text is on both sides of that gap, so that how hard a text is drops out of it."""
 Step: TypeAlias = Callable[[Record, str], int]
@@ -195,3 +196,19 @@ def word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
             place = (name, "difference", "pairs", "group_accuracy")
             rows += difference_rows(*difference(place, right["words"], right["matched"], pairs, len(pairs)))
         yield Record(f"difference/words/{loss}", {"seeds": [seed_of(run) for run in arms["words"]]}, tuple(rows))
+
+
+def curve_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
+    """Special words: single problems right after training on so many less those of the same model before training."""
+    losses = dict.fromkeys(run.key.split("/")[1] for run in records if run.key.startswith("word-curve/"))
+    for loss in losses:
+        rows: list[Metric] = []
+        for size in WORD_SIZES:
+            arms = ([run for run in records if arm_of(run) == f"word-curve/{loss}/{count}"] for count in (size, 0))
+            both = _with_common_seeds(*arms)
+            if both[0]:
+                data = sets.data[WORDS_TEST]
+                first, second = ([credits_of(run, WORDS_TEST, data) for run in runs] for runs in both)
+                place = (WORDS_TEST, "difference", f"{size}", "accuracy")
+                rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
+        yield Record(f"difference/word-curve/{loss}", {}, tuple(rows))

@@ -9,7 +9,16 @@ from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_
 from runs.store import Record, Store
 from runs.tables import grid, number, register
 from runs.trained import mean_sd, score, seeds
-from runs.trained_tables import DIFFERENCE_COLUMNS, NOT_RUN, SQUARE_ONE, counted, difference_cells, runs_of, trained
+from runs.trained_tables import (
+    DIFFERENCE_COLUMNS,
+    NOT_RUN,
+    SQUARE_ONE,
+    counted,
+    difference_cells,
+    lowest_to_highest,
+    runs_of,
+    trained,
+)
 from winokit.drawing.wording import join
 
 SETS = {"wsc": "WSC", "wsc-na": "WSC-na", "winogrande": "WinoGrande"}
@@ -118,10 +127,14 @@ def show_word_curve(store: Store, loss: str) -> str:
     lines = []
     for size, paper in SQUARE_ONE_CURVES[loss].items():
         records = seeds(store, f"word-curve/{loss}/{size}")
+        single, group = both(records, "words-test")
+        span = lowest_to_highest(score(record, "words-test", None, "group_accuracy") for record in records)
         wrong = mean_sd(score(record, "words-test", None, "none_right") for record in records)
-        lines.append((f"{size:,}", *paper, runs_of(records), *both(records, "words-test"), wrong))
-    header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single", "group"]
-    return grid([*header, "both twins wrong"], lines)
+        gap = difference_cells(store, f"word-curve/{loss}", "words-test", f"{size}") or [""] * 3
+        lines.append((f"{size:,}", *paper, runs_of(records), single, *gap[1:3], group, span, wrong))
+    header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single"]
+    header += ["more than untrained", "other runs too", "group", "lowest to highest", "both twins wrong"]
+    return grid(header, lines)
 
 
 register(

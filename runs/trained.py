@@ -66,13 +66,13 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
     A trial that was run again from another head stays as well, under `before/HEAD/…`: trials are compared where they
     began with the same head.
     """
-    from runs.comparisons import arm_differences, genders, word_differences
+    from runs.comparisons import arm_differences, curve_differences, genders, word_differences
     from runs.trials import searches
 
     made_of_all = {
         "trained-winogrande": (arm_differences, genders),
         "trained-liu": (searches,),
-        "trained-square-one": (word_differences,),
+        "trained-square-one": (word_differences, curve_differences),
     }
     contents = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
     about = sets.about()
