@@ -98,9 +98,7 @@ class Stepper:
     def move(self, learning_rate: float) -> None:
         """Move the weights, and forget the gradients."""
         self._set_rate(learning_rate)
-        self._clip()
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self._move(forget=True)
 
     def _read(self, batch: Batch, over: int | torch.Tensor | None) -> int:
         """Forward and backward; `over` may be a share on the device, for a pass that is used again and again."""
@@ -126,9 +124,11 @@ class Stepper:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
 
-    def _clip(self) -> None:
+    def _move(self, *, forget: bool = False) -> None:
         if self.settings.clip:
             clip_grad_norm_(self.network.parameters(), self.settings.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=forget)
 
 
 class _MadeThere(TorchFunctionMode):
@@ -201,16 +201,8 @@ class RecordedStepper(Stepper):
         self._set_rate(learning_rate)
         if self.recorded_move is None and self.moves:
             self.recorded_move = self._recorded(self._move)
-        if self.recorded_move is None:
-            self._move()
-        else:
-            self.recorded_move.replay()
+        (self._move if self.recorded_move is None else self.recorded_move.replay)()
         self.moves += 1
-
-    def _move(self, *, forget: bool = False) -> None:
-        self._clip()
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=forget)
 
     def _read_and_move(self, batch: Batch, over: int | torch.Tensor | None) -> int:
         """A whole step: gradients are written once, read twice and forgotten."""
@@ -328,8 +320,7 @@ def filled_up(batch: Batch, padding: int, sizes: Sizes) -> Batch:
     own = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
     texts, (more_texts, more_tokens, more_places, more_pieces) = own[0], map(operator.sub, sizes, own)
     attention = pad(batch.attention, (0, more_tokens, 0, more_texts))
-    if more_texts:
-        attention[texts:, 0] = 1
+    attention[texts:, 0] = 1
     segments = None if batch.segments is None else pad(batch.segments, (0, more_tokens, 0, more_texts))
     return replace(
         batch,
