@@ -10,6 +10,7 @@ import torch
 from winokit.data.loading import load
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
+from winokit.methods.training import learner
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.finetune import finetune, training_examples
 from winokit.methods.training.settings import TrainSettings
@@ -120,6 +121,7 @@ def test_batches_of_other_lengths_have_other_shapes():
 class OnPaper(RecordedStepper):
     """Stands for a GPU on a CPU: to record is to write work down, to play back is to do it."""
 
+    working = Stepper.working
     breaks = ""
     """Why a recording breaks off once gradients were written, as where a model asks the device in its backward."""
 
@@ -182,7 +184,43 @@ def test_where_a_recording_breaks_off_steps_are_launched_and_nothing_of_it_stays
     played, stepper = losses_of(OnPaper, "mc-sent", 1, sizes=sizes, breaks_at=3, why=why)
     assert played == pytest.approx(launched, rel=1e-3)
     assert [said in note for note in stepper.notes] == [True]
-    assert (stepper.records, stepper.passes) == (False, {})  # what the first was recorded in is free again
+    assert stepper.passes == {}  # what the first was recorded in is free again
+
+
+def killed(step: int, steps: int) -> None:
+    if step == 7:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("batches", "why"), [(1, ""), (2, ""), (1, "CUDA out of memory.")])
+def test_a_resumed_run_fills_batches_up_to_the_shapes_of_the_run_it_continues(
+    bert, planted, no_gpu, monkeypatch, tmp_path, batches, why
+):
+    shapes = []
+
+    class Told(OnPaper):
+        breaks = why
+
+        def _read(self, batch, over):
+            shapes.append(tuple(batch.ids.shape))
+            return super()._read(batch, over)
+
+    monkeypatch.setattr(learner, "Stepper", Told)
+    settings = TrainSettings(
+        "mc-mlm", learning_rate=3e-3, epochs=3, batch_size=4, accumulate=batches, checkpoint_every=3
+    )
+    whole = finetune(TrainingData(planted), tmp_path / "whole", bert, settings)
+    expected = shapes[6 * batches :]
+    with pytest.raises(KeyboardInterrupt):
+        finetune(TrainingData(planted), tmp_path / "cut", bert, settings, progress=killed)
+    shapes.clear()
+    Told.breaks = ""  # memory that is free again is left alone
+    again = finetune(TrainingData(planted), tmp_path / "cut", bert, settings)
+    assert again.resumed == 6
+    assert shapes == expected
+    assert again.notes == whole.notes
+    losses = [[row["loss"] for row in run.curve["train"]] for run in (whole, again)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)  # with dropout, which draws by the shapes of batches
 
 
 @needs_gpu
@@ -255,10 +293,6 @@ def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_p
     settings = TrainSettings(
         "mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, precision="float32", checkpoint_every=3
     )
-
-    def killed(step: int, steps: int) -> None:
-        if step == 7:
-            raise KeyboardInterrupt
 
     whole = finetune(data, tmp_path / "whole", bert, settings, device="cuda")
     with pytest.raises(KeyboardInterrupt):

@@ -1,8 +1,8 @@
 """The loop: a step on a batch, now and then an evaluation and a checkpoint, until the steps or the patience end.
 
-The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser or
-in the random numbers. A checkpoint has these four, in one file that is written whole: a resumed run goes on as if it
-had never stopped, and ends on a CPU with the same weights to the bit.
+The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser, in
+the shapes that batches are filled up to or in the random numbers. A checkpoint has these, in one file that is written
+whole: a resumed run goes on as if it had never stopped, and ends on a CPU with the same weights to the bit.
 
 An epoch's order depends on the seed and the epoch alone, so that a resumed run goes on with the same batches. Examples
 are shuffled, sorted by length within stretches of at most 50 steps so that little is padded, cut, and the steps
@@ -126,6 +126,7 @@ class Learner:
             self.network.load_state_dict(content["weights"])
             self.stepper.load(content["optimiser"])
             vars(self.stepper.shapes).update(content["shapes"])
+            self.stepper.notes += content["notes"]
             self.best = content["best"]
             self.stepper.running.fill_(self.state.total)
             torch.set_rng_state(content["random"]["cpu"].cpu())
@@ -152,6 +153,7 @@ class Learner:
             "weights": self.network.state_dict(),
             "optimiser": self.stepper.optimiser.state_dict(),
             "shapes": vars(self.stepper.shapes),
+            "notes": self.stepper.notes,
             "best": self.best,
             "random": random,
         }

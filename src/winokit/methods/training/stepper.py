@@ -7,7 +7,7 @@ A step of an encoder is some thousands of small kernels. At the batch sizes of t
 before Python has launched the next. So on a GPU batches are filled up to one of a few shapes; what the GPU is told for
 a shape is recorded (a CUDA graph), and from then on a step is one copy and one launch, of which the gradients do not
 outlive the end; where a step has several batches, one launch for each and one to move. Filling up changes nothing that
-is computed but the last bits: nobody attends to the filling, and no option is there.
+is computed but the last bits, and what dropout draws: nobody attends to the filling, and no option is there.
 
 Recording takes as long as several steps. So a batch is filled up to a shape that is recorded already, and gets one of
 its own once the filling of its like has cost as much as recording would have.
@@ -65,6 +65,7 @@ class Stepper:
         self.running = torch.zeros((), device=network.device)
         """The loss since it was last set to zero, summed; asking for it waits for the device."""
         self.notes: list[str] = []
+        """Why nothing is recorded any more."""
         self.shapes = ShapePlan()
         self._make_ready()
 
@@ -98,9 +99,7 @@ class Stepper:
     def move(self, learning_rate: float) -> None:
         """Move the weights, and forget the gradients."""
         self._set_rate(learning_rate)
-        self._clip()
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self._move(forget=True)
 
     def _read(self, batch: Batch, over: int | torch.Tensor | None) -> int:
         """Forward and backward; `over` may be a share on the device, for a pass that is used again and again."""
@@ -126,9 +125,11 @@ class Stepper:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
 
-    def _clip(self) -> None:
+    def _move(self, *, forget: bool = False) -> None:
         if self.settings.clip:
             clip_grad_norm_(self.network.parameters(), self.settings.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=forget)
 
 
 class _MadeThere(TorchFunctionMode):
@@ -149,8 +150,6 @@ class RecordedStepper(Stepper):
         self.share = torch.ones((), device=network.device)
         self.stream = torch.cuda.Stream(network.device)  # type: ignore[no-untyped-call]
         self.pool = torch.cuda.graph_pool_handle()
-        self.records = True
-        """False once a recording failed."""
         self.passes: dict[tuple[Kind, Sizes], tuple[torch.cuda.CUDAGraph, torch.Tensor, int]] = {}
         """By shape a recorded pass (the whole step, where a step has one), where it reads its batch, and over how many
         its loss is a mean."""
@@ -182,7 +181,7 @@ class RecordedStepper(Stepper):
     def _play(self, batch: Batch, over: int | None, work: Work) -> int:
         """Do some work with a batch on the CPU: play back its recording where there is one for its shape."""
         kind, own = shape_of(batch)
-        chosen = self.shapes.choose(kind, own) if self.records else None
+        chosen = self.shapes.choose(kind, own) if not self.notes else None
         batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own)
         flat = batch.flat().pin_memory()
         # Only once the optimiser has moved do its numbers, and gradients that are added up, have their places.
@@ -199,18 +198,10 @@ class RecordedStepper(Stepper):
     def move(self, learning_rate: float) -> None:
         """Move the weights, and set the gradients to zero where they lie."""
         self._set_rate(learning_rate)
-        if self.recorded_move is None and self.moves:
+        if self.recorded_move is None and self.moves and not self.notes:
             self.recorded_move = self._recorded(self._move)
-        if self.recorded_move is None:
-            self._move()
-        else:
-            self.recorded_move.replay()
+        (self._move if self.recorded_move is None else self.recorded_move.replay)()
         self.moves += 1
-
-    def _move(self, *, forget: bool = False) -> None:
-        self._clip()
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=forget)
 
     def _read_and_move(self, batch: Batch, over: int | torch.Tensor | None) -> int:
         """A whole step: gradients are written once, read twice and forgotten."""
@@ -238,8 +229,6 @@ class RecordedStepper(Stepper):
 
     def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
         """What the device is told to do, written down and not done; None where that cannot be, from then on."""
-        if not self.records:
-            return None
         try:
             return self._captured(work)
         except RuntimeError as error:
@@ -248,7 +237,7 @@ class RecordedStepper(Stepper):
         why = "there is no memory for recordings" if full else f"this model cannot be recorded ({said})"
         self.notes.append(f"steps were launched one operation at a time: {why}")
         # No recording is played back from here on: the memory of those there are is for launched steps.
-        self.records, self.recorded_move = False, None
+        self.recorded_move = None
         self.passes.clear()
         free_memory()
         return None
@@ -328,8 +317,7 @@ def filled_up(batch: Batch, padding: int, sizes: Sizes) -> Batch:
     own = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
     texts, (more_texts, more_tokens, more_places, more_pieces) = own[0], map(operator.sub, sizes, own)
     attention = pad(batch.attention, (0, more_tokens, 0, more_texts))
-    if more_texts:
-        attention[texts:, 0] = 1
+    attention[texts:, 0] = 1
     segments = None if batch.segments is None else pad(batch.segments, (0, more_tokens, 0, more_texts))
     return replace(
         batch,
