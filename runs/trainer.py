@@ -140,7 +140,8 @@ class KeptNetwork:
         key = (how.weight_decay, how.clip, how.accumulate, how.precision)
         old = self.steppers.setdefault(key, new)
         if old is not new:
-            old.settings = new.settings
+            # A plan of its own: what dropout draws goes by the shapes that batches are filled up to.
+            old.settings, old.shapes = new.settings, new.shapes
             old.running.zero_()
             with torch.no_grad():
                 for state in old.optimiser.state.values():

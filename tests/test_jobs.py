@@ -21,6 +21,7 @@ from runs import authors, job_queue, jobs, sets, trainer
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.settings import TrainSettings
+from winokit.methods.training.stepper import Stepper
 
 SETTINGS = TrainSettings("mc-sent", learning_rate=3e-3, epochs=2, batch_size=8, checkpoint_every=0)
 
@@ -63,6 +64,14 @@ def test_a_job_learns_the_same_after_another_as_alone(shop):
     assert again["tests"] == first["tests"]
     assert again["losses"] == first["losses"]
     assert same(state(shop.network("mpnet", "mc-sent").network), alone)
+
+
+def test_a_job_does_not_fill_batches_up_to_the_shapes_of_the_job_before_it(shop):
+    bench = shop.network("mpnet", "mc-sent")
+    first, second = (Stepper(bench.network, TrainSettings("mc-sent")) for _ in range(2))
+    bench.stepper(first).shapes.choose((2,), (8, 20, 0, 0))
+    assert bench.stepper(second) is first  # with its recordings
+    assert first.shapes.recorded == {}
 
 
 def test_the_step_that_is_kept_is_the_first_of_the_best_where_it_is_chosen(shop):

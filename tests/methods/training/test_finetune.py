@@ -199,17 +199,14 @@ def test_a_checkpoint_that_cannot_be_read_says_what_to_do(bert, planted, tmp_pat
         finetune(TrainingData(planted), tmp_path, bert, QUICK)
 
 
-def test_a_checkpoint_of_a_version_that_kept_no_shapes_is_refused_in_one_line(bert, planted, tmp_path):
+def test_a_checkpoint_of_a_version_that_kept_no_shapes_is_gone_on_with(bert, planted, tmp_path):
     path = tmp_path / "checkpoint.pt"
     with pytest.raises(Killed):
         finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, checkpoint_every=1), progress=killer(2))
     content = torch.load(path, weights_only=True)
-    del content["shapes"]
+    del content["shapes"], content["notes"]
     torch.save(content, path)
-    with pytest.raises(BadInput) as refused:
-        finetune(TrainingData(planted), tmp_path, bert, QUICK)
-    what = "a checkpoint with other parts ('shapes'): written by another version of winokit; remove it to start again"
-    assert str(refused.value) == f"{path}: {what}"
+    assert finetune(TrainingData(planted), tmp_path, bert, QUICK).resumed > 0
 
 
 def gradients(bert, planted, settings):

@@ -125,8 +125,8 @@ class Learner:
             self.state = LearnerState(**json.loads(content["state"]))
             self.network.load_state_dict(content["weights"])
             self.stepper.load(content["optimiser"])
-            vars(self.stepper.shapes).update(content["shapes"])
-            self.stepper.notes += content["notes"]
+            vars(self.stepper.shapes).update(content.get("shapes", {}))
+            self.stepper.notes += content.get("notes", [])
             self.best = content["best"]
             self.stepper.running.fill_(self.state.total)
             torch.set_rng_state(content["random"]["cpu"].cpu())
