@@ -211,4 +211,5 @@ def curve_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
                 first, second = ([credits_of(run, WORDS_TEST, data) for run in runs] for runs in both)
                 place = (WORDS_TEST, "difference", f"{size}", "accuracy")
                 rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
-        yield Record(f"difference/word-curve/{loss}", {}, tuple(rows))
+        if rows:
+            yield Record(f"difference/word-curve/{loss}", {"seeds": [seed_of(run) for run in both[0]]}, tuple(rows))

@@ -13,8 +13,9 @@ from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
 from runs.trained import BEFORE, mean_sd, score, seeds
 from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, signed, trained
-from runs.trials import ANY, COMMON, COMPARED, EARLIER, NOT_THE_PAPERS
+from runs.trials import ANY, COMMON, COMPARED, EARLIER, NOT_THE_PAPERS, P_VALUE
 from winokit.drawing.wording import plural
+from winokit.methods.metrics.compare import holm
 from winokit.results import Metric
 
 FORMALIZATIONS = {
@@ -26,6 +27,7 @@ FORMALIZATIONS = {
     "p-span": "P-Span",
     "mc-mlm-fresh": "MC-MLM, fresh head",
 }
+LEVEL = 0.05
 FEWEST = 5
 """Trials or common draws below which nothing is said of an order."""
 UNEVEN = ", not all with the same draws, so that the medians of all trials compare different draws."
@@ -46,7 +48,7 @@ SEARCHED = {"superglue-wsc": "superglue-wsc-val", "dpr": "dpr-test", "winogrande
 def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterable[str] = FORMALIZATIONS) -> str:
     """The trials of every formalization on one set: guessing, medians, by how much MC-MLM leads, the best and luck."""
     searches = {name: store.records.get(f"search/{on}/{model}/{name}") for name in names}
-    even = all(behind(search, COMMON) == behind(search, ANY) for search in searches.values() if search is not None)
+    even = all(is_even(search) for search in searches.values() if search is not None)
     lines: list[tuple[object, ...]] = []
     for name, search in searches.items():
         if search is None:
@@ -77,6 +79,12 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         "best five together",
     ]
     return f"{grid(header, lines)}\n\n{said_of_trials(searches)}"
+
+
+def is_even(search: Record) -> bool:
+    """Whether every draw that both have began alike in both."""
+    common, whatever = (search.find(COMPARED, subset) for subset in (COMMON, ANY))
+    return (common and (common.n, common.value)) == (whatever and (whatever.n, whatever.value))
 
 
 def is_tested(on: str) -> bool:
@@ -149,6 +157,10 @@ def said_of_leads(searches: Mapping[str, Record]) -> Iterator[str]:
             yield f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}."
     if len(leads) > 1 and set(sides) != {"few"}:
         yield "These intervals are not corrected for their number."
+        known = {name: p.value for name in leads if (p := searches[name].find(P_VALUE, COMMON))}
+        stand = [name for name, p in zip(known, holm(list(known.values())), strict=True) if p < LEVEL]
+        many = f"{len(stand)} of {plural(len(known), 'difference')}"
+        yield f"With p-values corrected for it (Holm's rule) {many} would be significant, over these draws."
 
 
 def chance_of(search: Record) -> float | None:
@@ -208,7 +220,7 @@ def show_epochs(store: Store) -> str:
 
 
 def show_again(store: Store) -> str:
-    """Draws that were run from several heads: how far runs are apart, and by how much MC-MLM led in the earlier ones."""
+    """Draws that were run from several heads: how far runs are apart, and MC-MLM's lead in the earlier ones."""
     lines: list[Sequence[object]] = []
     for on, said in (("superglue-wsc", "SuperGLUE-WSC"), ("winogrande-m", "WinoGrande-m")):
         for name, shown in FORMALIZATIONS.items():

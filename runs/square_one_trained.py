@@ -22,12 +22,18 @@ from runs.trained_tables import (
 from winokit.drawing.wording import join
 
 SETS = {"wsc": "WSC", "wsc-na": "WSC-na", "winogrande": "WinoGrande"}
+WRONG = "both twins wrong"
 VARIANTS = ("original", "no-cands", "part-sent")
 
 
 def both(records: Sequence[Record], name: str) -> list[str]:
     """Single and group accuracy, mean and standard deviation."""
     return [mean_sd(score(run, name, None, metric) for run in records) for metric in ("accuracy", "group_accuracy")]
+
+
+def all_three(records: Sequence[Record], name: str) -> list[str]:
+    """The same, and pairs that are wrong on both sides."""
+    return [*both(records, name), mean_sd(score(run, name, None, "none_right") for run in records)]
 
 
 def show_artifacts(
@@ -37,10 +43,8 @@ def show_artifacts(
     records, lines = seeds(store, arm), []
     for name, shown in SETS.items():
         for variant in VARIANTS:
-            wrong = mean_sd(score(record, f"{name}:{variant}", None, "none_right") for record in records)
             cells = [
-                *both(records, f"{name}:{variant}"),
-                wrong,
+                *all_three(records, f"{name}:{variant}"),
                 *(both(untrained, f"{name}:{variant}") if untrained else ()),
             ]
             theirs = paper[name, variant]
@@ -59,7 +63,7 @@ def show_artifacts(
         "group, paper",
         f"single, {counted(records)}",
         "group",
-        "both twins wrong",
+        WRONG,
     ]
     table = grid([*header, *(["untrained: single", "group"] if untrained else [])], lines)
     return f"{table}\n\n{said_of_guessing(records)}"
@@ -89,7 +93,7 @@ def show_headed(store: Store) -> str:
 def show_forms(store: Store) -> str:
     """Section 6.1: either form, each by a model that was trained on it."""
     theirs = [number(value) for cells in SQUARE_ONE_MATCHED.values() for value in cells]
-    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", "", *theirs, "")]
+    lines: list[Sequence[object]] = [("WinoGrande", "RoBERTa-large, paper", "", *theirs[:2], "", *theirs[2:])]
     for name, shown in SETS.items():
         for loss, arm in (("mc-sent", "transfer/xl"), ("mc-mlm", "square-one/mc-mlm")):
             original, words = seeds(store, arm), seeds(store, f"words/{loss}")
@@ -98,10 +102,11 @@ def show_forms(store: Store) -> str:
             if not original or not words:
                 lines.append((first, f"`{loss}`", NOT_RUN))
                 continue
-            cells = [*both(original, f"{name}:matched"), *both(words, f"{name}:words")]
+            cells = [*all_three(original, f"{name}:matched"), *all_three(words, f"{name}:words")]
             gap = difference_cells(store, f"words/{loss}", name, "pairs") or []
             lines.append((first, f"`{loss}`", f"{len(original)}, {len(words)}", *cells, *gap))
-    header = ["dataset (problems)", "loss", "runs", "original: single", "group", "special word: single", "group"]
+    header = ["dataset (problems)", "loss", "runs"]
+    header += [column for form in ("original", "special word") for column in (f"{form}: single", "group", WRONG)]
     header += ["seeds of both", "pairs, difference", *DIFFERENCE_COLUMNS[2:]]
     return f"{grid(header, lines)}\n\nAsked in the other form:\n\n{show_other_form(store)}"
 
@@ -122,18 +127,22 @@ def show_other_form(store: Store) -> str:
     return grid(["loss", "trained on", "runs", *columns], lines)
 
 
+def _distinct(records: Sequence[Record]) -> list[Record]:
+    """Without those that say what another does: a model before training is the same in every restart."""
+    return list({tuple(record.predictions.items()): record for record in records}.values())
+
+
 def show_word_curve(store: Store, loss: str) -> str:
     """Special words by how many were trained on."""
     lines = []
     for size, paper in SQUARE_ONE_CURVES[loss].items():
-        records = seeds(store, f"word-curve/{loss}/{size}")
-        single, group = both(records, "words-test")
+        records = _distinct(seeds(store, f"word-curve/{loss}/{size}"))
+        single, group, wrong = all_three(records, "words-test")
         span = lowest_to_highest(score(record, "words-test", None, "group_accuracy") for record in records)
-        wrong = mean_sd(score(record, "words-test", None, "none_right") for record in records)
         gap = difference_cells(store, f"word-curve/{loss}", "words-test", f"{size}") or [""] * 3
         lines.append((f"{size:,}", *paper, runs_of(records), single, *gap[1:3], group, span, wrong))
     header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single"]
-    header += ["more than untrained", "other runs too", "group", "lowest to highest", "both twins wrong"]
+    header += ["more than untrained", "other runs too", "group", "lowest to highest", WRONG]
     return grid(header, lines)
 
 

@@ -95,7 +95,7 @@ def reading(whole: Metric, by_seed: Metric, wide: Metric | None) -> str:
     side = "higher" if whole.value > 0 else "lower"
     every = (by_seed.low or 0.0) > 0 if whole.value > 0 else (by_seed.high or 0.0) < 0
     said = f"{side}, in each of {by_seed.n} seeds" if every else f"{side} in the mean, not in every seed"
-    return f"{said}; open for other seeds" if every and includes_zero(wide) else said
+    return f"{said}; open for other seeds" if includes_zero(wide) else said
 
 
 def includes_zero(metric: Metric) -> bool:

@@ -31,6 +31,8 @@ NOT_THE_PAPERS = "mc-mlm-fresh"
 TOP = 5
 """Trials that vote together."""
 COMMON, ANY, EARLIER = "common draws", "whatever they began with", "earlier heads"
+P_VALUE = "p"
+"""Of a lead: how often it is as large if the two change places, group by group of questions."""
 SPREAD = ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
 
 
@@ -40,7 +42,7 @@ class Trials:
     def __init__(self, records: Iterable[Record]) -> None:
         self.by_draw: dict[str, dict[str, Record]] = {}
         """By draw, and by what it began with, that of the latest run first; names of heads go up as they were made."""
-        for trial in sorted(records, key=lambda run: (not run.key.startswith(BEFORE), head_name(run)), reverse=True):
+        for trial in sorted(records, key=_age, reverse=True):
             self.by_draw.setdefault(seed_of(trial), {}).setdefault(beginning_of(trial), trial)
 
     @property
@@ -68,6 +70,11 @@ class Trials:
             if shared is not None:
                 common.append([runs[shared], *(other[shared] for other in theirs)])
         return common
+
+
+def _age(trial: Record) -> tuple[bool, int, str]:
+    """What sorts the runs of a draw, the latest last: heads are numbered in their names, and 10 comes after 2."""
+    return not trial.key.startswith(BEFORE), len(head_name(trial)), head_name(trial)
 
 
 def beginning_of(trial: Record) -> str:
@@ -179,6 +186,8 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
 
     Of trials that were run again since, once more what they had said: it must not depend on which run is the last.
     """
+    from winokit.methods.metrics.compare import p_paired
+
     pairs = compared.whatever(others)
     parts: dict[str, Sequence[Sequence[Record]]] = {COMMON: compared.together(others), ANY: pairs}
     parts[EARLIER] = compared.earlier.together(others.earlier)
@@ -191,24 +200,30 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
             whole, by_draw = difference(place, first, second, sets.data[on].clusters, len(own))
             yield whole
             yield from with_runs(whole, by_draw)
+            if subset == COMMON:
+                p = p_paired(np.mean(first, axis=0), np.mean(second, axis=0), list(sets.data[on].clusters))
+                yield row(*place[:3], P_VALUE, p, len(own))
 
 
 def run_again(kind: str, trials: Trials, sets: Sets) -> Iterator[Record]:
-    """Draws that were run from several heads: by how much the last run differs from the one before, and any two."""
-    couples: dict[str, list[Sequence[Record]]] = {}
-    for draw, runs in trials.by_draw.items():
-        for pair in combinations(runs.values(), 2):
-            if pair[0].settings["chosen_on"] == pair[1].settings["chosen_on"]:
-                couples.setdefault(draw, []).append(pair)
-    if couples:
-        on, later, earlier = _earned([pairs[0] for pairs in couples.values()], sets)
+    """Draws that were run from several heads: by how much the last run differs from the one before, and any two.
+
+    Runs are compared where the same problems were held out to choose an epoch on.
+    """
+    couples, last_two = [], []
+    for runs in trials.by_draw.values():
+        own = [pair for pair in combinations(runs.values(), 2) if len({run.settings["chosen_on"] for run in pair}) == 1]
+        couples += own
+        last_two += [pair for pair in own if pair[0] is next(iter(runs.values()))][:1]
+    if last_two:
+        on, later, earlier = _earned(last_two, sets)
         place = (on, "again", "other head", "accuracy")
-        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(couples))
-        _, *both = _earned([pair for pairs in couples.values() for pair in pairs], sets)
+        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(last_two))
+        _, *both = _earned(couples, sets)
         sizes = [abs(float((first - second).mean())) for first, second in zip(*both, strict=True)]
         apart = row(*place[:3], "apart", fmean(sizes), len(sizes), low=min(sizes), high=max(sizes))
         rows = (whole, apart, *with_runs(whole, by_draw))
-        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(couples)}, rows)
+        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(last_two)}, rows)
 
 
 def _earned(pairs: Sequence[Sequence[Record]], sets: Sets) -> tuple[str, list[Credits], list[Credits]]:

@@ -190,7 +190,10 @@ def test_arms_are_compared_over_the_seeds_that_both_have(tmp_path, known):
             r"\| \+30.0 \[\d.*\] \| \[−.*\] \| \+15.0 to \+45.0 \| higher, in each of 2 seeds; open for other seeds \|",
         ),
         ({0: (2, 3), 1: (3, 2)}, r"\| 2 \| 0.0 \[−.*\] \| −2.5 to \+2.5 \| not distinguishable \|"),
-        ({0: (40, 0), 1: (1, 4)}, r"\| −7.5 to \+100.0 \| higher in the mean, not in every seed \|"),
+        (
+            {0: (40, 0), 1: (1, 4)},
+            r"\| −7.5 to \+100.0 \| higher in the mean, not in every seed; open for other seeds \|",
+        ),
     ],
 )
 def test_a_verdict_takes_two_seeds_and_an_interval_without_zero(tmp_path, known, wrong, said):
@@ -419,17 +422,18 @@ KEPT = (("first", "00"), ("first", "01"), ("mpnet-again", "00"))
 
 
 def test_of_three_runs_of_a_draw_the_last_two_are_compared_and_what_earlier_ones_said_is_kept(tmp_path, known):
-    wrong = {"head/mpnet": (2, 12), "head/mpnet-2": (4, 10), "head/mpnet-3": (3, 3)}  # of MC-MLM, of MC-Sent
+    # Wrong ones of MC-MLM and of MC-Sent, by heads whose names sort otherwise.
+    wrong = {"head/mpnet": (2, 12), "head/mpnet-9": (3, 11), "head/mpnet-10": (4, 10), "head/mpnet-11": (3, 3)}
     for head, counts in wrong.items():
         runs = [trial(known, name, 0, count, head) for name, count in zip(("mc-mlm", "mc-sent"), counts, strict=True)]
         (store,) = stores(tmp_path / head, known, *runs, out=tmp_path)[-1:]
     twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
     assert (twice.find("accuracy").n, twice.value("accuracy")) == (1, pytest.approx((10 - 3) / 20))
     apart = twice.find("apart")
-    assert (apart.n, apart.low, apart.high) == (3, pytest.approx(2 / 20), pytest.approx(9 / 20))
+    assert (apart.n, apart.low, apart.high) == (6, pytest.approx(1 / 20), pytest.approx(9 / 20))
     leads = [store["search/superglue-wsc/mpnet-head/mc-sent"].value("mc-mlm", subset) for subset in (COMMON, EARLIER)]
     assert leads == pytest.approx([0.0, (10 - 4) / 20])
-    assert "45.0 (3) | 30.0 [" in liu_trained.show_again(store)
+    assert "45.0 (6) | 30.0 [" in liu_trained.show_again(store)
 
 
 def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path, known):
