@@ -1,4 +1,5 @@
 import csv
+import json
 from collections import Counter
 
 import pytest
@@ -81,6 +82,16 @@ def test_a_row_is_found_by_id_or_qid_where_it_has_no_sentence(twins, written):
     (read,) = read_predictions(path, named)
     assert [(made.id, made.prediction) for made in read.predictions] == [(named[1].id, 1), (named[3].id, 1)]
     assert read.unmatched == ["line 4: no problem with the id 'Q9'"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_json_object_may_have_the_predictions_by_id_or_qid(twins, tmp_path, indent):
+    named = twins.with_problems(p.replace(provenance={"qID": f"Q{i}"}) for i, p in enumerate(twins))
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"Q3": 1, named[1].id: named[1].candidates[1], "Q9": 0}, indent=indent))
+    (read,) = read_predictions(path, named)
+    assert [(made.id, made.prediction) for made in read.predictions] == [(named[1].id, 1), (named[3].id, 1)]
+    assert read.unmatched == ["key 'Q9': no problem with the id 'Q9'"]
 
 
 def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):

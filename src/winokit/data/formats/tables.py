@@ -148,7 +148,7 @@ def _delimited(source: Source) -> Table:
 
 
 def _json_object(source: Source) -> list[TableRow]:
-    """The rows of one JSON object: a list of them under some key, or cells by column; none for JSON lines."""
+    """The rows of one JSON object: a list of them under some key, cells by column, or one; none for JSON lines."""
     text = source.text()
     try:
         value = json.loads(text)
@@ -163,7 +163,7 @@ def _json_object(source: Source) -> list[TableRow]:
     if len(lists) < len(value):  # pandas writes {"satz": {"0": …, "1": …}}
         lists = [list(part.values()) for part in value.values() if isinstance(part, dict)]
     if not value or len(lists) < len(value):
-        return []
+        return [] if lists or not value else [(1, value)]
     if len({len(part) for part in lists}) > 1:
         lengths = ", ".join(f"{name} {len(part)}" for name, part in zip(value, lists, strict=True))
         raise BadInput(f"{source.path}: columns of one length expected, found {lengths}")

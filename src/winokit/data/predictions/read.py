@@ -17,7 +17,7 @@ from winokit.problem import Dataset, grouped
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
-    "winokit's predictions.jsonl, a list of labels, a table with a prediction column, "
+    "winokit's predictions.jsonl, a list of labels, a table with a prediction column, a JSON object of them by id, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")

@@ -31,6 +31,10 @@ REPLY = 3
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table."""
     table = tables.read_table(source)
+    ids = [column for column in table.columns if column in matcher.by_id or column in matcher.by_source_id]
+    if len(table.rows) == 1 and 2 * len(ids) > len(table.columns):  # one JSON object has them all, by their ids
+        rows = [(f"key {key!r}", {"id": key, "prediction": value}) for key, value in table.rows[0][1].items()]
+        table = Table(table.path, ("id", "prediction"), rows)
     columns = columns_of(table, given)
     check_columns(table, columns, matcher.dataset)
     reading = TableReading(table, columns, matcher, source)
