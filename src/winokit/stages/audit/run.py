@@ -66,8 +66,8 @@ def audit(
     predictions: Annotated[
         Sequence[str | Path],
         Help(
-            "Predictions instead of a model: winokit's, labels, a table, logs of lm-evaluation-harness or Inspect, the "
-            "folder with its logs, or examples (bundled ones on open); repeatable.",
+            "Predictions instead of a model: winokit's, labels, a table, JSON by id, logs of lm-evaluation-harness or "
+            "Inspect, the folder with its logs, or examples (bundled ones on open); repeatable.",
             metavar="FILE",
         ),
     ] = (),
