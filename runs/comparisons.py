@@ -203,13 +203,14 @@ def curve_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
     losses = dict.fromkeys(run.key.split("/")[1] for run in records if run.key.startswith("word-curve/"))
     for loss in losses:
         rows: list[Metric] = []
+        seeds: dict[str, list[str]] = {}
         for size in WORD_SIZES:
             arms = ([run for run in records if arm_of(run) == f"word-curve/{loss}/{count}"] for count in (size, 0))
-            both = _with_common_seeds(*arms)
-            if both[0]:
-                data = sets.data[WORDS_TEST]
-                first, second = ([credits_of(run, WORDS_TEST, data) for run in runs] for runs in both)
+            ours, untrained = _with_common_seeds(*arms)
+            if ours:
+                data, seeds[f"{size}"] = sets.data[WORDS_TEST], [seed_of(run) for run in ours]
+                first, second = ([credits_of(run, WORDS_TEST, data) for run in runs] for runs in (ours, untrained))
                 place = (WORDS_TEST, "difference", f"{size}", "accuracy")
                 rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
         if rows:
-            yield Record(f"difference/word-curve/{loss}", {"seeds": [seed_of(run) for run in both[0]]}, tuple(rows))
+            yield Record(f"difference/word-curve/{loss}", {"seeds": seeds}, tuple(rows))

@@ -28,6 +28,7 @@ FORMALIZATIONS = {
     "mc-mlm-fresh": "MC-MLM, fresh head",
 }
 LEVEL = 0.05
+"""P-values below this are significant."""
 FEWEST = 5
 """Trials or common draws below which nothing is said of an order."""
 UNEVEN = ", not all with the same draws, so that the medians of all trials compare different draws."
@@ -156,11 +157,10 @@ def said_of_leads(searches: Mapping[str, Record]) -> Iterator[str]:
         if side in sides:
             yield f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}."
     if len(leads) > 1 and set(sides) != {"few"}:
-        yield "These intervals are not corrected for their number."
-        known = {name: p.value for name in leads if (p := searches[name].find(P_VALUE, COMMON))}
-        stand = [name for name, p in zip(known, holm(list(known.values())), strict=True) if p < LEVEL]
-        many = f"{len(stand)} of {plural(len(known), 'difference')}"
-        yield f"With p-values corrected for it (Holm's rule) {many} would be significant, over these draws."
+        p_values = [p.value for name in leads if (p := searches[name].find(P_VALUE, COMMON))]
+        many = f"{sum(p < LEVEL for p in holm(p_values))} of {plural(len(p_values), 'difference')}"
+        corrected = f"by p-values that are (Holm's rule), {many} are significant over these draws"
+        yield f"These intervals are not corrected for their number; {corrected}."
 
 
 def chance_of(search: Record) -> float | None:

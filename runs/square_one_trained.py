@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from runs.comparisons import WORDS_TEST
 from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_1, SQUARE_ONE_TABLE_6
 from runs.store import Record, Store
 from runs.tables import grid, number, register
@@ -137,9 +138,9 @@ def show_word_curve(store: Store, loss: str) -> str:
     lines = []
     for size, paper in SQUARE_ONE_CURVES[loss].items():
         records = _distinct(seeds(store, f"word-curve/{loss}/{size}"))
-        single, group, wrong = all_three(records, "words-test")
-        span = lowest_to_highest(score(record, "words-test", None, "group_accuracy") for record in records)
-        gap = difference_cells(store, f"word-curve/{loss}", "words-test", f"{size}") or [""] * 3
+        single, group, wrong = all_three(records, WORDS_TEST)
+        span = lowest_to_highest(score(record, WORDS_TEST, None, "group_accuracy") for record in records)
+        gap = difference_cells(store, f"word-curve/{loss}", WORDS_TEST, f"{size}") or [""] * 3
         lines.append((f"{size:,}", *paper, runs_of(records), single, *gap[1:3], group, span, wrong))
     header = ["training problems", "BERT, paper", "RoBERTa, paper", "ALBERT, paper", "runs", "single"]
     header += ["more than untrained", "other runs too", "group", "lowest to highest", WRONG]

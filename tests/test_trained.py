@@ -16,6 +16,7 @@ from runs import (
     jobs,
     liu_trained,
     sets,
+    square_one_trained,
     trained,
     training_time,
     winogrande_aaai_trained,
@@ -100,6 +101,35 @@ def test_records_become_stores_with_rows_and_predictions_by_step(tmp_path, known
     assert set(square_one["transfer/xl/0"].predictions) == {"wsc:words@3789"}
     assert trained.score(square_one["transfer/xl/0"], "wsc:words", None, "none_right").value == pytest.approx(2 / 20)
     assert list(liu.records) == ["sets"]
+
+
+def test_a_curve_of_special_words_is_held_to_the_same_model_before_training(tmp_path, known):
+    known.data["words-test"] = twins("words-test")
+    wrong = {("mc-mlm", 0): (20, 20), ("mc-mlm", 100): (10, 14), ("mc-sent", 0): (20, 18), ("mc-sent", 100): (20, 20)}
+    runs = [
+        told(known, f"word-curve/{loss}/{size}/{seed}", {"words-test": {1500 if size else 0: count}})
+        for (loss, size), counts in wrong.items()
+        for seed, count in enumerate(counts)
+    ]
+    store = stores(tmp_path, known, *runs)[2]
+    gap = store["difference/word-curve/mc-mlm"].find("accuracy", "100")
+    assert gap.value == pytest.approx((10 + 6) / 2 / 40)
+    said = square_one_trained.show_word_curve(store, "mc-mlm").splitlines()
+    assert re.search(r"\| 1 \| 50.0 \| \| \| \| \| 50.0 \|$", said[2]), said[2]  # one model, asked twice
+    assert re.search(r"\| 2 \| 70.0 ± 7.1 \| \+20.0 \[.*\] \| \[.*\] \| \| \| 30.0 ± 7.1 \|$", said[3]), said[3]
+    assert "| 2 | 52.5 ± 3.5 |" in square_one_trained.show_word_curve(store, "mc-sent")  # heads of their own
+
+
+def test_leads_that_are_not_significant_once_their_number_counts_are_not_counted(tmp_path, known):
+    wrong = {"mc-mlm": 0, "mc-sent": 6, "p-span": 12}  # 6 questions of 20: 1 in 32 by chance, and 3 in 32 of several
+    trials = [trial(known, name, at, count) for name, count in wrong.items() for at in range(5)]
+    store = stores(tmp_path, known, *trials)[1]
+    search = store["search/superglue-wsc/mpnet-head/mc-sent"]
+    assert search.value("p") == pytest.approx(2 / 2**6)
+    assert "(Holm's rule), 2 of 2 differences are significant" in liu_trained.trials_table(store, "superglue-wsc")
+    more = [trial(known, "mc-sent-no-softmax", at, 6) for at in range(5)]
+    store = stores(tmp_path / "more", known, *trials, *more)[1]
+    assert "(Holm's rule), 1 of 3 differences are significant" in liu_trained.trials_table(store, "superglue-wsc")
 
 
 def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_path, known):
@@ -445,6 +475,16 @@ def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path,
     ]
     search = stores(tmp_path, known, *trials)[1]["search/dpr/mpnet-head/p-span"]
     assert [search.find("mc-mlm", subset).n for subset in (COMMON, ANY)] == [1, 2]
+
+
+def test_the_last_run_of_a_draw_is_not_compared_with_one_that_was_chosen_on_other_problems(tmp_path, known):
+    known.data["dpr-held-out-2"] = twins("dpr-held-out-2")
+    held_out = {"head/mpnet": "dpr-held-out", "head/mpnet-2": "dpr-held-out", "head/mpnet-3": "dpr-held-out-2"}
+    for head, held in held_out.items():
+        run = told(known, "liu/dpr/mpnet-head/mc-mlm/00", {held: {60: 0}, "dpr-test": {60: 4}})
+        stores(tmp_path / head, known, run | {"chosen_on": held, "more": {"head": head}}, out=tmp_path)
+        compared = "again/dpr/mpnet-head/mc-mlm" in Store(tmp_path / "out" / "trained-liu.json").records
+        assert compared == (head == "head/mpnet-2")
 
 
 @pytest.mark.parametrize("change", [lambda data: data[1:], lambda data: data.with_problems([*data[1:], data[0]])])
