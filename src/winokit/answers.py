@@ -148,6 +148,10 @@ class Answers:
     """What each candidate scored, if it is known."""
     option_chances: FloatArray | None = None
     """What a guess gets of each, if not 1/candidates: a comparer guesses among its options."""
+    whole: Answers | None = None
+    """The table that a subset is part of: the null is drawn once for all of it."""
+    whole_rows: IntArray | None = None
+    """Which rows of `whole` these are."""
 
     @classmethod
     def of_choices(
@@ -189,6 +193,18 @@ class Answers:
             scores=scores,
             option_chances=None if self.option_chances is None else self.option_chances[index],
         )
+
+    def subset(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
+        """Some of the rows, which know the table they are part of; `rows` are indices or flags.
+
+        Right answers change places over the whole table, so a subset shares its null.
+        """
+        index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        if self.whole is None or self.whole_rows is None:
+            return replace(self.take(index), whole=self, whole_rows=index)
+        return replace(self.take(index), whole_rows=self.whole_rows[index])
 
     def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
         """Take the table apart by `variant`, `scorer`, `trial` or `sample`: each value with its rows."""
@@ -241,12 +257,14 @@ class Answers:
     @cached_property
     def correct(self) -> BoolArray:
         """Whether each is right; an abstention is not."""
-        return self.choices == self.answers
+        is_right: BoolArray = self.choices == self.answers
+        return is_right
 
     @cached_property
     def silent(self) -> BoolArray:
         """Whether each is an abstention."""
-        return self.choices == ABSTAINED
+        is_silent: BoolArray = self.choices == ABSTAINED
+        return is_silent
 
     @property
     def predictions(self) -> list[int | None]:

@@ -119,7 +119,8 @@ def _renumbered(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         in_order = present[np.argsort(first_row[present], kind="stable")]
         new_number = np.empty(len(first_row), np.int64)
         new_number[in_order] = np.arange(len(in_order))
-        return new_number[numbers]
+        renumbered: NDArray[np.int64] = new_number[numbers]
+        return renumbered
     _, first_row, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     rank = np.empty(len(first_row), np.int64)
     rank[np.argsort(first_row, kind="stable")] = np.arange(len(first_row))

@@ -25,7 +25,7 @@ from winokit.data.predictions.answers import UNREAD, AnswerReading
 from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
-from winokit.methods.metrics.measuring import original_id
+from winokit.answers import original_id
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
 from winokit.methods.transforms.substitute import solved_texts
 from winokit.methods.transforms.variants import ORIGINAL

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from winokit.answers import original_id
 from winokit.errors import WinokitError
 from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
@@ -18,7 +19,6 @@ from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.groups import complete_groups, group_accuracy
 from winokit.methods.metrics.intervals import share
-from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 from winokit.results import ABOVE, FLOOR, Metric, decide, stands

@@ -16,7 +16,7 @@ from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import Scorer
-from winokit.methods.metrics.measuring import original_id
+from winokit.answers import original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute

@@ -13,7 +13,8 @@ import numpy as np
 
 from winokit.data.runs import LeftOut
 from winokit.methods.formalizations.cases import guesses
-from winokit.methods.metrics.measuring import MetricColumns, Name, RowHead, clusters_by_id, original_id
+from winokit.answers import Answers, original_id, unit_number_by_id
+from winokit.methods.metrics.judge import Name, Judge
 from winokit.methods.scoring.base import SCORINGS, Scoring
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant

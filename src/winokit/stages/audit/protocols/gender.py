@@ -8,7 +8,7 @@ say so.
 from collections.abc import Iterable
 
 from winokit.methods.metrics.accuracy import f1
-from winokit.methods.metrics.measuring import BLIND, gender_rows
+from winokit.methods.metrics.judge import BLIND, gender_rows
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
