@@ -7,8 +7,7 @@ torch = pytest.importorskip("torch")
 from winokit.data.loading import load
 from winokit.drawing.page import rendered_plain
 from winokit.errors import BadInput
-from winokit.answers import Answers, unit_number_by_id
-from winokit.methods.metrics.judge import Judge, gender_rows
+from winokit.methods.metrics.judge import gender_rows
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.transfer.page import tables_of, write_transfer_page

@@ -20,8 +20,7 @@ from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
 from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.answers import Answers, unit_number_by_id
-from winokit.methods.metrics.judge import BLIND, Judge, gender_rows, has_gender
+from winokit.methods.metrics.judge import BLIND, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
