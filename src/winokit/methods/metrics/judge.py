@@ -303,7 +303,9 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
 
 def _null_details(test: NullTest) -> dict[str, Detail]:
     """The columns of a row that say what the null is, and how the row is tested."""
-    details: dict[str, Detail] = {NULL: test.null, P: test.p}
+    details: dict[str, Detail] = {NULL: test.null}
+    if test.p is not None:
+        details[P] = test.p
     if test.untestable:
         details[UNTESTABLE] = test.untestable
     return details
