@@ -19,10 +19,10 @@ DRAWS = 10_000
 POWER = 0.8
 """The probability with which a gap would be found that is called one to be found."""
 PRIOR_UNITS = 10.0
-"""What more disagreement adds to the variance is taken from the units that disagree, and from this many that turn as a
+"""How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
 whole: few of them say little."""
-SPARE_UNITS = 2
-"""So many units more than the fewest that a test can reject with are wanted on one side."""
+SPARE = 2
+"""So many disagreements more than the fewest that a test can reject with are wanted on one side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Resolution:
     """Of the mean difference, over units."""
     units: float
     """As how many units of one size these count."""
-    variance_per_gap: float
-    """What the variance of the difference grows by when the models disagree on one problem more, per share of all."""
+    disagreement: float
+    """As large a share of all problems as one independent disagreement is: of a unit, or of a problem in it."""
     narrow_half: float
     """Half the width of the interval in which equality is looked for."""
     narrow_level: float
@@ -46,8 +46,8 @@ class Resolution:
         """The smallest gap that the test at level `alpha` finds with that power; None if there is none up to `most`.
 
         With `allowed`, the smallest that is found to be more than that. Two models that differ more also disagree on
-        more problems. By the normal approximation, with Student's quantile, and never fewer units than a test can
-        reject with.
+        more problems. By the normal approximation, with Student's quantile, and never fewer disagreements than a test
+        can reject with.
         """
         from scipy import optimize, special
 
@@ -62,9 +62,9 @@ class Resolution:
         found = allowed
         if excess(allowed) < 0:
             found = float(optimize.brentq(excess, allowed, 1.0))
-        # Exchanged unit by unit, one more unit on one side halves the smallest p-value.
-        fewest = math.ceil(1 - math.log2(alpha)) + SPARE_UNITS
-        found = max(found, fewest / self.units)
+        # Where the models are exchanged, one more disagreement on one side halves the smallest p-value.
+        fewest = math.ceil(1 - math.log2(alpha)) + SPARE
+        found = max(found, fewest * self.disagreement)
         return found if found <= most + ROUNDING else None
 
     def can_show_equality(self, margin: float) -> bool:
@@ -80,7 +80,7 @@ class Resolution:
     def _variance_at(self, gap: float) -> float:
         """Variance of the difference if the gap is that large."""
         more_disagreement = max(gap - abs(self.difference), 0.0) * (1 - gap)
-        grown = self.standard_error**2 + more_disagreement * self.variance_per_gap
+        grown = self.standard_error**2 + more_disagreement * self.disagreement
         # All units disagree as a whole: they cannot vary more.
         largest = max(1 - gap**2, 0.0) / self.units
         return min(grown, largest)
@@ -150,14 +150,14 @@ def _resolution(differences: FloatArray, units: Units, narrow: Interval) -> Reso
     sizes = units.sizes.astype(np.float64)
     equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
     row_variance = float(differences.var()) / len(differences)
-    per_gap = 1 / equal_units
+    disagreement = 1 / equal_units
     if row_variance > ROUNDING:
         disagreeing = int((units.sums(np.abs(differences)) > ROUNDING).sum())
         design_effect = min(error**2 / row_variance, len(differences) / equal_units)
         own = design_effect / len(differences)
-        per_gap = (disagreeing * own + PRIOR_UNITS * per_gap) / (disagreeing + PRIOR_UNITS)
+        disagreement = (disagreeing * own + PRIOR_UNITS * disagreement) / (disagreeing + PRIOR_UNITS)
     half = (narrow.high - narrow.low) / 2
-    return Resolution(float(differences.mean()), error, equal_units, per_gap, half, narrow.level)
+    return Resolution(float(differences.mean()), error, equal_units, disagreement, half, narrow.level)
 
 
 def paired_interval(first: Values, second: Values, units: Units, level: float = LEVEL) -> Interval:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from winokit.answers import Answers, original_id
+from winokit.answers import Answers
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.accuracy import credit
@@ -106,8 +106,8 @@ def keys_of(answers: Answers) -> list[Key]:
     known: list[Key] | None = vars(answers).get(KEPT_AS)
     if known is None:
         variants = answers.asked.variants
-        ids = map(original_id, answers.problems)
-        known = [(variants[index], name) for index, name in zip(answers.problem_index.tolist(), ids, strict=True)]
+        own_variants = [variants[index] for index in answers.problem_index]
+        known = list(zip(own_variants, answers.ids, strict=True))
         if len(set(known)) < len(known):
             raise BadInput(
                 f"expected one answer per problem, found {len(known):,} to {len(set(known)):,}: "
