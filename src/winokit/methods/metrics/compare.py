@@ -18,7 +18,7 @@ DRAWS = 10_000
 """Random signs, where they are not."""
 POWER = 0.8
 """The probability with which a gap would be found that is called one to be found."""
-PRIOR_UNITS = 10.0
+WHOLE_UNITS = 10.0
 """How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
 whole: few of them say little."""
 SPARE = 2
@@ -155,7 +155,7 @@ def _resolution(differences: FloatArray, units: Units, narrow: Interval) -> Reso
         disagreeing = int((units.sums(np.abs(differences)) > ROUNDING).sum())
         design_effect = min(error**2 / row_variance, len(differences) / equal_units)
         own = design_effect / len(differences)
-        disagreement = (disagreeing * own + PRIOR_UNITS * disagreement) / (disagreeing + PRIOR_UNITS)
+        disagreement = (disagreeing * own + WHOLE_UNITS * disagreement) / (disagreeing + WHOLE_UNITS)
     half = (narrow.high - narrow.low) / 2
     return Resolution(float(differences.mean()), error, equal_units, disagreement, half, narrow.level)
 
