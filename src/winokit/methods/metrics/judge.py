@@ -209,7 +209,7 @@ class Judge:
         """How often the twins of a pair are told apart, and how often these are the right way round.
 
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
-        `right_way_round` a share of the pairs told apart, tested under the null, against one half.
+        `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
         pairs = complete_pairs(answers)
         if not len(pairs):
@@ -230,7 +230,10 @@ class Judge:
             told = answers.subset(pairs[apart].ravel())
             both_right = answers.correct[pairs[apart]].all(axis=1)
             name = ("groups", subset, "right_way_round")
-            yield self.tested_share(name, both_right, units.take(apart), 0.5, whole_groups_test(told))
+            candidates = answers.candidates[pairs[apart][:, 0]]
+            # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
+            coin = 1 / (candidates * (candidates - 1))
+            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
 
 
 def judge(
