@@ -107,20 +107,6 @@ class Expected:
     """Whether the row has a p-value: not where the subset was chosen by where the answer is."""
 
 
-@dataclass(frozen=True)
-class PairedFall:
-    """A difference with the p-value of the paired test."""
-
-    found: m.Gap
-    tested: float
-
-    def interval(self):
-        return self.found.interval()
-
-    def p(self, expected: float) -> float:
-        return self.tested
-
-
 class Columns:
     """Some problems of one variant as raw columns."""
 
@@ -283,9 +269,11 @@ class Table:
         self.right("switching", "switchable", after, "switched_accuracy")
         value = m.consistency(before.predictions, after.predictions)
         fall = m.paired_gap(before.correct, after.correct, before.units)
-        p = m.p_paired(before.correct, after.correct, before.units)
+        nulls = [null.right(is_counted).null for null, is_counted in (self.null(before), self.null(after))]
+        expected = nulls[0] - nulls[1]
+        test = SimpleNamespace(null=expected, p=fall.p(expected))
         self.rows["switching", "switchable", "unswitched_minus_switched"] = Expected(
-            fall.value, len(before.problems), float(before.chances.mean() - after.chances.mean()), PairedFall(fall, p)
+            fall.value, len(before.problems), float(before.chances.mean() - after.chances.mean()), fall, test
         )
         roles = m.role_kept(before.predictions, after.predictions)
         self.share(("switching", "switchable", "consistency"), value, roles, before.names, m.CONSISTENCY_CHANCE)
