@@ -4,7 +4,7 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_exchanged, p_paired, paired_interval
-from winokit.methods.metrics.holm import holm
+from winokit.methods.metrics.corrections import holm
 from winokit.units import Units
 
 

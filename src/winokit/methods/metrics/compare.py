@@ -7,7 +7,7 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray, IntArray, Values, as_values, same_length
-from winokit.methods.metrics.holm import holm as holm
+from winokit.methods.metrics.corrections import holm as holm
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap, standard_error
 from winokit.methods.metrics.luck import guessed
 from winokit.units import Units, require_units

@@ -19,11 +19,14 @@ from winokit.answers import Answers
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.compare import POWER, Comparison, compare
+from winokit.methods.metrics.compare import POWER as POWER
+from winokit.methods.metrics.compare import Comparison as Comparison
+from winokit.methods.metrics.compare import compare
 from winokit.methods.metrics.consistency import role_kept
+from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.groups import GroupLayout, all_right
-from winokit.methods.metrics.holm import holm
 from winokit.methods.metrics.intervals import LEVEL
+from winokit.methods.metrics.judge import layout_of
 from winokit.problem import joined
 from winokit.units import Units
 
@@ -88,6 +91,8 @@ class SharedAnswers:
         A group is complete with all members that either dataset gives it.
         """
         named, other = self.first, self.second
+        if named.groups == other.groups and named.group_sizes == other.group_sizes:
+            return layout_of(named)
         if not any(named.groups):
             named, other = other, named
         sizes = dict(named.group_sizes)

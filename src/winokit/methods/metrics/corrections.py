@@ -1,7 +1,4 @@
-"""Holm's correction of p-values for their number.
-
-Sture Holm, "A Simple Sequentially Rejective Multiple Test Procedure" (Scandinavian Journal of Statistics, 1979).
-"""
+"""Corrections of p-values for the number of tests: pure functions, which stages may call."""
 
 from collections.abc import Sequence
 
@@ -18,11 +15,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise BadInput("p-values from 0 to 1 expected")
-    order = np.argsort(p_values, kind="stable")
     corrected = [0.0] * len(p_values)
     largest = 0.0
-    for rank, place in enumerate(order):
-        multiplied = (len(p_values) - rank) * p_values[place]
-        largest = max(largest, min(multiplied, 1.0))
+    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+        tests_left = len(p_values) - rank
+        largest = max(largest, min(tests_left * p_values[place], 1.0))
         corrected[place] = largest
     return corrected
