@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tools.frozen import __main__ as frozen
-from tools.frozen import sides
+from tools.frozen import sides, store
 from tools.frozen.commands import FrozenError, read_commands, select_names, with_needed
 from tools.frozen.comparing import Allowance, compare_texts, read_allowances, report_lines
 from tools.frozen.outputs import json_lines, normalised, page_text, text_of
@@ -187,6 +187,7 @@ def test_a_removed_line_may_be_allowed_without_one_that_is_added():
     assert compared(gone, head=head).state == "allowed"
     assert compared(gone, head=HEAD.replace("0.6", "0.5")).state == "DIFFERENT"
     assert compared(Allowance("Two came.", added="^two"), base=head, head=BASE).state == "allowed"
+    assert compared(Allowance("Two came.", added="^two"), head=HEAD.replace("0.6", "0.5")).state == "DIFFERENT"
 
 
 @pytest.mark.parametrize(
@@ -308,6 +309,8 @@ word, *rest = sys.argv[1:]
 if word == "write":
     Path("run").mkdir()
     Path("run/results.json").write_text(json.dumps({"value": VALUE, "folder": os.getcwd()}))
+    Path("run/log.txt").write_text("written")
+    Path("run/page.txt").write_text("written")
     Path(os.environ["WINOKIT_CACHE"]).parent.mkdir(parents=True)
     Path(os.environ["WINOKIT_CACHE"]).write_text("kept")
 if word == "read":
@@ -315,6 +318,8 @@ if word == "read":
 if word == "remember":
     print("cache:", Path(os.environ["WINOKIT_CACHE"]).exists())
     Path("run/results.json").unlink()
+    Path("run/log.txt").write_text("written twice")
+    Path("run/page.txt").write_text("written")
 if word == "fail":
     sys.exit("winokit: no such thing")
 print("value", VALUE if word != "steady" else "the same")
@@ -386,6 +391,7 @@ def test_a_command_that_begins_in_anothers_folder_has_its_files_and_its_cache(re
     run_tool(capsys, "--side", "base", "--stored", tmp_path / "stored")
     assert (tmp_path / "stored/remember/stdout").read_text() == "cache: True\nvalue 1\n"
     assert (tmp_path / "stored/remember/removed").read_text() == "run/results.json\n"
+    assert [path.name for path in sorted((tmp_path / "stored/remember/files/run").iterdir())] == ["log.txt"]
     assert (tmp_path / "stored/write/files/run/results.json").exists()
     assert (tmp_path / "stored/fail/exit").read_text() == "1\n"
     assert (tmp_path / "stored/fail/stderr").read_text() == "winokit: no such thing\n"
@@ -422,6 +428,14 @@ def test_stored_outputs_of_the_base_are_reused_as_long_as_they_fit(repository, t
     assert code == 0
     assert "base: " in said
     assert "1 commands" in said
+
+
+def test_stored_outputs_of_another_commit_or_tool_do_not_count(repository, tmp_path, capsys, monkeypatch):
+    run_tool(capsys, "--side", "base", "--stored", tmp_path / "stored")
+    monkeypatch.setattr(store, "tool_digest", lambda: "another")
+    assert "base: " in run_tool(capsys, "--stored", tmp_path / "stored")[1]
+    run_tool(capsys, "--side", "base", "--stored", tmp_path / "stored")
+    assert "base: " not in run_tool(capsys, "--stored", tmp_path / "stored")[1]
 
 
 def test_outputs_stay_out_of_the_tree_and_foreign_folders_untouched(repository, tmp_path, capsys):
