@@ -135,9 +135,12 @@ def test_an_answer_that_is_not_the_dataset_s_is_noted_and_not_used(twins, writte
 def test_repetitions_in_the_file_go_to_repetitions_in_the_dataset(twins, written):
     doubled = twins.with_problems([twins[0], twins[1], twins[0].with_order((1, 0))])
     fine = (twins[0].text, "the jug", "the cup")
-    (read,) = read_predictions(written((*fine, "1"), (*fine, "2"), (*fine, "1")), doubled)
+    path = written((*fine, "1"), (*fine, "2"), (*fine, "1"))
+    (read,) = read_predictions(path, doubled)
     assert [(made.id, made.prediction) for made in read.predictions] == [(twins[0].id, 0), (f"{twins[0].id}.2", 0)]
-    assert read.unmatched == [f"line 4: a second row for problem {twins[0].id}"]
+    assert read.notes == [
+        f"{path}: in 1 rows an earlier row is repeated with the same prediction; it counts once; the first: line 4"
+    ]
 
 
 @pytest.mark.parametrize(
