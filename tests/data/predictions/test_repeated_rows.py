@@ -58,7 +58,7 @@ def test_a_lenient_reading_leaves_out_every_row_of_a_contradicted_problem(twins,
 
 def test_a_file_with_nothing_but_contradictions_says_so(twins, written):
     with pytest.raises(
-        BadInput, match="nothing in it matches .*; the first: 1 problem left out, whose rows contradict"
+        BadInput, match=r"nothing in it matches .*; the first: 1 problem left out, whose rows contradict"
     ):
         read_predictions(written((0, 1), (0, 2)), twins, lenient=True)
 
@@ -82,7 +82,7 @@ def test_surprisals_of_one_text_contradict_each_other_too(twins, tmp_path):
     (read,) = read_predictions(path, twins)
     assert "in 1 rows an earlier row is repeated" in read.notes[0]
     path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
-    with pytest.raises(BadInput, match="line 1 and line 3 contradict each other on problem .* \\(surprisals "):
+    with pytest.raises(BadInput, match=r"line 1 and line 3 contradict each other on problem .* \(surprisals "):
         read_predictions(path, twins)
 
 
