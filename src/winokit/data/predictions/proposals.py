@@ -59,6 +59,11 @@ class TriedOption:
     columns: Mapping[str, str]
     reading: TrialReading
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether it says what the dataset's answers say in every row: it may be these, and no predictions."""
+        return self.reading.read >= FEWEST_TELLING and self.reading.right == self.reading.read
+
     def __str__(self) -> str:
         """The option, and how many rows it reads."""
         counts = f"reads {self.reading.read:,} of {self.reading.rows:,} rows"
@@ -83,7 +88,7 @@ class TableProposals:
         """Refuse the table unless its columns tell what was chosen, and of which problem."""
         told, path = self.told, self.table.path
         if told.rivals:
-            tried = self._best_choices(told.rivals)
+            tried = self.best_choices(told.rivals)
             say = tried[0] if tried else self._placeholder()
             raise BadInput(f"{path}: {', '.join(told.rivals)}: which is the prediction? {say}")
         if told.prediction is None and not told.scores:
@@ -95,7 +100,7 @@ class TableProposals:
         """No column has a prediction by its name."""
         path, free = self.table.path, self._free_columns()
         lower = [name for name in self.table.columns if is_lower_better(name)]
-        tried = self._best_choices(free)
+        tried = self.best_choices(free)
         if lower and not tried:
             raise BadInput(f"{path}: {', '.join(lower)}: {TURN_ROUND}")
         expected = f"no predictions of a known kind: a column 'prediction' expected, found {listed_columns(self.table)}"
@@ -111,10 +116,10 @@ class TableProposals:
         """No column names a problem by its name."""
         expected = f"a column with the problem's id or text expected, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
-            tried = self._tried({**self.naming, **self._said_choice()})
+            tried = self.told_choice()
             if tried is not None:
                 raise BadInput(f"{self.table.path}: {expected}; {self._names_problems()}: {tried}")
-        by_line = self._tried({**self._beside(), **self._said_choice(), "order": LINE})
+        by_line = self.tried({**self._beside(), **self._said_choice(), "order": LINE})
         in_order = ""
         if by_line is not None:
             in_order = f", or, if its rows are in the order of {self.dataset.card.name}: {by_line}"
@@ -133,8 +138,8 @@ class TableProposals:
         return question + in_order
 
     def _names_problems(self) -> str:
-        (name, *_) = [repr(name) for role, name in self.naming.items() if not role.startswith("option")]
-        return f"{name} names problems"
+        name = next(name for role, name in self.naming.items() if role in ("text", "id"))
+        return f"{name!r} names problems"
 
     def _said_naming(self) -> dict[str, str]:
         """The columns that name a problem, or seem to, or where to name them."""
@@ -143,6 +148,11 @@ class TableProposals:
         if self.told.texts:
             return {"text": self.told.texts[0]}
         return {"id": self.told.ids[0] if self.told.ids else "COLUMN"}
+
+    def told_choice(self) -> TriedOption | None:
+        """The option that reads the prediction, or the scores, that the names of the columns tell."""
+        choice = self._said_choice()
+        return self.tried({**self.naming, **choice}) if choice and self.naming else None
 
     def _placeholder(self) -> str:
         """The option in which a user must put the column."""
@@ -155,8 +165,9 @@ class TableProposals:
         return {f"scores{number}": name for number, name in enumerate(self.told.scores, 1)}
 
     def _beside(self) -> dict[str, str]:
-        """Columns that an option must name too, so that numbers count the candidates of their row."""
-        return {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
+        """Columns that an option must name too: numbers count the candidates of their row, as its answer does."""
+        beside = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
+        return beside | ({"answer": self.told.answer} if self.told.answer is not None else {})
 
     def _free_columns(self) -> list[str]:
         """Columns that may have choices, the last first: predictions are added at the end."""
@@ -192,7 +203,7 @@ class TableProposals:
                 return False
         return True
 
-    def _best_choices(self, names: Iterable[str]) -> list[TriedOption]:
+    def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
         """The options by which some columns are choices or scores; the one that reads most comes first.
 
         A column that says what the dataset's answers say in every row is left out: it has the answers.
@@ -201,8 +212,8 @@ class TableProposals:
             return []
         choices = list(self._choices(list(names)))
         for in_sentences in (False, True):
-            tried = filter(None, (self._tried(roles, in_sentences) for roles in choices))
-            telling = [option for option in tried if not _has_answers(option.reading)]
+            tried = filter(None, (self.tried(roles, in_sentences) for roles in choices))
+            telling = [option for option in tried if not option.has_answers]
             if telling:
                 return sorted(telling, key=lambda option: ("prediction" not in option.columns, -option.reading.read))
         return []
@@ -216,7 +227,7 @@ class TableProposals:
             if len(members) > 1:
                 yield {**self.naming, **{f"scores{number}": name for number, name in enumerate(members, 1)}}
 
-    def _tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
+    def tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
         """An option that reads nine rows of ten of the whole table; None for any other."""
         trial = TrialReading(0)
         try:
@@ -235,7 +246,3 @@ class TableProposals:
         if count > SAMPLED:
             yield range(0, count, count // SAMPLED)
         yield range(count)
-
-
-def _has_answers(reading: TrialReading) -> bool:
-    return reading.read >= FEWEST_TELLING and reading.right == reading.read
