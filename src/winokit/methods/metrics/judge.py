@@ -4,7 +4,8 @@ This is the only door to units, nulls, intervals and tests: stages write answers
 quantities themselves are functions of `winokit.methods.metrics`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from winokit.methods.metrics.compare import p_paired
 from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
 from winokit.results import NULL, Detail, Metric, P
@@ -31,9 +33,13 @@ GROUP_METRICS = {
     "none_right": (groups.no_right, groups.no_right_chance),
 }
 """By name, whether each complete group counts, and how likely it does by guessing."""
+TRIES = 10
+"""Tries of which the best is taken (Trichelair et al., 2018, appendix B)."""
 UNTESTABLE = "untestable"
 """The detail of a row: how many of its problems have right answers that cannot change places."""
 ONE_PLACE = "the right answer is always in one place: nothing can be told from this file"
+IN_ONE_PLACE = "in_one_place"
+"""The detail of such a row."""
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
 
@@ -107,7 +113,10 @@ class Judge:
             chance = float(answers.chances.mean())
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
-        yield self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        if row.is_untestable and is_one_place(answers):
+            row = replace(row, note=note or ONE_PLACE, details={**row.details, IN_ONE_PLACE: True})
+        yield row
 
     def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
         """The share that is right if abstentions are settled by a coin, whose part is the same under the null."""
@@ -157,6 +166,30 @@ class Judge:
             "second": difference.second.value,
         }
         yield self.row(name, difference.value, len(before), interval.low, interval.high, chance, note, details)
+
+    def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
+        """What luck would do: a coin once and the best of ten times, the scorer's preferences likewise.
+
+        `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
+        a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
+        """
+        n = len(answers)
+        if not n:
+            return
+        guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
+        coin_chances = [chance for _, chance in guesses]
+        once = p_chance(int(answers.correct.sum()), n, coin_chances, list(guesses.values()))
+        yield self.row(("luck", "all", "p_chance"), once, n)
+        yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+        test = right_test(answers)
+        if test.p_as_high is not None:
+            yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
+            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
+        score = share(answers.correct, answers.units)
+        level = float(answers.chances.mean()) if test.null is None else test.null
+        needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
+        if needed is not None:
+            yield self.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
     def by_group(self, name: Name, answers: Answers, *, by_answer: bool = False) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
