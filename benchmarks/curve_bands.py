@@ -1,4 +1,4 @@
-"""How often a learning curve says what is so: intervals, the size at which a goal is reached, and what hangs on the seed.
+"""How often a learning curve says what is so: intervals, the size at which a goal is reached, what hangs on seeds.
 
 python benchmarks/curve_bands.py [--curves 400] [--quick]
 

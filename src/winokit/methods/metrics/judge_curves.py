@@ -283,7 +283,7 @@ class _Curve:
         powers = np.vander(np.log(sizes) - centre, 3, increasing=True)
         left = values - powers @ coefficients
         free = len(rows) - 3
-        error = float((left**2).sum()) / free if free else math.inf
+        error = float((left**2).sum()) / max(free, 1)
         scatter = (error * weights.T @ weights, float(free))
         table = self.by_restart(rows, PER_CENT * weights)
         crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
