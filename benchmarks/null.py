@@ -1,4 +1,4 @@
-"""The null on real datasets: how often scorers that never read are claimed to know something, and how often readers are.
+"""The null on real datasets: how often scorers that never read are claimed to know something, and readers likewise.
 
     python benchmarks/null.py [--times 300] [--json]
 
@@ -40,7 +40,7 @@ SETS = {
     "DPR test": "dpr/test.c.txt",
 }
 LEVEL = 0.03
-TESTS = 2
+"""Of all tests of a headline together."""
 
 Choices = np.ndarray
 Draw = Callable[[Answers, np.random.Generator], Choices]
@@ -101,7 +101,7 @@ def claims_of(answers: Answers) -> tuple[bool, bool, int]:
     tests = [test for test in (null.right(), null.whole_groups()) if test.p is not None]
     above = below = False
     for test in tests:
-        if test.p is not None and test.null is not None and test.p < LEVEL / TESTS:
+        if test.p is not None and test.null is not None and test.p < LEVEL / len(tests):
             is_above = test.observed / test.n > test.null
             above |= is_above
             below |= not is_above

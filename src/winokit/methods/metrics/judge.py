@@ -15,7 +15,6 @@ from winokit.answers import Answers, Scorer
 from winokit.methods.arrays import BoolArray, IntArray
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.compare import p_paired
 from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share
@@ -154,14 +153,20 @@ class Judge:
         yield self.row(name, difference.value, len(values), interval.low, interval.high, chance, note, details)
 
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
-        """The accuracy on problems minus that on a variant of the same problems, row by row."""
+        """The accuracy on problems minus that on a variant of the same problems, row by row.
+
+        Its null is the fall that the scorer's preferences alone bring: who always takes one place falls where right
+        answers move to the other.
+        """
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)
         interval = difference.interval()
         chance = float(before.chances.mean() - after.chances.mean())
+        null = (right_test(before).null or 0.0) - (right_test(after).null or 0.0)
         details: dict[str, Detail] = {
-            P: p_paired(before.correct, after.correct, before.units),
+            NULL: null,
+            P: difference.p(null),
             "first": difference.first.value,
             "second": difference.second.value,
         }
@@ -209,7 +214,7 @@ class Judge:
         """How often the twins of a pair are told apart, and how often these are the right way round.
 
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
-        `right_way_round` a share of the pairs told apart, tested under the null, against one half.
+        `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
         pairs = complete_pairs(answers)
         if not len(pairs):
@@ -230,7 +235,10 @@ class Judge:
             told = answers.subset(pairs[apart].ravel())
             both_right = answers.correct[pairs[apart]].all(axis=1)
             name = ("groups", subset, "right_way_round")
-            yield self.tested_share(name, both_right, units.take(apart), 0.5, whole_groups_test(told))
+            candidates = answers.candidates[pairs[apart][:, 0]]
+            # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
+            coin = 1 / (candidates * (candidates - 1))
+            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
 
 
 def judge(

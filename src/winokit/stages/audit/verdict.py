@@ -88,7 +88,7 @@ def _fall(rows: MetricRows, state: State) -> str:
     row = rows.tested["switched"]
     if row is None or row.low is None:
         return UNKNOWN
-    is_shown = state["switched"] == ABOVE and row.low > FALL_THAT_MATTERS
+    is_shown = state["switched"] == ABOVE and row.low > (row.level or 0.0) + FALL_THAT_MATTERS
     return FALLS if is_shown else HOLDS
 
 
