@@ -218,7 +218,7 @@ def depends_on_seed(world: World, curves: int = 400) -> float:
 def print_bands(curves: int) -> None:
     """Coverage of intervals."""
     print(
-        "restarts  units  problems each  restart   accuracy: mean   area   line  slope     group: mean   area   line  slope"
+        "restarts  units  problems each  restart      mean   area   line  slope   of groups: mean   area   line  slope"
     )
     for restarts in (2, 3, 5):
         for units, pairs in ((60, 6), (20, 6), (150, 1), (600, 1)):

@@ -35,9 +35,7 @@ def triplets(count):
 
 
 def alone(count, share=0.7):
-    return Dataset(
-        [Problem(f"Text {at} says ", ".", ("one", "two"), int(at >= share * count)) for at in range(count)]
-    )
+    return Dataset([Problem(f"Text {at} says ", ".", ("one", "two"), int(at >= share * count)) for at in range(count)])
 
 
 def questions(count):

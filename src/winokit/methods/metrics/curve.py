@@ -180,7 +180,7 @@ class Crossed:
 
         `sizes` are the numbers of problems of the units, by default equal: large units count as few, as in every other
         interval. One restart says nothing of others. `scatter` stands in where something else does: a covariance and
-        its degrees of freedom, as a line's points around it give them. Without either, restarts are not in the variance.
+        its degrees of freedom, as a line's points around it give them. Without either restarts are not in the variance.
         """
         restarts, units, _ = values.shape
         first = _part(values.mean(axis=1), np.ones(restarts)) if restarts > 1 else scatter
