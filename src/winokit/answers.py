@@ -184,6 +184,31 @@ class Answers:
         asked.variants = (variant,) * len(asked)
         return cls(asked, np.arange(len(asked)), choice_numbers(kept_choices), (scorer,), scores=kept_scores)
 
+    @classmethod
+    def of_trials(
+        cls,
+        dataset: Dataset,
+        choices: Mapping[Trial, Sequence[int | None] | NDArray[Any]],
+        scorer: Scorer = Scorer(),
+    ) -> Answers:
+        """The choices of each of several trials of one scorer for the problems of a dataset, in their order.
+
+        Trials follow one another. Unlabelled problems are left out.
+        """
+        lengths = {len(own) for own in choices.values()}
+        if lengths != {len(dataset)}:
+            raise BadInput(f"expected a choice per problem and trial, found {sorted(lengths)} for {len(dataset):,}")
+        labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
+        by_trial = [choice_numbers([own[index] for index in labelled]) for own in choices.values()]
+        return cls(
+            AskedProblems.of(dataset),
+            np.tile(np.arange(len(labelled)), len(choices)),
+            np.concatenate(by_trial),
+            (scorer,),
+            trials=tuple(choices),
+            trial_index=np.repeat(np.arange(len(choices)), len(labelled)),
+        )
+
     def __len__(self) -> int:
         return len(self.problem_index)
 
