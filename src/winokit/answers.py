@@ -104,11 +104,23 @@ class AskedProblems:
         return tuple(problem.group for problem in self.problems)
 
     @cached_property
+    def rows_of_variant(self) -> dict[str, IntArray]:
+        """The indices of the problems of each variant."""
+        rows: dict[str, list[int]] = {}
+        for index, variant in enumerate(self.variants):
+            rows.setdefault(variant, []).append(index)
+        return {variant: np.array(own, np.int64) for variant, own in rows.items()}
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The id of the original of each."""
+        return tuple(map(original_id, self.problems))
+
+    @cached_property
     def row_of(self) -> dict[tuple[str, str], int]:
         """The index of each by its variant and the id of its original."""
         return {
-            (variant, original_id(problem)): index
-            for index, (variant, problem) in enumerate(zip(self.variants, self.problems, strict=True))
+            (variant, name): index for index, (variant, name) in enumerate(zip(self.variants, self.ids, strict=True))
         }
 
 
@@ -222,6 +234,19 @@ class Answers:
         if column == "sample":
             return [0] * len(self) if self.samples is None else self.samples.tolist()
         raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
+
+    def matched(self, other: Answers) -> tuple[Answers, Answers]:
+        """The rows of both tables whose problems have one original, side by side in the order of this table."""
+        row_of = {name: row for row, name in enumerate(other.ids)}
+        own_rows = [row for row, name in enumerate(self.ids) if name in row_of]
+        other_rows = [row_of[self.ids[row]] for row in own_rows]
+        return self.subset(own_rows), other.subset(other_rows)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of the original of each problem."""
+        names = self.asked.ids
+        return [names[index] for index in self.problem_index]
 
     @cached_property
     def problems(self) -> list[Problem]:

@@ -170,7 +170,11 @@ def tested(row: Metric, p: float, sure: float) -> str:
         return UNKNOWN
     if p >= sure:
         return AT
-    return ABOVE if row.value > level else BELOW
+    if row.value <= level:
+        return BELOW
+    # Of whole groups nothing below what a coin gets is called above (METHODS M.1).
+    is_below_coin = row.metric == "group_accuracy" and row.chance is not None and row.value < row.chance
+    return AT if is_below_coin else ABOVE
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:

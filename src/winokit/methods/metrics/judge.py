@@ -4,7 +4,8 @@ This is the only door to units, nulls, intervals and tests: stages write answers
 quantities themselves are functions of `winokit.methods.metrics`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,10 +15,10 @@ from winokit.answers import Answers, Scorer
 from winokit.methods.arrays import BoolArray, IntArray
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.compare import p_paired
 from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
 from winokit.results import NULL, Detail, Metric, P
@@ -31,9 +32,13 @@ GROUP_METRICS = {
     "none_right": (groups.no_right, groups.no_right_chance),
 }
 """By name, whether each complete group counts, and how likely it does by guessing."""
+TRIES = 10
+"""Tries of which the best is taken (Trichelair et al., 2018, appendix B)."""
 UNTESTABLE = "untestable"
 """The detail of a row: how many of its problems have right answers that cannot change places."""
 ONE_PLACE = "the right answer is always in one place: nothing can be told from this file"
+IN_ONE_PLACE = "in_one_place"
+"""The detail of such a row."""
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
 
@@ -107,7 +112,10 @@ class Judge:
             chance = float(answers.chances.mean())
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
-        yield self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        if row.is_untestable and is_one_place(answers):
+            row = replace(row, note=note or ONE_PLACE, details={**row.details, IN_ONE_PLACE: True})
+        yield row
 
     def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
         """The share that is right if abstentions are settled by a coin, whose part is the same under the null."""
@@ -145,18 +153,48 @@ class Judge:
         yield self.row(name, difference.value, len(values), interval.low, interval.high, chance, note, details)
 
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
-        """The accuracy on problems minus that on a variant of the same problems, row by row."""
+        """The accuracy on problems minus that on a variant of the same problems, row by row.
+
+        Its null is the fall that the scorer's preferences alone bring: who always takes one place falls where right
+        answers move to the other.
+        """
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)
         interval = difference.interval()
         chance = float(before.chances.mean() - after.chances.mean())
+        null = (right_test(before).null or 0.0) - (right_test(after).null or 0.0)
         details: dict[str, Detail] = {
-            P: p_paired(before.correct, after.correct, before.units),
+            NULL: null,
+            P: difference.p(null),
             "first": difference.first.value,
             "second": difference.second.value,
         }
         yield self.row(name, difference.value, len(before), interval.low, interval.high, chance, note, details)
+
+    def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
+        """What luck would do: a coin once and the best of ten times, the scorer's preferences likewise.
+
+        `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
+        a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
+        """
+        n = len(answers)
+        if not n:
+            return
+        guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
+        coin_chances = [chance for _, chance in guesses]
+        once = p_chance(int(answers.correct.sum()), n, coin_chances, list(guesses.values()))
+        yield self.row(("luck", "all", "p_chance"), once, n)
+        yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+        test = right_test(answers)
+        if test.p_as_high is not None:
+            yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
+            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
+        score = share(answers.correct, answers.units)
+        level = float(answers.chances.mean()) if test.null is None else test.null
+        needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
+        if needed is not None:
+            yield self.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
 
     def by_group(self, name: Name, answers: Answers, *, by_answer: bool = False) -> Iterator[Metric]:
         """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
@@ -176,7 +214,7 @@ class Judge:
         """How often the twins of a pair are told apart, and how often these are the right way round.
 
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
-        `right_way_round` a share of the pairs told apart, tested under the null, against one half.
+        `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
         pairs = complete_pairs(answers)
         if not len(pairs):
@@ -197,7 +235,10 @@ class Judge:
             told = answers.subset(pairs[apart].ravel())
             both_right = answers.correct[pairs[apart]].all(axis=1)
             name = ("groups", subset, "right_way_round")
-            yield self.tested_share(name, both_right, units.take(apart), 0.5, whole_groups_test(told))
+            candidates = answers.candidates[pairs[apart][:, 0]]
+            # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
+            coin = 1 / (candidates * (candidates - 1))
+            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
 
 
 def judge(
@@ -270,7 +311,9 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
 
 def _null_details(test: NullTest) -> dict[str, Detail]:
     """The columns of a row that say what the null is, and how the row is tested."""
-    details: dict[str, Detail] = {NULL: test.null, P: test.p}
+    details: dict[str, Detail] = {NULL: test.null}
+    if test.p is not None:
+        details[P] = test.p
     if test.untestable:
         details[UNTESTABLE] = test.untestable
     return details

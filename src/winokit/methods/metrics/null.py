@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 
@@ -202,6 +202,8 @@ class Null:
     _larger: list[list[_LargerGroup]] = field(init=False)
     """The groups of each unit that has not only pairs."""
     _pools: list[_Pool] = field(init=False)
+    _known_tests: dict[bytes, NullTest] = field(init=False, default_factory=dict)
+    """Tests of the number right by the rows that were counted: several rows of an audit ask for the same one."""
 
     def __post_init__(self) -> None:
         members = list(complete_groups(self.answers.groups, self.answers.group_sizes).values())
@@ -238,6 +240,14 @@ class Null:
     def right(self, is_counted: BoolArray | None = None) -> NullTest:
         """The test of the number of right answers, over all rows or over those that are counted."""
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
+        key = (counted & ~self.answers.silent).tobytes()
+        known = self._known_tests.get(key)
+        if known is None:
+            known = self._known_tests[key] = self._find_right(counted)
+        return replace(known, n=int(counted.sum()))
+
+    def _find_right(self, counted: BoolArray) -> NullTest:
+        """The test of the number right among the counted rows; silent ones add nothing."""
         distribution = self._right_in_groups(counted)
         untestable = 0
         for number, pool in enumerate(self._pools):
