@@ -1,14 +1,14 @@
-"""Two models on the same problems: a paired test over units, and a correction for several tests."""
+"""Two models on the same problems: a paired test over units."""
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray, IntArray, Values, as_values, same_length
+from winokit.methods.metrics.corrections import holm as holm
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap, standard_error
 from winokit.methods.metrics.luck import guessed
 from winokit.units import Units, require_units
@@ -177,19 +177,3 @@ def drop_to_find(
     steps = np.arange(1, max(round(most / FINE), 0) + 1) * FINE + allowed
     place = bisect_left(steps, True, key=found_at)
     return float(steps[place]) if place < len(steps) else None
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for their number by Holm's step-down method, in the order given.
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    if not all(0 <= p <= 1 for p in p_values):
-        raise BadInput("p-values from 0 to 1 expected")
-    order = np.argsort(p_values, kind="stable")
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min((len(p_values) - rank) * p_values[place], 1.0))
-        corrected[place] = largest
-    return corrected
