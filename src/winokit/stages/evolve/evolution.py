@@ -29,7 +29,7 @@ from winokit.settings import Help, Settings
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
-from winokit.stages.release.hidden import Draws
+from winokit.stages.release.hidden import Draws, units_by_id
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
@@ -93,6 +93,8 @@ class Evolution:
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """The stored units of the previous test, by id."""
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
         """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before.
@@ -164,6 +166,7 @@ def evolve(
         fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved)),
+        units=pool.units,
     )
 
 
@@ -202,19 +205,21 @@ def _fares(
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
     before = pool.asked.filter(lambda problem: not pool.is_new(problem))
+    unit_of = units_by_id(pool.problems, pool.units)
     for answers, (problems, name) in product((*against, *watched), ((before, pool.version), (stays, version))):
         if not len(problems):
             continue
         right, is_against = np.array([answers.right[p.id] for p in problems], np.bool_), answers in against
         groups, sizes = [p.group for p in problems], [len(p.candidates) for p in problems]
-        rows = [("accuracy", right, problems.clusters, chance(sizes))]
-        if complete_groups(groups):
-            whole = all_right(right, groups)
+        units = tuple(unit_of[p.id] for p in problems)
+        rows = [("accuracy", right, units, chance(sizes))]
+        if members := complete_groups(groups).values():
             by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-            rows.append(("group_accuracy", whole, tuple(range(len(whole))), by_chance))
+            units_of_groups = tuple(units[own[0]] for own in members)
+            rows.append(("group_accuracy", all_right(right, groups), units_of_groups, by_chance))
         about = name, answers.model, is_against and problems is stays
-        for metric, values, clusters, by_chance in rows:
-            ends, value = share_interval(values, clusters), float(values.mean())
+        for metric, values, own_units, by_chance in rows:
+            ends, value = share_interval(values, own_units), float(values.mean())
             yield Fare(*about, metric, value, ends.low, ends.high, len(values), by_chance)
 
 

@@ -114,6 +114,7 @@ def _release_next(
         extras=replace(extras, secret=secret),
         fixed=evolution.fixed,
         lineage=evolution.placed,
+        units=evolution.units,
     )
     page = write_evolution(evolution, released.folder, released.hidden)
     return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))

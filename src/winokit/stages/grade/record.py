@@ -8,7 +8,6 @@ counted and logged at a time: of thirty that began together, each would find roo
 
 import hashlib
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit import files
 from winokit.errors import BadInput, Malformed, refusing
 from winokit.files import json_bytes, read_object, refused, result_bytes, write_whole
 from winokit.stages.grade.ladder import LadderRules
-from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
+from winokit.stages.release.hidden import json_lines, write_private
 
 SCHEMA = 2
 AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
@@ -104,7 +104,10 @@ class Graded:
     scores: tuple[GradeScore, ...]
     """In public the main score, or nothing."""
     p_luck: float | None
-    """Probability that the best of as many coins as there were trials does as well; the owner's."""
+    """Probability that the best of as many guessers as there were trials does as well; the owner's.
+
+    A guesser tosses one coin for each unit, which leaves its answers or turns them round.
+    """
     submission: str
     """Hash of what was predicted, for which sizes."""
     gradings: Gradings
@@ -201,16 +204,8 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
 @contextmanager
 def locked(folder: Path) -> Iterator[tuple[str, ...]]:
     """Keep others from grading on this test meanwhile; gives notes, where the system cannot do that."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield (UNLOCKED,)
-        return
-    with refused(folder / LOCK, "locked"):
-        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
-        fcntl.flock(file, fcntl.LOCK_EX)
-    with file:  # closing it frees the lock
-        yield ()
+    with files.locked(folder / LOCK) as is_locked:
+        yield () if is_locked else (UNLOCKED,)
 
 
 def check_budget(folder: Path, submission: str, name: str | None, rules: LadderRules) -> None:

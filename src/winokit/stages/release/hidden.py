@@ -1,9 +1,11 @@
 """The answers of a hidden test, kept in a folder of their own beside the release: `DIR.hidden/`.
 
 `release.json` says which release they belong to, `labels.jsonl` has one row for each line of `winogrande/test.jsonl`:
-the public id, the answer as the index of the right candidate, from 0, and the group or null. `secret` is what splits
-and orders were drawn from, `checks.json` what the card may not say of the test. Only their owner can read the files.
-Reading them back refuses labels of another release, and labels that the manifest's commitment does not fit.
+the public id, the answer as the index of the right candidate, from 0, the group or null, and the number of the unit:
+problems of one number hang together, and count once in an interval or a test (`Dataset.clusters`). Releases of earlier
+versions have no units. `secret` is what splits and orders were drawn from, `checks.json` what the card may not say of
+the test. Only their owner can read the files. Reading them back refuses labels of another release, and labels that the
+manifest's commitment does not fit.
 
 The secret is 256 bits of chance that nobody can redraw, and that tells nothing to those who can. A draw puts things in
 the order of a keyed hash (HMAC-SHA256) of their public names, so that it depends on the secret and on names alone: not
@@ -17,14 +19,15 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, Malformed
-from winokit.files import private, read_object, read_text, refused, result_bytes, write_whole
+from winokit.files import OWNER_ONLY, private, read_object, read_text, refused, result_bytes, write_whole
+from winokit.problem import Dataset, joined
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
@@ -32,7 +35,7 @@ COMMITMENT = "commitment"
 """A key of manifest and `release`, where a test is hidden."""
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
-OWNER_ONLY = 0o600
+LABEL_KEYS = ("id", "answer", "group", "unit")
 BYTES = 32
 Drawn = TypeVar("Drawn")
 
@@ -110,6 +113,8 @@ class HiddenPart:
     ids: tuple[str, ...]
     answers: tuple[int, ...]
     groups: tuple[str | None, ...]
+    units: tuple[int, ...] | None = None
+    """For each problem the number of its unit; None where an earlier version made the release."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -126,14 +131,26 @@ def hidden_folder(release: Path) -> Path:
     return release.with_name(f"{release.name}.hidden")
 
 
-def label_lines(rows: list[dict[str, Any]]) -> bytes:
-    """The content of labels.jsonl: `{"id", "answer", "group"}` in the order of winogrande/test.jsonl.
+def units_by_id(problems: Dataset, earlier: Mapping[str, int]) -> dict[str, int]:
+    """The unit of each problem, by id: a number that it shares with what it hangs together with.
 
-    `answer` is an index from 0, `group` a name or None for a problem alone.
+    `earlier` has the units that an earlier release stored: the public rows of its test do not say which template they
+    are from.
+    """
+    rows = zip(problems, problems.clusters, strict=True)
+    units = joined([("cluster", cluster), ("earlier", earlier.get(problem.id))] for problem, cluster in rows)
+    return {problem.id: unit for problem, unit in zip(problems, units, strict=True)}
+
+
+def label_lines(rows: list[dict[str, Any]]) -> bytes:
+    """The content of labels.jsonl: `{"id", "answer", "group", "unit"}` in the order of winogrande/test.jsonl.
+
+    `answer` is an index from 0, `group` a name or None for a problem alone, `unit` a number from 0.
     """
     for place, row in enumerate(rows, 1):
         _checked(row, LABELS, place)
-    return "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows).encode()
+    labels = ({key: row[key] for key in LABEL_KEYS if key in row} for row in rows)
+    return "".join(json.dumps(label) + "\n" for label in labels).encode()
 
 
 def write_hidden(
@@ -163,18 +180,29 @@ def write_hidden(
         write_private(folder / CHECKS, result_bytes(checks))
 
 
-def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
-    """The id, answer and group of a row."""
+def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None, int | None]:
+    """The id, answer, group and unit of a row; the unit is None where the row has none."""
     if not isinstance(row, dict):
         raise Malformed("an object expected", file=file, line=line)
-    name, answer, group = row.get("id"), row.get("answer"), row.get("group")
+    name, answer, group, unit = (row.get(key) for key in LABEL_KEYS)
     if not isinstance(name, str) or not name:
         raise Malformed("a public id expected", field="id", file=file, line=line)
     if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
         raise Malformed("the index of the right candidate, from 0, expected", field="answer", file=file, line=line)
     if group is not None and not isinstance(group, str):
         raise Malformed("a name or null expected", field="group", file=file, line=line)
-    return name, answer, group
+    if "unit" in row and (isinstance(unit, bool) or not isinstance(unit, int) or unit < 0):
+        raise Malformed("the number of a unit, from 0, expected", field="unit", file=file, line=line)
+    return name, answer, group, unit
+
+
+def _units_of(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | None:
+    """The units of all problems, or None if no problem has one."""
+    known = tuple(unit for unit in units if unit is not None)
+    if known and len(known) < len(units):
+        line = 1 + units.index(None)
+        raise Malformed("missing, and other rows have one", field="unit", file=file, line=line)
+    return known or None
 
 
 def labels_of(folder: Path) -> dict[str, Any]:
@@ -213,8 +241,8 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
         )
     rows = enumerate(json_lines(read_text(folder / LABELS)), 1)
     checked = [_checked(row, str(folder / LABELS), line) for line, row in rows]
-    ids, answers, groups = zip(*checked, strict=True) if checked else ((), (), ())
-    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups)
+    ids, answers, groups, units = zip(*checked, strict=True) if checked else ((), (), (), ())
+    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups, _units_of(units, str(folder / LABELS)))
     for key, value in labels.release.items():
         theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
         if theirs != value:

@@ -65,6 +65,7 @@ def write_release(
     loading: Loading = Loading(),
     fixed: Mapping[str, str] | None = None,
     lineage: Lineage | None = None,
+    units: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Release kept problems: dev and a hidden test of them, training sizes of kept and removed ones, card and tasks.
@@ -79,6 +80,8 @@ def write_release(
         Splits that an earlier release has settled (train, dev or test), by id.
     lineage
         Where problems come from, for a release that follows another. Default: all are added.
+    units
+        The units that the release before stored for its test, by id.
     """
     folder, settings, extras = Path(out), settings or ReleaseSettings(), extras or ReleaseExtras()
     step = progress or (lambda done, total: None)
@@ -104,7 +107,7 @@ def write_release(
     about = _about(contents, facts, files)
     test = contents.files.get(manifest.TEST)
     if test is not None and secret is not None:
-        labels = hidden.label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
+        labels = _labels_of(test, hidden.units_by_id(inputs.problems, units or {}))
         about[COMMITMENT] = secret.commitment(labels)
         belongs = {key: about[key] for key in BELONGS}
         _check_hidden(place, belongs, folder)
@@ -126,6 +129,14 @@ def write_release(
     manifest.write_manifest(folder, about)
     notes = (*inputs.problems.notes, *contents.notes)
     return Release(folder, place if test is not None else None, contents, facts, notes)
+
+
+def _labels_of(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
+    """The hidden labels of a test; its units are numbered from 0, in order of appearance."""
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(unit_by_id[p.id] for p in test))}
+    return hidden.label_lines(
+        [{"id": p.id, "answer": p.answer, "group": p.group, "unit": numbers[unit_by_id[p.id]]} for p in test]
+    )
 
 
 def _hidden_place(folder: Path, asked: Path | None) -> Path:
