@@ -46,6 +46,12 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
         raise BadInput(f"{path}: cannot be {what} ({error.strerror or error})") from None
 
 
+def from_here(path: Path) -> Path:
+    """A path as one would type it: without the folder one is in."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def as_file_name(name: str) -> str:
     """A name in a form that a file or folder can have."""
     return re.sub(r"[^\w.-]+", "-", name)

@@ -95,6 +95,8 @@ class Evolution:
     """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
     units: Mapping[str, int] = field(default_factory=dict)
     """The stored units of the previous test, by id."""
+    returned: tuple[str, ...] = ()
+    """Ids of problems that were retired before, and are brought back for training."""
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
         """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before.
@@ -167,6 +169,7 @@ def evolve(
         notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved)),
         units=pool.units,
+        returned=tuple(name for name in pool.returning if pool.where.get(name) == TRAIN),
     )
 
 

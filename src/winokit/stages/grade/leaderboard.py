@@ -29,12 +29,14 @@ from winokit.methods.metrics.compare import holm, p_paired, paired_interval
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.results import Brief
 from winokit.stages.grade import record
+from winokit.stages.grade.budget import known_test, spent_budget
 from winokit.stages.grade.ladder import MARGIN, LadderRules, rounded, steps_of
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
 from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
+from winokit.stages.release.hidden_registry import HiddenRegistry
 from winokit.stages.release.manifest import manifest_hash
 
 
@@ -132,11 +134,17 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
         metric=metric,
         places=tuple(tested),
         tests=tests,
-        asked=record.gradings(labels.folder) if labels is not None else None,
+        asked=_gradings_of(release, labels) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
         notes=tuple(notes),
     )
+
+
+def _gradings_of(release: Path, labels: HiddenPart) -> Gradings:
+    """How often the test has been asked about."""
+    registry = HiddenRegistry()
+    return spent_budget(registry, known_test(registry, release, labels), labels).gradings()
 
 
 def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
@@ -193,9 +201,9 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
             both = " ".join(place.entry.submission for place in places[at : at + 2])
             step = 1 / steps_of(units.counted_problems)
             least = 0.0 if owner else MARGIN * labels.draws.share("lead", both) * step
-            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], units.of_problems, least)
+            tests[at, AHEAD] = lead_test(first[AHEAD], second[AHEAD], units.of_problems, least)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
-                tests[at, GROUP_AHEAD] = _test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
+                tests[at, GROUP_AHEAD] = lead_test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
     tested = list(places)
     for ((at, name), (lead, _)), p in zip(tests.items(), holm([p for _, p in tests.values()]), strict=True):
         lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
@@ -224,7 +232,7 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
     return worth
 
 
-def _test(first: FloatArray, second: FloatArray, units: IntArray, least: float = 0.0) -> tuple[LeadTest, float]:
+def lead_test(first: FloatArray, second: FloatArray, units: IntArray, least: float = 0.0) -> tuple[LeadTest, float]:
     """Whether the first is ahead, and how probable what goes beyond `least` is by chance."""
     interval, difference = paired_interval(first, second, units), float(first.mean() - second.mean())
     test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))

@@ -30,11 +30,13 @@ from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
 from winokit.stages.grade import record
+from winokit.stages.grade.budget import SpentBudget, known_test, spent_budget
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
+from winokit.stages.release.hidden_registry import HiddenTest, open_registry
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
 
 if TYPE_CHECKING:
@@ -67,9 +69,11 @@ class Grading(Brief):
         """What must be known beside the scores."""
         gradings, rules = self.shown.gradings, self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
+        carried = f" (gradings of other releases with its problems count for {gradings.carried:,})"
         named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
         budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
-        return (*self.shown.notes, f"{many} graded on this test so far{named}; {budget}")
+        spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{named}; {budget}"
+        return (*self.shown.notes, spent)
 
 
 @verb
@@ -187,8 +191,10 @@ def grade_submission(
         rules=rules,
         notes=tuple(note for note in (no_curve, units.note) if note),
     )
-    with record.locked(labels.folder) as notes:
-        record.check_budget(labels.folder, submission.sha256, name, rules)
+    with record.locked(labels.folder) as notes, open_registry() as registry:
+        hidden_test = known_test(registry, release, labels)
+        spent = spent_budget(registry, hidden_test, labels)
+        spent.check(submission.sha256, name, rules)
         coarse = _coarse(owner, labels, submission, units.effective)
         best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
         why_hidden = _why_hidden(coarse, rules, best)
@@ -205,11 +211,26 @@ def grade_submission(
             "p_luck": owner.p_luck,
         }  # the owner's record, and what was shown of it
         append_private(labels.folder / record.LOG, json.dumps(row))
-        owner = replace(owner, gradings=record.gradings(labels.folder, name), notes=(*owner.notes, *notes))
+        spent = spent.with_grading(submission.sha256, name)
+        registry.save(hidden_test.with_gradings(spent.own))
+        notes_on_test = (*notes, *_registry_notes(hidden_test, spent))
+        owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *notes_on_test))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
     notes = (*owner.notes, why_hidden) if why_hidden else owner.notes
     return Grading(replace(public, gradings=owner.gradings, notes=notes), owner)
+
+
+def _registry_notes(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
+    """What the registry knows of the test that its log does not: gradings, and problems that were published."""
+    if spent.uncounted:
+        yield (
+            f"{plural(spent.uncounted, 'more submission')} graded on this test elsewhere, or before its log was "
+            "shortened: not counted in its budget"
+        )
+    for revealing in test.revealings:
+        count = f"{len(revealing.rows):,} of the {len(test.secrets):,} hidden problems"
+        yield f"{revealing.release} has published {count} of this test with their answers: they are no longer hidden"
 
 
 def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:

@@ -38,6 +38,8 @@ MANIFEST_HASH = "manifest_sha256"
 LABEL_KEYS = ("id", "answer", "group", "unit")
 BYTES = 32
 Drawn = TypeVar("Drawn")
+LabelRow = tuple[str, int, str | None, int | None]
+"""The id, answer, group and unit of a hidden problem."""
 
 
 class Draws:
@@ -101,6 +103,14 @@ def read_secret(path: Path) -> bytes:
     if len(secret) != BYTES:
         raise BadInput(f"{path}: a secret of {2 * BYTES} hexadecimal digits expected, as of: openssl rand -hex {BYTES}")
     return secret
+
+
+def has_secret(folder: Path, secret: bytes) -> bool:
+    """Whether the hidden labels in a folder have this secret; False where theirs cannot be read."""
+    try:
+        return read_secret(folder / SECRET) == secret
+    except BadInput:
+        return False
 
 
 @dataclass(frozen=True)
@@ -180,7 +190,7 @@ def write_hidden(
         write_private(folder / CHECKS, result_bytes(checks))
 
 
-def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None, int | None]:
+def _checked(row: Any, file: str, line: int) -> LabelRow:
     """The id, answer, group and unit of a row; the unit is None where the row has none."""
     if not isinstance(row, dict):
         raise Malformed("an object expected", file=file, line=line)
@@ -227,6 +237,12 @@ def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
     return given or known or secrets.token_bytes(BYTES)
 
 
+def read_labels(folder: Path) -> list[LabelRow]:
+    """The id, answer, group and unit in each row of the hidden labels in a folder."""
+    path = folder / LABELS
+    return [_checked(row, str(path), line) for line, row in enumerate(json_lines(read_text(path)), 1)]
+
+
 def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     """The hidden labels of a release, if they are its own.
 
@@ -239,8 +255,7 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
         raise BadInput(
             f"{folder}: no hidden labels there ({RELEASE}, {LABELS}); only who made the release can grade: --hidden DIR"
         )
-    rows = enumerate(json_lines(read_text(folder / LABELS)), 1)
-    checked = [_checked(row, str(folder / LABELS), line) for line, row in rows]
+    checked = read_labels(folder)
     ids, answers, groups, units = zip(*checked, strict=True) if checked else ((), (), (), ())
     labels = HiddenPart(folder, labels_of(folder), ids, answers, groups, _units_of(units, str(folder / LABELS)))
     for key, value in labels.release.items():
