@@ -28,9 +28,9 @@ from winokit.stages.release.hidden_registry import (
     HiddenTest,
     Revealing,
     digests_of,
+    hidden_tests_beside,
     identity_of,
     release_name,
-    tests_beside,
 )
 from winokit.stages.release.manifest import DEV, MANIFEST, TEST, TRAIN, read_manifest
 
@@ -247,7 +247,7 @@ class DisclosureGuard:
         """The hidden tests of other releases: those of the registry, and those beside the output."""
         tests = {test.identity: test for test in self.registry.tests()}
         for place in dict.fromkeys((self.folder.resolve().parent, self.hidden.resolve().parent)):
-            tests |= {test.identity: test for test in tests_beside(place, tests)}
+            tests |= {test.identity: test for test in hidden_tests_beside(place, tests)}
         return [test for test in tests.values() if test.identity != self.identity]
 
     def remember(self, contents: ReleaseContents, about: Mapping[str, Any], allowed: AllowedDisclosures) -> None:

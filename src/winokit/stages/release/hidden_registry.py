@@ -256,7 +256,7 @@ def hidden_test_of(release: Path, about: Mapping[str, Any], folder: Path) -> Hid
     )
 
 
-def tests_beside(folder: Path, known: Collection[str] = ()) -> list[HiddenTest]:
+def hidden_tests_beside(folder: Path, known: Collection[str] = ()) -> list[HiddenTest]:
     """The hidden tests whose labels lie in a folder, as `NAME.hidden`, but those whose identity is known.
 
     Where the release itself is not there, problems are known by their ids alone, so that only exact copies are found.
