@@ -2,9 +2,12 @@
 
     python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json] [--quick]
 
-Each scorer is simulated, so that what it really does is known: whether it is above chance on problems and on whole
-groups, reads artifacts, follows a switch, is helped by association, minds the place of the right candidate. Its
-predictions go through the audit's own protocols, and the words of the verdict are read, not the numbers behind them.
+Each scorer is simulated, so that what it really does is known: whether it is above chance on problems and on twins,
+reads artifacts, follows a switch, is helped by association, minds the place of the right candidate. Its predictions go
+through the audit's own protocols, and the words of the verdict are read, not the numbers behind them.
+
+Half of the scorers are adversaries: they know nothing and look as if they did. They nearly always take one place where
+right answers are unbalanced, answer only sometimes, have seen every problem three times, or know the texts by heart.
 
 - right: the headline claims what is so, and nothing else;
 - shy: it leaves open something that is so (few problems cannot show everything);
@@ -24,38 +27,38 @@ from itertools import repeat
 
 import numpy as np
 
-from winokit.methods.metrics.compare import compare
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ARTIFACTS, Variant
+from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, Variant
 from winokit.problem import Dataset, Problem
 from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
-from winokit.stages.audit.sheet import ORIGINAL, AuditSheet
+from winokit.stages.audit.scored_rows import FALLS
+from winokit.stages.audit.sheet import AuditSheet
 from winokit.stages.audit.verdict import NEARLY, verdict
-from winokit.stages.compare.run import comparison_sentences, paired
 
 SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400
-HEAD = ("single", "group")
+HEAD = ("single", "twins")
 RUN = ("accuracy", "groups", "switching", "association", "artifacts", "position", "dependence", "strict", "luck")
 ASSOCIATIVE = 0.15
 RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
+UNBALANCED = 0.65
+"""Share of right answers at the first place, in the studies that are unbalanced."""
 
 WORDS: dict[str, dict[str, str]] = {
     "Nothing was decided": {},
+    "Nothing can be told: the right answer is always in one place": {},
     "No accuracy to judge": {},
-    "Borderline on problems, above chance on groups": {"group": ABOVE},
-    "Borderline on problems, below chance on groups": {"group": BELOW},
-    "Borderline: one test excludes guessing, the other does not": {},
-    "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, indistinguishable from it on whole groups": {"single": ABOVE},
-    "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
+    "It may have seen these texts": {"single": ABOVE, "fall": FALLS},
+    "Above chance, on twins too": {"single": ABOVE, "twins": ABOVE},
+    "Above chance on problems, indistinguishable from it on twins": {"single": ABOVE},
+    "Above chance on problems, below it on twins": {"single": ABOVE, "twins": BELOW},
     "Above chance": {"single": ABOVE},
-    "Indistinguishable from guessing on problems, above chance on groups": {"group": ABOVE},
-    "Indistinguishable from guessing on problems, below chance on groups": {"group": BELOW},
-    "Indistinguishable from guessing": {},
-    "Below chance on problems, above it on whole groups": {"single": BELOW, "group": ABOVE},
+    "Indistinguishable from chance on problems, above it on twins": {"twins": ABOVE},
+    "Indistinguishable from chance on problems, below it on twins": {"twins": BELOW},
+    "Indistinguishable from chance": {},
+    "Below chance on problems, above it on twins": {"single": BELOW, "twins": ABOVE},
     "Below chance": {"single": BELOW},
 }
 """What each word of a verdict claims, as a reader would take it."""
@@ -68,6 +71,7 @@ class Study:
     dataset: Dataset
     variants: Mapping[str, Variant]
     answers: np.ndarray
+    candidates: np.ndarray
     group: np.ndarray
     associative: np.ndarray
 
@@ -75,72 +79,173 @@ class Study:
         return len(self.answers)
 
 
-def make_study(n: int, seed: int = 0) -> Study:
+def study_of(problems: list[Problem], variants: bool = True) -> Study:
+    """A study of these problems, with every variant that scorers are asked about."""
+    dataset = Dataset(problems)
+    copies = [problem.replace(provenance={"of": problem.id}) for problem in dataset]
+    made: dict[str, Variant] = {}
+    if variants:
+        made = {name: Variant(Dataset(copies)) for name in ARTIFACTS}
+        made["reversed"] = Variant(Dataset([problem.with_order((1, 0)) for problem in copies]))
+        turned = [problem.replace(answer=1 - int(problem.answer or 0)) for problem in copies]
+        made["switched"] = Variant(Dataset(turned))
+    numbers: dict[str, int] = {}
+    group = [numbers.setdefault(problem.group or problem.id, len(numbers)) for problem in dataset]
+    return Study(
+        dataset,
+        made,
+        np.array([problem.answer for problem in dataset]),
+        np.array([len(problem.candidates) for problem in dataset]),
+        np.array(group),
+        np.array([bool(problem.labels.get("associative")) for problem in dataset]),
+    )
+
+
+def as_winogrande(n: int, rng: np.random.Generator) -> list[Problem]:
     """Problems as WinoGrande's dev set has them: 45 % in pairs, each pair with opposite answers, the rest alone."""
-    rng = np.random.default_rng(seed)
-    pairs = max(round(n * 0.45 / 2), 4)
-    problems, group = [], []
+    pair_count = max(round(n * 0.45 / 2), 4)
+    problems = []
     for number in range(n):
-        twin = number // 2 if number < 2 * pairs else None
-        name = f"pair {twin}" if twin is not None else None
+        twin = number // 2 if number < 2 * pair_count else None
         answer = number % 2 if twin is not None else int(rng.integers(2))
         labels = {"associative": bool(rng.random() < ASSOCIATIVE)}
+        name = None if twin is None else f"pair {twin}"
         text = f"Text {number} says that _ did it."
         problems.append(Problem.from_text(text, ("the first", "the second"), answer=answer, group=name, labels=labels))
-        group.append(twin if twin is not None else pairs + number)
-    order = rng.permutation(pairs) % 2  # which twin comes first is an accident
-    for pair, turned in enumerate(order):
-        if turned:
-            problems[2 * pair : 2 * pair + 2] = problems[2 * pair : 2 * pair + 2][::-1]
-    dataset = Dataset(problems)
-    made = [p.replace(provenance={"of": p.id}) for p in dataset]
-    variants = {name: Variant(Dataset(made)) for name in ARTIFACTS}
-    variants["reversed"] = Variant(Dataset([p.with_order((1, 0)) for p in made]))
-    switched = [p.replace(answer=1 - int(p.answer or 0)) for p in made]
-    variants["switched"] = Variant(Dataset(switched))
-    answers = np.array([p.answer for p in dataset])
-    return Study(dataset, variants, answers, np.array(group), np.array([p.labels["associative"] for p in dataset]))
+    for pair in np.flatnonzero(rng.permutation(pair_count) % 2):  # which twin comes first is an accident
+        problems[2 * pair : 2 * pair + 2] = problems[2 * pair : 2 * pair + 2][::-1]
+    return problems
+
+
+def make_study(n: int, seed: int = 0) -> Study:
+    """A study as WinoGrande's dev set is."""
+    return study_of(as_winogrande(n, np.random.default_rng(seed)))
+
+
+def make_alone(n: int, seed: int, share: float = 0.5) -> Study:
+    """Problems without twins, so many of them with the first candidate right."""
+    rng = np.random.default_rng(seed)
+    answers = (rng.random(n) >= share).astype(int)
+    problems = [
+        Problem.from_text(f"Text {number} says that _ did it.", ("the first", "the second"), answer=int(answer))
+        for number, answer in enumerate(answers)
+    ]
+    return study_of(problems)
+
+
+def make_unbalanced(n: int, seed: int) -> Study:
+    """Problems without twins, 65 % of them with the first candidate right."""
+    return make_alone(n, seed, UNBALANCED)
+
+
+def make_four(n: int, seed: int) -> Study:
+    """Problems with four candidates, of which the first is right in 40 %."""
+    rng = np.random.default_rng(seed)
+    answers = np.where(rng.random(n) < 0.4, 0, rng.integers(1, 4, n))
+    names = ("the cook", "the clerk", "the guard", "the nurse")
+    problems = [
+        Problem.from_text(f"Text {number} says that _ did it.", names, answer=int(answer))
+        for number, answer in enumerate(answers)
+    ]
+    return study_of(problems, variants=False)
+
+
+def make_yes_or_no(n: int, seed: int) -> Study:
+    """Yes/no questions, of which 65 % have the answer no; every second text is asked about twice."""
+    rng = np.random.default_rng(seed)
+    problems = []
+    for number in range(n):
+        text = number - number % 3 // 2  # of three questions the last two are on one text
+        start, end = f"Text {text} says that Jim saw Kevin since ", " was near."
+        answer = int(rng.random() >= UNBALANCED)
+        problems.append(Problem(start, end, ("no", "yes"), answer, "he", query=f"Jim {number}"))
+    return study_of(problems, variants=False)
+
+
+def make_copies(n: int, seed: int) -> Study:
+    """Problems of which each is written three times, under one template."""
+    rng = np.random.default_rng(seed)
+    once = as_winogrande(max(n // 3, 8), rng)
+    problems = []
+    for opening in ("One", "Two", "Three"):
+        for problem in once:
+            name = problem.group and f"{problem.group} {opening}"
+            labels = {**problem.labels, "template": problem.group or problem.before}
+            problems.append(problem.replace(before=f"{opening} {problem.before}", group=name, labels=labels))
+    return study_of(problems)
+
+
+def make_unequal(n: int, seed: int) -> Study:
+    """Pairs in units of one to twelve pairs."""
+    rng = np.random.default_rng(seed)
+    problems: list[Problem] = []
+    template = 0
+    while len(problems) < n:
+        for _ in range(int(rng.integers(1, 13))):
+            pair = len(problems) // 2
+            for answer, end in enumerate((" was helped.", " helped.")):
+                names, labels = ("the first", "the second"), {"template": template}
+                problems.append(Problem(f"Text {pair} says that ", end, names, answer, group=f"{pair}", labels=labels))
+        template += 1
+    return study_of(problems)
 
 
 ScoredText = dict[str, np.ndarray]
 """Predictions by variant, -1 for an abstention."""
+Draw = Callable[[Study, np.random.Generator], ScoredText]
 
 
 @dataclass(frozen=True)
 class Nature:
-    """A scorer, and what is so of it; what is not named stands at chance."""
+    """A scorer, what is so of it, and the problems it is asked; what is not named stands at chance."""
 
     name: str
-    score: Callable[[Study, np.random.Generator], ScoredText]
+    score: Draw
     truth: Mapping[str, str]
+    study: Callable[[int, int], Study] = make_study
+
+
+def _asked(study: Study) -> tuple[str, ...]:
+    return (ORIGINAL, *study.variants)
 
 
 def _right_with(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> ScoredText:
     """Predictions that are right with a probability of their own in each variant, independently."""
     made = {}
-    for name in ASKED:
+    for name in _asked(study):
+        # A switched text and reversed candidates have the right answer at the other place.
         answers = study.answers if name in (ORIGINAL, *ARTIFACTS) else 1 - study.answers
-        right = rng.random(len(study)) < shares.get(name, 0.5)
-        made[name] = np.where(right, answers, 1 - answers)
+        is_right = rng.random(len(study)) < shares.get(name, 0.5)
+        wrong = (answers + rng.integers(1, study.candidates)) % study.candidates
+        made[name] = np.where(is_right, answers, wrong)
     return made
 
 
 def coin(study: Study, rng: np.random.Generator) -> ScoredText:
-    return _right_with(study, rng, {})
+    return {name: (rng.random(len(study)) * study.candidates).astype(int) for name in _asked(study)}
 
 
-def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray]) -> Callable[..., ScoredText]:
+def coin_per_unit(study: Study, rng: np.random.Generator) -> ScoredText:
+    """One choice for all problems of a unit."""
+    units = study.dataset.units
+    return {name: rng.integers(0, 2, units.count)[units.numbers] for name in _asked(study)}
+
+
+def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray], scorer: Draw = coin) -> Draw:
     def score(study: Study, rng: np.random.Generator) -> ScoredText:
-        return {name: np.where(pattern(study, rng), -1, choices) for name, choices in coin(study, rng).items()}
+        return {name: np.where(pattern(study, rng), -1, choices) for name, choices in scorer(study, rng).items()}
 
     return score
 
 
-def place_biased(study: Study, rng: np.random.Generator) -> ScoredText:
-    """Takes what is offered first, four times in five."""
-    return {
-        name: (rng.random(len(study)) >= 0.8).astype(int) for name in (ORIGINAL, *ARTIFACTS, "switched", "reversed")
-    }
+def mostly_first(share: float) -> Draw:
+    """Takes what is offered first in so many problems, whatever the text says."""
+
+    def score(study: Study, rng: np.random.Generator) -> ScoredText:
+        others = coin(study, rng)
+        return {name: np.where(rng.random(len(study)) < share, 0, choices) for name, choices in others.items()}
+
+    return score
 
 
 def name_biased(study: Study, rng: np.random.Generator) -> ScoredText:
@@ -162,41 +267,91 @@ def association_reader(study: Study, rng: np.random.Generator) -> ScoredText:
     return _right_with(study, rng, dict.fromkeys(RETOLD, shares))
 
 
-def reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
-    return _right_with(study, rng, dict.fromkeys(RETOLD, 0.8))
+def reasoner(share: float) -> Draw:
+    """Right on so many problems, in every version that has the whole text."""
+    return lambda study, rng: _right_with(study, rng, dict.fromkeys(RETOLD, share))
 
 
 def silent_reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
     """Right on 80 %, and silent on half of the problems that are not associative."""
-    made, silent = reasoner(study, rng), ~study.associative & (rng.random(len(study)) < 0.5)
-    return {name: np.where(silent, -1, choices) for name, choices in made.items()}
+    silent = ~study.associative & (rng.random(len(study)) < 0.5)
+    return {name: np.where(silent, -1, choices) for name, choices in reasoner(0.8)(study, rng).items()}
 
 
-def always_first(study: Study, rng: np.random.Generator) -> ScoredText:
-    return {name: np.zeros(len(study), int) for name in ASKED}
+def by_heart(study: Study, rng: np.random.Generator) -> ScoredText:
+    """Knows 77 % of the texts by heart, and gives the candidate it remembers where they change places too."""
+    known = rng.random(len(study)) < 0.77
+    made = coin(study, rng)
+    for name in RETOLD:
+        remembered = 1 - study.answers if name == "reversed" else study.answers
+        made[name] = np.where(known, remembered, made[name])
+    return made
 
 
-ABOVE_BOTH = {"single": ABOVE, "group": ABOVE, "consistency": ABOVE}
+def _is_first_of_group(study: Study, rng: np.random.Generator) -> np.ndarray:
+    return np.append(True, study.group[1:] != study.group[:-1])
+
+
+def _is_in_half_of_the_groups(study: Study, rng: np.random.Generator) -> np.ndarray:
+    return rng.permutation(study.group.max() + 1)[study.group] % 2 == 0
+
+
+def _silent_at(share: float) -> Callable[[Study, np.random.Generator], np.ndarray]:
+    return lambda study, rng: rng.random(len(study)) < share
+
+
+ABOVE_BOTH = {"single": ABOVE, "twins": ABOVE, "told": ABOVE, "consistency": ABOVE}
+FAVOURITE = {"consistency": BELOW, "told": BELOW}
 NATURES = (
     Nature("a coin", coin, {}),
-    Nature("a coin that abstains on 3 in 10", abstaining(lambda s, r: r.random(len(s)) < 0.3), {}),
-    Nature("… on 9 in 10", abstaining(lambda s, r: r.random(len(s)) < 0.9), {}),
-    Nature("… on one of two twins", abstaining(lambda s, r: _first_of_group(s)), {}),
-    Nature("… on half of the groups", abstaining(lambda s, r: r.permutation(s.group.max() + 1)[s.group] % 2 == 0), {}),
+    Nature("a coin that abstains on 3 in 10", abstaining(_silent_at(0.3)), {}),
+    Nature("… on 9 in 10", abstaining(_silent_at(0.9)), {}),
+    Nature("… on one of two twins", abstaining(_is_first_of_group), {}),
+    Nature("… on half of the groups", abstaining(_is_in_half_of_the_groups), {}),
     Nature("… where the first is right", abstaining(lambda s, r: (s.answers == 0) & (r.random(len(s)) < 0.8)), {}),
-    Nature("takes the first, 4 in 5", place_biased, {"group": BELOW, "consistency": BELOW, "place": ABOVE}),
-    Nature("takes its favourite, 9 in 10", name_biased, {"group": BELOW, "consistency": BELOW}),
+    Nature("takes the first, 4 in 5", mostly_first(0.6), {"consistency": BELOW, "place": ABOVE}),
+    Nature("always takes the first", mostly_first(1.0), {"consistency": BELOW, "place": ABOVE}),
+    Nature("takes its favourite, 9 in 10", name_biased, FAVOURITE),
     Nature("reads artifacts, 75 %", artifact_reader, ABOVE_BOTH | {f"artifacts {name}": ABOVE for name in ARTIFACTS}),
     Nature("reads association", association_reader, ABOVE_BOTH | {"association": ABOVE}),
-    Nature("reasons, 60 %", lambda s, r: _right_with(s, r, dict.fromkeys(RETOLD, 0.6)), ABOVE_BOTH),
-    Nature("reasons, 80 %", reasoner, ABOVE_BOTH),
+    Nature("reasons, 60 %", reasoner(0.6), ABOVE_BOTH),
+    Nature("reasons, 80 %", reasoner(0.8), ABOVE_BOTH),
     Nature("… and is silent on some kinds", silent_reasoner, ABOVE_BOTH),
-    Nature("always takes the first", always_first, {"group": BELOW, "consistency": BELOW, "place": ABOVE}),
+    Nature(
+        "knows the texts by heart",
+        by_heart,
+        {"single": ABOVE, "told": ABOVE, "fall": FALLS, "switched": ABOVE, "consistency": BELOW},
+    ),
+    Nature("unbalanced: a coin", coin, {}, make_unbalanced),
+    Nature("unbalanced: first in 95 %", mostly_first(0.9), {"consistency": BELOW, "place": ABOVE}, make_unbalanced),
+    Nature("unbalanced: first in 99 %", mostly_first(0.98), {"consistency": BELOW, "place": ABOVE}, make_unbalanced),
+    Nature("unbalanced: always the first", mostly_first(1.0), {"consistency": BELOW, "place": ABOVE}, make_unbalanced),
+    Nature("four candidates: a coin", coin, {}, make_four),
+    Nature("four candidates: mostly the first", mostly_first(0.9), {}, make_four),
+    Nature("four candidates: right on 45 %", reasoner(0.45), {"single": ABOVE}, make_four),
+    Nature("yes or no: a coin", coin, {}, make_yes_or_no),
+    Nature("yes or no: no in 95 %", mostly_first(0.9), {}, make_yes_or_no),
+    Nature("yes or no: right on 65 %", reasoner(0.65), {"single": ABOVE}, make_yes_or_no),
+    Nature("copies: a coin", coin, {}, make_copies),
+    Nature("copies: a coin per unit", coin_per_unit, {"told": BELOW, "consistency": AT}, make_copies),
+    Nature("unequal units: a coin", coin, {}, make_unequal),
+    Nature("unequal units: a coin per unit", coin_per_unit, {"told": BELOW, "consistency": AT}, make_unequal),
+    Nature("says nothing", abstaining(_silent_at(1.0)), {"consistency": AT}),
+    Nature("says nearly nothing", abstaining(_silent_at(0.97)), {}),
+    Nature(
+        "knows when to speak, 60 % silent",
+        abstaining(_silent_at(0.6), reasoner(0.9)),
+        ABOVE_BOTH,
+    ),
+    Nature(
+        "knows one twin of each pair",
+        abstaining(_is_first_of_group, reasoner(1.0)),
+        {"single": ABOVE, "consistency": ABOVE, "alone": BELOW},
+    ),
+    Nature("alone: right on 60 %", reasoner(0.6), {"single": ABOVE, "consistency": ABOVE}, make_alone),
 )
-
-
-def _first_of_group(study: Study) -> np.ndarray:
-    return np.append(True, study.group[1:] != study.group[:-1])
+FLOORS = {("alone: right on 60 %", 200): 0.60, ("alone: right on 60 %", 1267): 0.98}
+"""The least share of verdicts that must find what is so, by scorer and size."""
 
 
 def audited(study: Study, scored: ScoredText) -> list[Metric]:
@@ -231,14 +386,14 @@ def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
     rng = np.random.default_rng([seed, n])
     bold = shy = loud = 0
     for round_ in range(times):
-        study = make_study(n, seed * 1_000_003 + round_)
+        study = nature.study(n, seed * 1_000_003 + round_)
         said = verdict(audited(study, nature.score(study, rng)))
         claims = WORDS[said.word.removesuffix(NEARLY)]
-        wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
-        bold += wrong
-        shy += not wrong and any(fact not in claims for fact in HEAD if fact in nature.truth)
+        is_wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
+        bold += is_wrong
+        shy += not is_wrong and any(fact not in claims for fact in HEAD if fact in nature.truth)
         below = [
-            claim for point in said.points for claim in point.claims.items() if claim[0] not in ("single", "group")
+            claim for point in said.points for claim in point.claims.items() if claim[0] not in ("single", "twins")
         ]
         loud += any(where in (ABOVE, BELOW) and nature.truth.get(fact, AT) != where for fact, where in below)
     return Cell(nature.name, n, times, (times - bold - shy) / times, shy / times, bold / times, loud / times)
@@ -329,6 +484,10 @@ def main() -> None:
             print(f"{cell.nature:34} {cell.n:8,} {shares}", flush=True)
     if asked.json:
         print(json.dumps([cell.__dict__ for cell in cells], indent=1))
+    for cell in cells:
+        floor = FLOORS.get((cell.nature, cell.n))
+        if floor is not None and not asked.json:
+            print(f"power: {cell.nature}, {cell.n:,} problems: {cell.right:.2f}, at least {floor:.2f} wanted")
     worst = max(cells, key=lambda cell: max(cell.bold, cell.findings))
     if not asked.json:
         print(f"worst: {worst.nature}, {worst.n:,} problems, {max(worst.bold, worst.findings):.1%} too bold")

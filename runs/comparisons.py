@@ -148,7 +148,7 @@ def gender_rows(runs: Sequence[Record], sets: Sets) -> Iterator[Metric]:
     """The rows of one arm; a gap's `by_seed` is what single seeds have, from the lowest to the highest."""
     from winokit.methods.metrics.gender import GENDERS
     from winokit.methods.metrics.intervals import gap, share
-    from winokit.methods.metrics.measuring import is_gotcha
+    from winokit.methods.metrics.judge import is_gotcha
 
     data = sets.data[GENDERED]
     clusters = np.array(data.clusters)

@@ -203,7 +203,8 @@ def _row(place: str, each: Sequence[Any]) -> Metric:
 
 def _more_rows(place: str, data: Dataset, choices: Sequence[int | None]) -> Iterator[Metric]:
     """Twins that are wrong on both sides; of judgements, how many were answered yes, and how many rightly."""
-    from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id
+    from winokit.answers import Answers, unit_number_by_id
+from winokit.methods.metrics.judge import Judge
 
     columns = MetricColumns(data, choices, clusters_by_id(data))
     sizes = {name: len(members) for name, members in data.groups.items()}

@@ -30,7 +30,7 @@ from winokit.methods.formalizations.cases import rivals_name
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network, load_network
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
+from winokit.methods.metrics.judge import BLIND, gender_rows, has_gender
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import make_variant
 from winokit.methods.training.evaluation import Evaluation, rows

@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import winokit
 from winokit.errors import Malformed
 from winokit.notebook import escape, marked, table_html, to_frame
+
+if TYPE_CHECKING:
+    from winokit.units import Units
 
 BLANK = "_"
 NO_TEXT = "no text around the blank; whole texts to choose from are given as `texts`"
@@ -327,24 +330,16 @@ class Dataset(Sequence[Problem]):
         return {name: tuple(problems) for name, problems in members.items()}
 
     @cached_property
-    def clusters(self) -> tuple[int, ...]:
-        """For each problem, the number of what it hangs together with: answers within a cluster are not independent.
+    def units(self) -> Units:
+        """The unit of each problem: what varies together (METHODS M.2).
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
         one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
-        one cluster, and so is whatever they link. Whole texts are linked by each text that they share.
+        one unit, and so is whatever they link. Whole texts are linked by each text that they share.
         """
-        return tuple(
-            joined(
-                [
-                    ("group", p.group),
-                    *([("whole", text) for text in p.texts] if p.is_whole else [("text", p.text)]),
-                    ("sentence", p.sentence),
-                    ("template", p.labels.get("template")),
-                ]
-                for p in self.problems
-            )
-        )
+        from winokit.units import Units  # NumPy, which help does not need
+
+        return Units.of_names(joined(map(_unit_links, self.problems)))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -358,6 +353,16 @@ class Dataset(Sequence[Problem]):
     def filter(self, keep: Callable[[Problem], bool]) -> Dataset:
         """Return the problems for which `keep` is true; ids and the names of groups stay the same."""
         return self.with_problems([problem for problem in self.problems if keep(problem)])
+
+
+def _unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
+    """What links a problem to others of its unit, each as a kind and a value."""
+    if problem.is_whole:
+        texts: list[tuple[str, Hashable]] = [("whole", text) for text in problem.texts]
+    else:
+        texts = [("text", problem.text)]
+    template = problem.labels.get("template")
+    return [("group", problem.group), *texts, ("sentence", problem.sentence), ("template", template)]
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:

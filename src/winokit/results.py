@@ -15,10 +15,17 @@ from winokit.notebook import result_html
 ABOVE, AT, BELOW, UNKNOWN = "above", "at", "below", "unknown"
 """Where a row's interval lies against what guessing gives."""
 
+USUAL_LEVEL = 0.05
+"""The level of a single test."""
+
 TIE = "a tie"
 NOT_A_NUMBER = "a score is not a number"
-FLOOR = "floor"
-"""The detail of a row of yes/no questions: what always giving the commonest answer has."""
+NULL = "null"
+"""The detail of a row of right answers: what the scorer's own choices would get if right answers changed places."""
+P = "p"
+"""The detail with a row's p-value: of its null, or of `chance` where it has none."""
+OLD_FLOOR = "floor"
+"""What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None
 
 
@@ -83,9 +90,23 @@ class Metric:
 
     @property
     def level(self) -> float | None:
-        """What one who knows nothing has: the commonest answer where that is said (`floor`), else guessing."""
-        floor = self.details.get(FLOOR)
-        return self.chance if floor is None else float(floor)
+        """What one who knows nothing has: the null if there is one, else what a coin gets."""
+        for name in (NULL, OLD_FLOOR):
+            known = self.details.get(name)
+            if known is not None:
+                return float(known)
+        return self.chance
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p-value of the row's level; None if the row has no test."""
+        known = self.details.get(P)
+        return None if known is None else float(known)
+
+    @property
+    def is_untestable(self) -> bool:
+        """Whether right answers cannot change places so that this row would differ: nothing can be told from it."""
+        return self.details.get(NULL) is not None and self.p is None
 
     def to_json(self) -> dict[str, Any]:
         """The flat row of `results.json`."""
@@ -126,19 +147,34 @@ def _finite(value: Any) -> Any:
 
 
 def stands(row: Metric, against: float | None = None) -> str:
-    """Where a row's interval lies against its level, or against another value; unknown without an interval."""
+    """Where a row stands against its level at 5 %, by its test; against another value, by its interval.
+
+    Unknown without a test or an interval.
+    """
+    if against is None and row.is_untestable:
+        return UNKNOWN
+    if against is None and row.p is not None:
+        return tested(row, row.p, USUAL_LEVEL)
     level = row.level if against is None else against
     if level is None or row.low is None or row.high is None:
         return UNKNOWN
-    return ABOVE if row.low > level else BELOW if row.high < level and FLOOR not in row.details else AT
+    if row.low > level:
+        return ABOVE
+    return BELOW if row.high < level else AT
 
 
 def tested(row: Metric, p: float, sure: float) -> str:
-    """Where a row stands by its test; what has less than the commonest answer may still be as good as guessing."""
+    """Where a row stands by a p-value of its level; at it where that is not below `sure`."""
     level = row.level
-    if level is None or p >= sure:
-        return UNKNOWN if level is None else AT
-    return ABOVE if row.value > level else AT if FLOOR in row.details else BELOW
+    if level is None:
+        return UNKNOWN
+    if p >= sure:
+        return AT
+    if row.value <= level:
+        return BELOW
+    # Of whole groups nothing below what a coin gets is called above (METHODS M.1).
+    is_below_coin = row.metric == "group_accuracy" and row.chance is not None and row.value < row.chance
+    return AT if is_below_coin else ABOVE
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:

@@ -13,6 +13,9 @@ __all__ = [
     for name, thing in vars(module).items()
     if not name.startswith("_") and inspect.getmodule(thing) is module
 ]
+globals()["Units"] = import_module("winokit.units").Units
+for _name in ("Null", "NullTest", "told_apart_test"):
+    globals()[_name] = getattr(import_module("winokit.methods.metrics.null"), _name)
 globals().update(
     {name: thing for module in [arrays, *MODULES] for name, thing in vars(module).items() if name[0] != "_"}
 )

@@ -6,20 +6,25 @@ Rows are flat, so that one line of pandas or jq reads them.
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import winokit
+from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
 from winokit.data.formats import WriteOptions, jsonl, read, write
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnknownName
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
+from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
-from winokit.problem import Dataset, collector_off
+from winokit.problem import Dataset, Problem, collector_off
 from winokit.progress import tell
 from winokit.results import Brief, Metric, rows_to_json
 
@@ -69,6 +74,96 @@ class Run(Brief):
         """The first row of that name, of one model and scoring where there are several."""
         rows = (row for row in self.metrics if (row.protocol, row.subset, row.metric) == (protocol, subset, metric))
         return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
+
+    def answers(
+        self,
+        variant: str = ORIGINAL,
+        model: str | None = None,
+        scoring: str | None = None,
+        formalization: str | None = None,
+    ) -> Answers:
+        """The answers of one scorer to the problems of one variant, in the order of the dataset.
+
+        Problems without an answer or a prediction are left out. The right answer is the one beside the prediction,
+        where that differs from the dataset's. Problems that the run does not keep are made again.
+
+        Parameters
+        ----------
+        model, scoring
+            Which scorer; may be left out if the run has only one.
+        formalization
+            That of a fine-tuned model; by default as the run's rows say.
+
+        Raises
+        ------
+        BadInput
+            The run has several models or scorings, and none was named.
+        UnknownName
+            It has none of that name.
+        """
+        model = _only("model", [row.model for row in self.predictions], model)
+        scoring = _only("scoring", [row.scoring for row in self.predictions if row.model == model], scoring)
+        predictions = self._predictions_of(model, scoring, variant)
+        asked, rows = _rows_with_answers(self._asked_in(variant), variant, predictions)
+        answered = [predictions[original_id(asked.problems[row])] for row in rows]
+        if formalization is None:
+            own = (row for row in self.metrics if (row.model, row.scoring) == (model, scoring))
+            formalization = next((row.formalization for row in own), None)
+        option_chances = None
+        if formalization is not None:
+            from winokit.methods.formalizations.cases import guesses
+
+            chances = guesses([asked.problems[row] for row in rows], formalization)
+            option_chances = None if chances is None else np.array(chances)
+        return Answers(
+            asked,
+            np.array(rows, np.int64),
+            choice_numbers([row.prediction for row in answered]),
+            (Scorer(model, scoring, formalization),),
+            scores=tuple(row.scores for row in answered),
+            option_chances=option_chances,
+        )
+
+    def _predictions_of(self, model: str, scoring: str, variant: str) -> Mapping[str, Prediction]:
+        """The predictions of one scorer for one variant, by the id of the problem."""
+        count, by_scorer = self._predictions_by_scorer
+        if count != len(self.predictions):
+            del self._predictions_by_scorer
+            _, by_scorer = self._predictions_by_scorer
+        return by_scorer.get((model, scoring, variant), {})
+
+    @cached_property
+    def _predictions_by_scorer(self) -> tuple[int, dict[tuple[str, str, str], dict[str, Prediction]]]:
+        """How many predictions there were, and each by model, scoring and variant, and by the id of its problem."""
+        by_scorer: dict[tuple[str, str, str], dict[str, Prediction]] = {}
+        for row in self.predictions:
+            by_scorer.setdefault((row.model, row.scoring, row.variant), {})[row.id] = row
+        return len(self.predictions), by_scorer
+
+    def _asked_in(self, variant: str) -> AskedProblems:
+        """The problems as they were asked in a variant: those of the run, or made again by its name."""
+        if variant in (ORIGINAL, *self.variants):
+            return self._asked
+        if variant not in self._asked_again:
+            self._asked_again[variant] = AskedProblems.of(self.dataset, {variant: self._made_again(variant)})
+        return self._asked_again[variant]
+
+    @cached_property
+    def _asked(self) -> AskedProblems:
+        """The problems of all variants that the run keeps, stored once however many scorers answered."""
+        return AskedProblems.of(self.dataset, self.variants)
+
+    @cached_property
+    def _asked_again(self) -> dict[str, AskedProblems]:
+        """The problems of variants that the run does not keep."""
+        return {}
+
+    def _made_again(self, variant: str) -> Dataset:
+        """The problems of a variant that the run does not keep; the original ones for a name that nobody knows."""
+        if variant in TRANSFORMS:
+            made = make_variants(self.dataset, [variant])
+            return made[variant].problems if variant in made else Dataset([])
+        return self.dataset
 
     def of_models(self, names: Collection[str]) -> "Run":
         """The same run with only some of its models."""
@@ -144,6 +239,37 @@ class Run(Brief):
             raise BadInput(f"{folder}: not a run that can be read ({error}){other}") from None
         variants = {path.stem: read(path, "jsonl") for path in sorted((folder / VARIANTS).glob("*.jsonl"))}
         return cls(settings, metrics, predictions, read(folder / PROBLEMS, "jsonl"), variants, left_out, transcripts)
+
+
+def _only(kind: str, present: Iterable[str], wanted: str | None) -> str:
+    """The name that is wanted, or the only one there is."""
+    names = list(dict.fromkeys(present))
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is None:
+        listed = ", ".join(names) or "none"
+        raise BadInput(f"the run has {len(names)} {kind}s, expected one or the name of one: {listed}")
+    if wanted not in names:
+        raise UnknownName(f"{kind} in the run", wanted, names)
+    return wanted
+
+
+def _rows_with_answers(
+    asked: AskedProblems, variant: str, predictions: Mapping[str, Prediction]
+) -> tuple[AskedProblems, list[int]]:
+    """The problems with the right answers beside the predictions, and the rows of those that have a prediction."""
+    names = [original_id(problem) for problem in asked.problems]
+    rows = [row for row, name in enumerate(names) if asked.variants[row] == variant and name in predictions]
+    changed: dict[int, Problem] = {}
+    for row in rows:
+        right = predictions[names[row]].answer
+        problem = asked.problems[row]
+        if right is not None and right != problem.answer:
+            changed[row] = problem.replace(answer=right)
+    if not changed:
+        return asked, rows
+    problems = [changed.get(row, problem) for row, problem in enumerate(asked.problems)]
+    return AskedProblems(problems, asked.units, asked.group_sizes, asked.variants, asked.dataset), rows
 
 
 def check_folder(folder: Path) -> None:

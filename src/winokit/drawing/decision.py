@@ -11,7 +11,7 @@ from typing import Any
 
 from winokit.drawing.wording import say
 from winokit.files import our_toml
-from winokit.results import ABOVE, AT, BELOW, FLOOR, UNKNOWN, Metric, stands, tested
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands, tested
 
 GOOD, BAD, PLAIN = "good", "bad", "plain"
 """Whether a sentence speaks for the score, against it, or neither."""
@@ -99,8 +99,7 @@ def standing(row: Metric | None, among: int = 1) -> str:
     """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
     if row is None or row.level is None:
         return UNKNOWN
-    p = row.details.get("p")
-    return stands(row) if p is None else tested(row, float(p) * among, SURE)
+    return stands(row) if row.p is None else tested(row, row.p * among, SURE)
 
 
 def together(places: Iterable[str]) -> str:
@@ -115,8 +114,8 @@ def together(places: Iterable[str]) -> str:
 
 def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
-    level = "the commonest answer" if FLOOR in row.details else "guessing"
-    where = SAID[place].format(level=f"{level} ({'unknown' if row.level is None else f'{100 * row.level:.1f}'})")
+    level = "unknown" if row.level is None else f"{100 * row.level:.1f}"
+    where = SAID[place].format(level=f"chance ({level})")
     return f"{say(row)} of {row.n:,} {unit}, {where}"
 
 

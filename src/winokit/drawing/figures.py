@@ -132,7 +132,7 @@ def draw_forest(ax: Axes, forest: Forest, names: Sequence[str]) -> None:
 
 def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float | None) -> None:
     """Draw chance, intervals and values, each kind in one stroke."""
-    chances = [(y, m.row.chance if m.row.chance is not None else zero) for y, m in marks]
+    chances = [(y, m.row.level if m.row.level is not None else zero) for y, m in marks]
     known = [(y, 100 * chance) for y, chance in chances if chance is not None]
     ax.vlines(
         [chance for _, chance in known],

@@ -45,6 +45,7 @@ def environment() -> "Environment":
         "say": wording.say,
         "interval": wording.say_interval,
         "chance": wording.say_chance,
+        "coin": wording.say_coin,
         "percent": wording.percent,
         "points": wording.points,
         "probability": wording.probability,

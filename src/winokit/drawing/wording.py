@@ -124,8 +124,18 @@ def say(row: Metric) -> str:
 
 
 def say_chance(row: Metric) -> str:
-    """What chance would give, in the row's own kind."""
+    """What chance gives, in the row's own kind: the null if the row has one, else what a coin gets."""
+    return NOTHING if row.level is None else SAY[kind_of(row)](row.level)
+
+
+def say_coin(row: Metric) -> str:
+    """What a coin gets, in the row's own kind."""
     return NOTHING if row.chance is None else SAY[kind_of(row)](row.chance)
+
+
+def name_coin(row: Metric | None) -> str:
+    """Who gets the `chance` of a row: a coin half of the problems and a quarter of the pairs; else it is guessing."""
+    return "a coin" if row is None or row.chance in (None, 0.5, 0.25) else "guessing"
 
 
 def say_interval(row: Metric) -> str:

@@ -1,7 +1,6 @@
 """Sequences as arrays: choices with -1 for an abstention, flags, values, and groups as numbers."""
 
 from collections.abc import Hashable, Sequence
-from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,8 +21,6 @@ Groups: TypeAlias = Sequence[Hashable | None] | NDArray[Any]
 """One group id per problem, None for a problem alone."""
 
 ABSTAINED = -1
-DENSE = 8
-"""Numbers of clusters up to so many times their count are counted rather than sorted."""
 
 
 def as_choices(predictions: Choices) -> IntArray:
@@ -86,22 +83,3 @@ def same_length(**columns: Any) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise BadInput("columns of equal length expected: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
-
-
-def clusters(groups: Groups) -> IntArray:
-    """Groups as numbers from 0, one cluster each; a problem alone is a cluster of its own.
-
-    Numbers in an array are taken as clusters already, and quickly: where many intervals are asked of the same problems,
-    number the groups once and pass the numbers.
-
-    >>> clusters(["a", None, "a", None]).tolist()
-    [0, 1, 0, 2]
-    """
-    if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
-        if len(groups) and groups.min() >= 0 and groups.max() < DENSE * len(groups):  # counted, not sorted
-            return (np.cumsum(np.bincount(groups) > 0) - 1)[groups]
-        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
-    named = dict.fromkeys(group for group in groups if group is not None)
-    numbers = {group: number for number, group in enumerate(named)}
-    free = count(len(numbers))
-    return np.fromiter((next(free) if group is None else numbers[group] for group in groups), np.int64, len(groups))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import winokit
+from winokit.answers import original_id
 from winokit.data.formats import FORMATS, WriteOptions, write
 from winokit.data.loading import Data, Loading
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
-from winokit.methods.metrics.measuring import original_id
 from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb

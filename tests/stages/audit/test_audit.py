@@ -301,7 +301,7 @@ def test_a_protocol_is_scored_on_what_it_needs_and_on_nothing_else():
 def test_another_package_adds_a_protocol_and_its_variant(monkeypatch, tmp_path):
     @protocol("shouted")
     def shouting(sheet):
-        yield from sheet.accuracy("shouting", "all", sheet.graded("shouted"))
+        yield from sheet.accuracy("shouting", "all", sheet.answers("shouted"))
 
     monkeypatch.setitem(PROTOCOLS._things, "shouting", shouting)
     shout = one_by_one(lambda problem: problem.replace(before=problem.before.upper()))

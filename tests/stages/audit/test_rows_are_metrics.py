@@ -7,11 +7,13 @@ abstentions. The table knows every row there is: a new one fails the test until 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support import metrics as m
 
+from winokit.answers import Answers, AskedProblems
 from winokit.data.checks.statistics import connective, special_is_last
 from winokit.data.formats import write
 from winokit.methods.scoring.scorer import Prediction, write_predictions
@@ -99,18 +101,25 @@ class Expected:
     chance: float | None = None
     found: m.Share | m.Gap | None = None
     """What has the row's interval and p-value, where it has any."""
+    test: m.NullTest | None = None
+    """What has the row's null and p-value instead, if it counts right answers."""
+    is_tested: bool = True
+    """Whether the row has a p-value: not where the subset was chosen by where the answer is."""
 
 
 class Columns:
     """Some problems of one variant as raw columns."""
 
-    def __init__(self, problems: Iterable[Problem], choices: Mapping[str, int | None]) -> None:
-        self.problems = list(problems)
+    def __init__(
+        self, problems: Iterable[Problem], choices: Mapping[str, int | None], variant: str = "original"
+    ) -> None:
+        self.problems, self.variant = list(problems), variant
         self.predictions = [choices[origin(problem)] for problem in self.problems]
         self.answers = [problem.answer for problem in self.problems]
         self.candidates = [len(problem.candidates) for problem in self.problems]
         self.groups = [problem.group for problem in self.problems]
-        self.clusters = [problem.group or origin(problem) for problem in self.problems]
+        self.names = [problem.group or origin(problem) for problem in self.problems]
+        self.units = m.Units.of_names(self.names)
         self.correct = m.correct(self.predictions, self.answers)
         self.chances = m.guess_chance(self.predictions, self.candidates)
 
@@ -140,16 +149,31 @@ class Table:
             fill()
 
     def columns(self, keep: Callable[[Problem], bool] = lambda problem: True, variant: str = "original") -> Columns:
-        return Columns(filter(keep, self.versions[variant]), self.choices[variant])
+        return Columns(filter(keep, self.versions[variant]), self.choices[variant], variant)
 
-    def share(self, name: Name, value: float, values: Sequence[float], clusters: Sequence[object], chance: float):
+    def null(self, cols: Columns) -> tuple[m.Null, np.ndarray]:
+        """The null of the whole variant, and which of its rows the columns have."""
+        whole = self.columns(variant=cols.variant)
+        asked = AskedProblems(whole.problems, whole.units, self.sizes)
+        choices = np.array([-1 if choice is None else choice for choice in whole.predictions])
+        there = {origin(problem) for problem in cols.problems}
+        is_counted = np.array([origin(problem) in there for problem in whole.problems])
+        return m.Null(Answers(asked, np.arange(len(asked)), choices)), is_counted
+
+    def share(self, name: Name, value: float, values: Sequence[float], names: Sequence[object], chance: float, **more):
         """A row whose value is the metric's, and whose interval is that of the values behind it."""
-        self.rows[name] = Expected(value, len(values), chance, m.share(values, clusters))
+        found = m.share(values, m.Units.of_names(names))
+        self.rows[name] = Expected(value, len(values), chance, found, **more)
 
-    def right(self, protocol: str, subset: str, cols: Columns, metric: str = "accuracy") -> None:
+    def right(
+        self, protocol: str, subset: str, cols: Columns, metric: str = "accuracy", is_tested: bool = True
+    ) -> None:
         if cols.problems:
             value = m.accuracy(cols.predictions, cols.answers)
-            self.share((protocol, subset, metric), value, cols.correct, cols.clusters, cols.chances.mean())
+            null, is_counted = self.null(cols)
+            name, chance = (protocol, subset, metric), cols.chances.mean()
+            test = null.right(is_counted) if is_tested else None
+            self.share(name, value, cols.correct, cols.names, chance, test=test, is_tested=is_tested)
 
     def whole(self, protocol: str, subset: str, cols: Columns) -> None:
         members = m.complete_groups(cols.groups, self.sizes)
@@ -157,7 +181,9 @@ class Table:
             flags = m.all_right(cols.correct, cols.groups, self.sizes)
             value = m.group_accuracy(cols.correct, cols.groups, self.sizes)
             chance = m.group_accuracy_chance(cols.chances, cols.groups, self.sizes)
-            self.share((protocol, subset, "group_accuracy"), value, flags, list(members), chance)
+            null, is_counted = self.null(cols)
+            name = (protocol, subset, "group_accuracy")
+            self.share(name, value, flags, list(members), chance, test=null.whole_groups(is_counted))
 
     def gap(self, name: Name, one: Columns, other: Columns) -> None:
         one, other = self.answered(one), self.answered(other)  # whoever abstains in one of the two is no worse there
@@ -165,7 +191,7 @@ class Table:
         chance = float(one.chances.mean() - other.chances.mean())
         first = np.arange(len(one.problems) + len(other.problems)) < len(one.problems)
         both = np.concatenate([one.correct, other.correct])
-        found = m.gap(both, first, ~first, [*one.clusters, *other.clusters])
+        found = m.gap(both, first, ~first, m.Units.of_names([*one.names, *other.names]))
         self.rows[name] = Expected(value, len(both), chance, found)
 
     def answered(self, cols: Columns) -> Columns:
@@ -178,7 +204,13 @@ class Table:
         expected = m.expected_accuracy(cols.predictions, cols.answers, cols.candidates)
         settled = m.credit(cols.predictions, cols.answers, cols.candidates)
         name = ("accuracy", "all", "expected_accuracy")
-        self.share(name, expected, settled, cols.clusters, m.chance(cols.candidates))
+        null, is_counted = self.null(cols)
+        guesses = sum(
+            1 / count for count, choice in zip(cols.candidates, cols.predictions, strict=True) if choice is None
+        )
+        test = null.right(is_counted)
+        settled_test = SimpleNamespace(null=test.null + guesses / len(cols.problems), p=test.p)
+        self.share(name, expected, settled, cols.names, m.chance(cols.candidates), test=settled_test)
         n = len(cols.problems)
         self.rows["accuracy", "all", "abstained"] = Expected(m.abstained(cols.predictions), n)
         constant = m.majority_class(cols.answers)
@@ -186,7 +218,9 @@ class Table:
         answered = self.columns(lambda problem: self.choices["original"][problem.id] is not None)
         of_answered = m.precision(cols.predictions, cols.answers)
         name = ("accuracy", "all", "precision")
-        self.share(name, of_answered, answered.correct, answered.clusters, m.chance(answered.candidates))
+        null, is_counted = self.null(answered)
+        chance = m.chance(answered.candidates)
+        self.share(name, of_answered, answered.correct, answered.names, chance, test=null.right(is_counted))
 
     def groups(self) -> None:
         cols = self.columns()
@@ -202,7 +236,30 @@ class Table:
         grouped, single = (self.columns(lambda p, alone=alone: (p.group is None) is alone) for alone in (False, True))
         self.right("groups", "grouped", grouped)
         self.right("groups", "single", single)
+        self.twins(cols)
         self.gap(("groups", "all", "single_minus_grouped"), single, grouped)
+
+    def twins(self, cols: Columns) -> None:
+        pairs = [rows for rows in m.complete_groups(cols.groups, self.sizes).values() if len(rows) == 2]
+        chosen = np.array(
+            [[-1 if cols.predictions[row] is None else cols.predictions[row] for row in rows] for rows in pairs]
+        )
+        names = [cols.names[rows[0]] for rows in pairs]
+        answered = (chosen >= 0).all(axis=1)
+        apart = answered & (chosen[:, 0] != chosen[:, 1])
+        chance = float(np.where(answered, [1 - 1 / cols.candidates[rows[0]] for rows in pairs], 0.0).mean())
+        units = m.Units.of_names(names).take(answered)
+        test = replace(m.told_apart_test(chosen[answered, 0], chosen[answered, 1], units), n=len(pairs))
+        self.share(("groups", "complete", "told_apart"), apart.mean(), apart, names, chance, test=test)
+        told = [rows for rows, is_apart in zip(pairs, apart, strict=True) if is_apart]
+        both = [bool(cols.correct[rows].all()) for rows in told]
+        null, _ = self.null(cols)
+        is_counted = np.zeros(len(cols.problems), bool)
+        is_counted[[row for rows in told for row in rows]] = True
+        names = [cols.names[rows[0]] for rows in told]
+        name = ("groups", "complete", "right_way_round")
+        chance = float(np.mean([1 / (cols.candidates[rows[0]] * (cols.candidates[rows[0]] - 1)) for rows in told]))
+        self.share(name, np.mean(both), both, names, chance, test=null.whole_groups(is_counted))
 
     def switching(self) -> None:
         after = self.columns(variant="switched")
@@ -211,8 +268,15 @@ class Table:
         self.right("switching", "switchable", before)
         self.right("switching", "switchable", after, "switched_accuracy")
         value = m.consistency(before.predictions, after.predictions)
+        fall = m.paired_gap(before.correct, after.correct, before.units)
+        nulls = [null.right(is_counted).null for null, is_counted in (self.null(before), self.null(after))]
+        expected = nulls[0] - nulls[1]
+        test = SimpleNamespace(null=expected, p=fall.p(expected))
+        self.rows["switching", "switchable", "unswitched_minus_switched"] = Expected(
+            fall.value, len(before.problems), float(before.chances.mean() - after.chances.mean()), fall, test
+        )
         roles = m.role_kept(before.predictions, after.predictions)
-        self.share(("switching", "switchable", "consistency"), value, roles, before.clusters, m.CONSISTENCY_CHANCE)
+        self.share(("switching", "switchable", "consistency"), value, roles, before.names, m.CONSISTENCY_CHANCE)
 
     def association(self) -> None:
         easy, rest = (self.columns(lambda p, flag=flag: p.labels["associative"] is flag) for flag in (True, False))
@@ -243,8 +307,8 @@ class Table:
                 Columns((p for p in cols.problems if flag(p) is side), self.choices["original"])
                 for side in (True, False)
             ]
-            self.right("gender", f"{which}.gotcha", sides[0])
-            self.right("gender", f"{which}.not_gotcha", sides[1])
+            self.right("gender", f"{which}.gotcha", sides[0], is_tested=False)
+            self.right("gender", f"{which}.not_gotcha", sides[1], is_tested=False)
             self.gap(("gender", which, "delta"), sides[1], sides[0])
             given = self.answered(cols)
             signed = m.delta(given.correct, [flag(problem) for problem in given.problems])
@@ -253,7 +317,7 @@ class Table:
         both = self.columns(lambda p: p.labels["stereotype"] != "none")
         pro, anti = (self.columns(lambda p, side=side: p.labels["stereotype"] == side) for side in ("pro", "anti"))
         for side, cols in (("pro", pro), ("anti", anti)):
-            self.right("gender", side, cols)
+            self.right("gender", side, cols, is_tested=False)
             self.rows["gender", side, "f1"] = Expected(m.f1(cols.predictions, cols.answers).macro, len(cols.problems))
         self.gap(("gender", "all", "pro_minus_anti"), pro, anti)
         both = self.answered(both)
@@ -264,8 +328,8 @@ class Table:
         first, second = (
             self.columns(lambda p, place=place: len(p.candidates) == 2 and p.answer == place) for place in (0, 1)
         )
-        self.right("position", "answer_first", first)
-        self.right("position", "answer_second", second)
+        self.right("position", "answer_first", first, is_tested=False)
+        self.right("position", "answer_second", second, is_tested=False)
         self.gap(("position", "all", "first_minus_second"), first, second)
         cols, back = (self.columns(lambda p: len(p.candidates) == 2, variant) for variant in ("original", "reversed"))
         orders = [(1, 0)] * len(cols.problems)
@@ -273,8 +337,8 @@ class Table:
         kept, turned = m.choice_kept(cols.predictions, again), m.choice_turned(cols.predictions, again)
         chance = float(m.choice_kept_chance(cols.predictions, again, cols.candidates).mean())
         same = m.order_invariance(cols.predictions, back.predictions, orders)
-        self.share(("position", "all", "order_invariance"), same, kept, cols.clusters, chance)
-        self.share(("position", "all", "order_turned"), float(turned.mean()), turned, cols.clusters, chance)
+        self.share(("position", "all", "order_invariance"), same, kept, cols.names, chance)
+        self.share(("position", "all", "order_turned"), float(turned.mean()), turned, cols.names, chance)
 
     def dependence(self) -> None:
         pairs = self.columns(lambda p: self.sizes[p.group] == 2)
@@ -320,7 +384,7 @@ class Table:
         self.right("length", "unequal", unequal)
         answered = [row for row, choice in enumerate(unequal.predictions) if choice is not None]
         shorter = [unequal.predictions[row] == int(np.argmin(lengths(unequal.problems[row]))) for row in answered]
-        clusters = [unequal.clusters[row] for row in answered]
+        clusters = [unequal.names[row] for row in answered]
         self.share(("length", "unequal", "shorter_chosen"), float(np.mean(shorter)), shorter, clusters, 0.5)
 
     def stability(self) -> None:
@@ -332,7 +396,7 @@ class Table:
         kept = m.choice_kept(before.predictions, after.predictions)
         chance = float(m.choice_kept_chance(before.predictions, after.predictions, before.candidates).mean())
         value = m.stability(before.predictions, after.predictions)
-        self.share(("stability", "later", "stability"), value, kept, before.clusters, chance)
+        self.share(("stability", "later", "stability"), value, kept, before.names, chance)
 
     def strict(self) -> None:
         parts = [
@@ -351,8 +415,11 @@ class Table:
         once = m.p_chance(right, n, cols.chances)
         self.rows["luck", "all", "p_chance"] = Expected(once, n)
         self.rows["luck", "all", "p_best_of_10"] = Expected(m.p_best_of(10, once), n)
-        effect = m.share(cols.correct, cols.clusters).design_effect
-        needed = m.n_to_beat_chance(right / n, float(cols.chances.mean()), design_effect=effect)
+        test = self.null(cols)[0].right()
+        self.rows["luck", "all", "p_null"] = Expected(test.p_as_high, n)
+        self.rows["luck", "all", "p_null_best_of_10"] = Expected(m.p_best_of(10, test.p_as_high), n)
+        effect = m.share(cols.correct, cols.units).design_effect
+        needed = m.n_to_beat_chance(right / n, test.null, design_effect=effect)
         if needed is not None:
             self.rows["luck", "all", "n_to_beat_chance"] = Expected(needed, n)
 
@@ -391,7 +458,12 @@ def test_every_row_is_its_metric_on_raw_columns(seed, tmp_path):
         else:
             interval = wanted.found.interval()
             assert (row.low, row.high) == pytest.approx((interval.low, interval.high)), name
-            assert row.details["p"] == pytest.approx(wanted.found.p(wanted.chance)), name
+            if wanted.test is not None:
+                assert (row.details["null"], row.details["p"]) == pytest.approx((wanted.test.null, wanted.test.p)), name
+            elif wanted.is_tested:
+                assert row.details["p"] == pytest.approx(wanted.found.p(wanted.chance)), name
+            else:
+                assert not {"p", "null"} & row.details.keys(), name
             if "first" in row.details:
                 assert row.details["first"] - row.details["second"] == pytest.approx(row.value), name
 
@@ -408,6 +480,7 @@ def guess(versions: Mapping[str, list[Problem]], like: Choices, rng: np.random.G
 
 
 NOT_GUESSED = {"abstained", "majority_class", "absolute_delta", "f1", "p_chance", "p_best_of_10", "n_to_beat_chance"}
+NOT_GUESSED |= {"p_null", "p_null_best_of_10"}
 """Rows that say nothing of choices, or whose value guessing does not have on the average."""
 
 

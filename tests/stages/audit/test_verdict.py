@@ -12,7 +12,8 @@ from winokit.methods.metrics.compare import Comparison
 from winokit.methods.metrics.intervals import Interval
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.audit.verdict import GENDER, HEADLINE, WITHOUT, MetricRows, headline_state, verdict
+from winokit.stages.audit.scored_rows import ALL, FALLS, GENDER, HOLDS, NONE, ONE, SEVERAL, SOME, WITHOUT, MetricRows
+from winokit.stages.audit.verdict import HEADLINE, NEARLY, headline_state, verdict
 from winokit.stages.compare.run import COMPARED, ComparePage, ScorerPair
 
 SURE, UNSURE = 1e-9, 0.6
@@ -22,27 +23,32 @@ def row(
     name: str, value: float, low: float | None = None, high: float | None = None, chance: float | None = None, **more
 ):
     protocol, subset, metric = name.split("/")
-    p = {} if "p" not in more else {"p": more["p"]}
-    note = more.get("note")
-    return Metric("d", "m", "s", None, protocol, subset, metric, value, 284, low, high, chance, note, p)
+    note = more.pop("note", None)
+    n = more.pop("n", 284)
+    return Metric("d", "m", "s", None, protocol, subset, metric, value, n, low, high, chance, note, more)
 
 
 def standing(name: str, where: str, chance: float = 0.5) -> list[Metric]:
-    """A row that stands there; none where nothing is known."""
+    """A row that stands there; none if nothing is known."""
     if where == UNKNOWN:
         return []
     value = chance + {ABOVE: 0.2, AT: 0.01, BELOW: -0.2}[where]
     return [row(name, value, value - 0.05, value + 0.05, chance, p=UNSURE if where == AT else SURE)]
 
 
+def told_twins(where: str, told: float = 0.33) -> list[Metric]:
+    """Pairs told apart, and of those the right way round as many as stands there."""
+    rows = [row("groups/complete/told_apart", told, told - 0.05, told + 0.05, 0.5)]
+    return rows + standing("groups/complete/right_way_round", where)
+
+
 ABOVE_CHANCE = row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5, p=SURE)
 AT_CHANCE = row("accuracy/all/accuracy", 0.514, 0.467, 0.561, 0.5, p=UNSURE)
 BELOW_CHANCE = row("accuracy/all/accuracy", 0.41, 0.37, 0.46, 0.5, p=SURE)
-TWINS_ABOVE = row("groups/complete/group_accuracy", 0.5739, 0.518, 0.63, 0.25, p=SURE)
-TWINS_AT = row("groups/complete/group_accuracy", 0.28, 0.22, 0.34, 0.25, p=UNSURE)
-TWINS_BELOW = row("groups/complete/group_accuracy", 0.056, 0.028, 0.089, 0.25, p=SURE)
-GROUPED = row("groups/grouped/accuracy", 0.688, 0.643, 0.736, 0.5)
-UNLIKELY, LIKELY = row("luck/all/p_chance", 1e-9), row("luck/all/p_chance", 0.41)
+TWINS_ABOVE, TWINS_AT, TWINS_BELOW = told_twins(ABOVE), told_twins(AT), told_twins(BELOW)
+SWITCHED = "switching/switchable/unswitched_minus_switched"
+A_FALL = row(SWITCHED, 0.5, 0.4, 0.6, 0.0, p=SURE, first=0.885, second=0.385)
+A_SMALL_FALL = row(SWITCHED, 0.04, 0.01, 0.07, 0.0, p=SURE, first=0.885, second=0.845)
 
 
 def plain(text: str) -> str:
@@ -54,6 +60,10 @@ def said(*rows: Metric) -> str:
     return plain(" ".join([found.word, found.headline, *(point.text for point in found.points)]))
 
 
+def headline(*rows: Metric) -> str:
+    return plain(verdict(rows).headline)
+
+
 def tone_of(start: str, *rows: Metric) -> str:
     return next(point.tone for point in verdict(rows).points if plain(point.text).startswith(start))
 
@@ -61,33 +71,39 @@ def tone_of(start: str, *rows: Metric) -> str:
 def headline_rows(state: dict[str, str]) -> list[Metric]:
     """Rows of which this is the state."""
     rows = standing("accuracy/all/accuracy", state["single"])
-    rows += standing("groups/complete/group_accuracy", state["group"], 0.25)
-    rows += [] if state["group"] == UNKNOWN else [GROUPED]
-    rows += {"small": [UNLIKELY], "large": [LIKELY], UNKNOWN: []}[state["luck"]]
-    share = {"none": 0.0, "some": 0.12, "all": 1.0}[state["abstained"]]
+    if state["places"] == ONE:
+        rows = [row("accuracy/all/accuracy", 0.7, 0.6, 0.8, 0.5, null=0.7, in_one_place=True)]
+    if state["twins"] != UNKNOWN:
+        rows += told_twins(state["twins"])
+    rows += {FALLS: [A_FALL], HOLDS: [A_SMALL_FALL], UNKNOWN: []}[state["fall"]]
+    share = {NONE: 0.0, SOME: 0.12, ALL: 1.0}[state["abstained"]]
     return [*rows, row("accuracy/all/abstained", share)]
 
 
-STATES = list(states_of(HEADLINE))
+def is_possible(state: dict[str, str]) -> bool:
+    """Whether rows can be so: if all right answers are in one place, single problems tell nothing."""
+    return state["places"] == SEVERAL or state["single"] == UNKNOWN
+
+
+STATES = [state for state in states_of(HEADLINE) if is_possible(state)]
 every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: "-".join(state.values()))
 
 MEANING = {
-    "Nothing was decided": {"abstained": "all"},
-    "No accuracy to judge": {"single": UNKNOWN, "group": UNKNOWN},
-    "Above chance on whole groups": {"single": UNKNOWN, "group": ABOVE},
-    "Whole groups are indistinguishable from guessing": {"single": UNKNOWN, "group": AT},
-    "Below chance on whole groups": {"single": UNKNOWN, "group": BELOW},
-    "Borderline on problems, above chance on groups": {"group": ABOVE},
-    "Borderline on problems, below chance on groups": {"group": BELOW},
-    "Borderline: one test excludes guessing, the other does not": {},
-    "Above chance, on whole groups too": {"single": ABOVE, "group": ABOVE},
-    "Above chance on problems, indistinguishable from it on whole groups": {"single": ABOVE, "group": AT},
-    "Above chance on problems, below it on whole groups": {"single": ABOVE, "group": BELOW},
-    "Above chance": {"single": ABOVE, "group": UNKNOWN},
-    "Indistinguishable from guessing on problems, above chance on groups": {"single": AT, "group": ABOVE},
-    "Indistinguishable from guessing on problems, below chance on groups": {"single": AT, "group": BELOW},
-    "Indistinguishable from guessing": {"single": AT},
-    "Below chance on problems, above it on whole groups": {"single": BELOW, "group": ABOVE},
+    "Nothing was decided": {"abstained": ALL},
+    "Nothing can be told: the right answer is always in one place": {"places": ONE},
+    "It may have seen these texts": {"single": ABOVE, "fall": FALLS},
+    "No accuracy to judge": {"single": UNKNOWN, "twins": UNKNOWN},
+    "Above chance on twins": {"single": UNKNOWN, "twins": ABOVE},
+    "Indistinguishable from chance on twins": {"single": UNKNOWN, "twins": AT},
+    "Below chance on twins": {"single": UNKNOWN, "twins": BELOW},
+    "Above chance, on twins too": {"single": ABOVE, "twins": ABOVE},
+    "Above chance on problems, indistinguishable from it on twins": {"single": ABOVE, "twins": AT},
+    "Above chance on problems, below it on twins": {"single": ABOVE, "twins": BELOW},
+    "Above chance": {"single": ABOVE, "twins": UNKNOWN},
+    "Indistinguishable from chance on problems, above it on twins": {"single": AT, "twins": ABOVE},
+    "Indistinguishable from chance on problems, below it on twins": {"single": AT, "twins": BELOW},
+    "Indistinguishable from chance": {"single": AT},
+    "Below chance on problems, above it on twins": {"single": BELOW, "twins": ABOVE},
     "Below chance": {"single": BELOW},
 }
 """What a reader takes each word to say."""
@@ -114,8 +130,6 @@ def test_rows_give_their_state_back_and_the_word_means_it(state):
     assert {fact: found[fact] for fact in HEADLINE.facts} == state
     word = verdict(rows).word
     assert all(state[fact] == value for fact, value in MEANING[word].items())
-    borderline = (state["single"], state["luck"]) in ((ABOVE, "large"), (AT, "small"))
-    assert word.startswith("Borderline") is (borderline and state["abstained"] != "all")
 
 
 @every_state
@@ -124,9 +138,9 @@ def test_every_point_claims_what_is_so_and_says_no_more(state):
     found, whole = verdict(rows), headline_state(MetricRows(rows))
     for point in found.points:
         assert all(whole[fact] == value for fact, value in point.claims.items()), point
-        assert point.claims or "in every version" in point.text, point
+        assert point.claims, point
         check_words(plain(point.text), [whole[fact] for fact in point.claims])
-    claimed = [state[fact] for fact in ("single", "group")]
+    claimed = [state[fact] for fact in ("single", "twins")]
     check_words(found.word, claimed)
     check_words(plain(found.headline), claimed)
 
@@ -136,12 +150,13 @@ def check_words(text: str, claimed: list[str]) -> None:
     for pattern, needed in (
         (r"(?<!not )\babove (chance|it)", ABOVE),
         (r"\bbelow (chance|it)", BELOW),
-        (r"indistinguishable|cannot be distinguished|might (get|do)", AT),
-        (r"better than", ABOVE),
-        (r"A coin would follow more often|worse than|so only", BELOW),
+        (r"indistinguishable|cannot be distinguished|might (get|do)|no better than|as chance may", AT),
+        (r"(?<!no )better than", ABOVE),
+        (r"A coin would follow more often|worse than|wrong way round more often", BELOW),
     ):
         text_says = re.search(pattern, text, re.IGNORECASE)
-        if text_says and "say little about a scorer that is not above chance" not in text:
+        denies = "say little about a scorer that is not above chance" in text or text.startswith("No artifact")
+        if text_says and not denies:
             assert needed in claimed, (text, claimed)
 
 
@@ -149,33 +164,39 @@ def check_words(text: str, claimed: list[str]) -> None:
 def test_good_is_said_only_of_what_no_test_denies(state):
     found = verdict(headline_rows(state))
     if found.tone == GOOD:
-        assert (state["single"], state["group"]) == (ABOVE, ABOVE)
-        assert state["luck"] != "large"
-        assert not any(point.tone == "bad" for point in found.points)
-    luck = [point for point in found.points if "luck" in point.claims]
-    assert all(point.tone != GOOD for point in luck) or state["single"] == ABOVE
+        assert (state["single"], state["twins"]) == (ABOVE, ABOVE)
+        assert state["fall"] != FALLS
 
 
 @every_state
 def test_a_headline_has_the_numbers_of_the_rows_its_word_is_about(state):
     text = plain(verdict(headline_rows(state)).headline)
-    for fact, where in (("accuracy/all/accuracy", state["single"]), ("groups/complete/group_accuracy", state["group"])):
-        for one in standing(fact, where, 0.25 if "group" in fact else 0.5):
-            assert f"{100 * one.value:.1f} %" in text
-            assert f"{100 * one.chance:.1f} %)" in text or ("group" not in fact and state["abstained"] == "all")
-    assert ("since all are left undecided" in text) is (state["abstained"] == "all" and state["single"] != UNKNOWN)
-    assert ("no score to judge" in text) is (state["single"] == state["group"] == UNKNOWN)
-    assert ("with the same abstentions" in text) is (state["abstained"] == "some" and state["single"] != UNKNOWN)
+    decided = state["abstained"] != ALL and state["places"] == SEVERAL
+    for one in standing("accuracy/all/accuracy", state["single"]):
+        assert f"{100 * one.value:.1f} %" in text
+        assert (f"({100 * one.chance:.1f} %)" in text) is decided
+    for one in standing("groups/complete/right_way_round", state["twins"]):
+        assert (f"33.0 % of 284 pairs, and then has them the right way round in {100 * one.value:.1f} %" in text) is (
+            decided
+        )
+    assert ("since all are left undecided" in text) is (
+        state["abstained"] == ALL and state["places"] == SEVERAL and state["single"] != UNKNOWN
+    )
+    loses = state["fall"] == FALLS and state["single"] == ABOVE
+    assert text.startswith("It loses 50.0 points when the candidates change places") is loses
 
 
 FACTS = {
     **{f"artifacts {subset}": f"artifacts/{subset}/accuracy" for subset in WITHOUT},
     **{f"gender {subset} {metric}": f"gender/{subset}/{metric}" for subset, metric in GENDER},
+    "told": "groups/complete/told_apart",
     "alone": "groups/all/single_minus_grouped",
+    "switched": SWITCHED,
     "consistency": "switching/switchable/consistency",
     "association": "association/all/associative_minus_others",
     "place": "position/all/first_minus_second",
 }
+GROUPED = row("groups/grouped/accuracy", 0.688, 0.643, 0.736, 0.5)
 BESIDE = [
     GROUPED,
     row("groups/single/accuracy", 0.823),
@@ -188,7 +209,10 @@ BESIDE = [
 ]
 SAYINGS = [
     ("artifacts", r"text that no longer holds", {ABOVE}),
-    ("artifacts", r"No artifact baseline is significantly above guessing|say little about a scorer", {AT, BELOW}),
+    ("artifacts", r"No artifact baseline is significantly above chance|say little about a scorer", {AT, BELOW}),
+    ("told", r"It tells twins apart more often", {ABOVE}),
+    ("told", r"It tells twins apart less often", {BELOW}),
+    ("switched", r"Accuracy falls by", {ABOVE}),
     ("consistency", r"A coin might do the same", {AT}),
     ("consistency", r"A coin would follow more often", {BELOW}),
     ("association", r"Word association carries", {ABOVE}),
@@ -208,11 +232,12 @@ def test_every_tested_row_is_among_those_enumerated():
 @pytest.mark.parametrize("single", [ABOVE, AT, BELOW])
 @pytest.mark.parametrize(("fact", "where"), list(product(FACTS, [ABOVE, AT, BELOW, UNKNOWN])))
 def test_a_finding_says_where_its_row_stands_and_nothing_else(single, fact, where):
-    level = 0.5 if fact.split()[0] in ("artifacts", "consistency") else 0.0
+    level = 0.5 if fact.split()[0] in ("artifacts", "consistency", "told") else 0.0
     rows = [*standing("accuracy/all/accuracy", single), *BESIDE, *standing(FACTS[fact], where, level)]
     state = headline_state(MetricRows(rows))
+    falls = {ABOVE: FALLS, AT: HOLDS, BELOW: HOLDS, UNKNOWN: UNKNOWN}[where] if fact == "switched" else UNKNOWN
     assert state == {**dict.fromkeys(FACTS, UNKNOWN), fact: where} | {
-        "single": single, "group": UNKNOWN, "luck": UNKNOWN, "abstained": "none"
+        "single": single, "twins": UNKNOWN, "abstained": NONE, "places": SEVERAL, "fall": falls
     }  # fmt: skip
     points = verdict(rows).points
     for point in points:
@@ -224,14 +249,14 @@ def test_a_finding_says_where_its_row_stands_and_nothing_else(single, fact, wher
 
 
 @pytest.mark.parametrize("states", list(product([ABOVE, AT, BELOW], repeat=3)))
-def test_only_the_artifact_baselines_above_guessing_are_said_to_reach_anything(states):
+def test_only_the_artifact_baselines_above_chance_are_said_to_reach_anything(states):
     rows = [ABOVE_CHANCE]
     for subset, where in zip(WITHOUT, states, strict=True):
         rows += standing(f"artifacts/{subset}/accuracy", where)
     text = said(*rows)
     for subset, where in zip(WITHOUT, states, strict=True):
-        assert (f"70.0 % (a coin: 50.0 %) from {WITHOUT[subset]}" in text) is (where == ABOVE)
-    assert ("No artifact baseline is significantly above guessing" in text) is (ABOVE not in states)
+        assert (f"70.0 % (chance: 50.0 %) from {WITHOUT[subset]}" in text) is (where == ABOVE)
+    assert ("No artifact baseline is significantly above chance" in text) is (ABOVE not in states)
 
 
 def test_p_values_of_findings_are_corrected_for_their_number():
@@ -246,64 +271,33 @@ def test_p_values_of_findings_are_corrected_for_their_number():
 def test_the_two_rows_of_a_headline_share_its_level():
     single = row("accuracy/all/accuracy", 0.56, 0.505, 0.61, 0.5, p=0.02)
     assert verdict([single]).word == "Above chance"
-    assert verdict([single, TWINS_AT, GROUPED]).word == "Indistinguishable from guessing, but only just"
-    assert "below the interval's 5" in said(single, TWINS_AT, GROUPED)
-    # However clear the groups are: what is said of problems has its own half of the level.
-    assert (
-        verdict([single, TWINS_ABOVE, GROUPED]).word
-        == "Indistinguishable from guessing on problems, above chance on groups"
+    assert verdict([single, *TWINS_AT]).word == f"Indistinguishable from chance{NEARLY}"
+    # However clear the twins are: what is said of problems has its own half of the level.
+    assert verdict([single, *TWINS_ABOVE]).word == (
+        f"Indistinguishable from chance on problems, above it on twins{NEARLY}"
     )
 
 
-def test_a_headline_says_where_an_interval_excludes_guessing_and_its_tests_do_not():
-    """Pairs whose 95 % interval ends below 25 % are not said to be like any others."""
-    single = row("accuracy/all/accuracy", 0.52, 0.47, 0.57, 0.5, p=0.5)
-    pairs = row("groups/complete/group_accuracy", 0.187, 0.139, 0.244, 0.25, p=0.03)
-    found = verdict([single, pairs, GROUPED])
-    assert found.word == "Indistinguishable from guessing, but only just"
-    assert plain(found.headline).endswith(
-        "18.7 % of 284 pairs fully right (a coin: 25.0 %, just outside the 95 % interval)."
-    )
-    assert "right, as a coin might get (50.0 %)" in plain(found.headline)
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "said"),
-    [
-        (
-            0.56,
-            0.505,
-            0.61,
-            "56.0 % of 284 problems right, not clearly better than a coin (50.0 %, just outside the 95 %",
-        ),
-        (
-            0.44,
-            0.39,
-            0.495,
-            "44.0 % of 284 problems right, not clearly worse than a coin (50.0 %, just outside the 95 %",
-        ),
-        (0.56, None, None, "56.0 % of 284 problems right, as a coin might get (50.0 %), and"),
-    ],
-)
-def test_a_score_whose_interval_excludes_guessing_is_not_said_to_be_a_coins(value, low, high, said):
-    """Its interval and the stricter test disagree; a row without an interval has none for guessing to be outside of."""
-    found = verdict([row("accuracy/all/accuracy", value, low, high, 0.5, p=0.02), TWINS_AT, GROUPED])
-    assert said in plain(found.headline)
+@pytest.mark.parametrize(("value", "how"), [(0.56, "better"), (0.44, "worse")])
+def test_a_score_that_a_single_test_would_tell_from_chance_is_said_to_be_near(value, how):
+    single = row("accuracy/all/accuracy", value, value - 0.055, value + 0.055, 0.5, p=0.021)
+    assert f"right, not clearly {how} than chance (50.0 %; p 0.021)" in headline(single, *TWINS_AT)
 
 
 @pytest.mark.parametrize(
     ("rows", "word", "tone"),
     [
-        ([ABOVE_CHANCE, TWINS_ABOVE], "Above chance, on whole groups too", "good"),
-        ([ABOVE_CHANCE, TWINS_AT], "Above chance on problems, indistinguishable from it on whole groups", "bad"),
-        ([ABOVE_CHANCE, TWINS_BELOW], "Above chance on problems, below it on whole groups", "bad"),
+        ([ABOVE_CHANCE, *TWINS_ABOVE], "Above chance, on twins too", "good"),
+        ([ABOVE_CHANCE, *TWINS_AT], "Above chance on problems, indistinguishable from it on twins", "bad"),
+        ([ABOVE_CHANCE, *TWINS_BELOW], "Above chance on problems, below it on twins", "bad"),
         ([ABOVE_CHANCE], "Above chance", "plain"),
-        ([ABOVE_CHANCE, LIKELY], "Borderline: one test excludes guessing, the other does not", "bad"),
-        ([AT_CHANCE, TWINS_ABOVE], "Indistinguishable from guessing on problems, above chance on groups", "plain"),
-        ([AT_CHANCE, TWINS_BELOW], "Indistinguishable from guessing on problems, below chance on groups", "bad"),
-        ([BELOW_CHANCE, TWINS_BELOW], "Below chance", "bad"),
-        ([row("accuracy/all/accuracy", 0.9), LIKELY], "No accuracy to judge", "plain"),
-        ([TWINS_ABOVE], "Above chance on whole groups", "plain"),
+        ([ABOVE_CHANCE, *TWINS_ABOVE, A_FALL], "It may have seen these texts", "bad"),
+        ([ABOVE_CHANCE, *TWINS_ABOVE, A_SMALL_FALL], "Above chance, on twins too", "good"),
+        ([AT_CHANCE, A_FALL], "Indistinguishable from chance", "bad"),
+        ([AT_CHANCE, *TWINS_ABOVE], "Indistinguishable from chance on problems, above it on twins", "plain"),
+        ([BELOW_CHANCE, *TWINS_BELOW], "Below chance", "bad"),
+        ([row("accuracy/all/accuracy", 0.9)], "No accuracy to judge", "plain"),
+        (TWINS_ABOVE, "Above chance on twins", "plain"),
         ([], "No accuracy to judge", "plain"),
     ],
 )
@@ -313,65 +307,81 @@ def test_the_word_follows_tests_and_not_values(rows, word, tone):
 
 
 def test_a_run_without_p_values_is_judged_by_its_intervals():
-    """As one that was written before there were any."""
+    """As one that was written before there were any, and before pairs were told apart."""
     old = [
         row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5),
         row("groups/complete/group_accuracy", 0.28, 0.22, 0.34, 0.25),
     ]
-    assert verdict([*old, GROUPED]).word == "Above chance on problems, indistinguishable from it on whole groups"
+    assert verdict(old).word == "Above chance on problems, indistinguishable from it on twins"
 
 
-def test_the_headline_sets_twins_against_the_accuracy_of_the_same_problems():
-    """Of 284 problems with twins and 284 in all: one sentence; of fewer, the accuracy of those beside."""
+def test_a_run_that_was_held_against_the_commonest_answer_still_is():
+    old = row("accuracy/all/accuracy", 0.64, 0.6, 0.68, 0.5, floor=0.65, p=0.7)
+    assert verdict([old]).word == "Indistinguishable from chance"
+    assert "no better than chance (65.0 %)" in headline(old)
+
+
+def test_a_margin_says_whether_the_effect_matters():
+    assert verdict([ABOVE_CHANCE], margin=5).word == "Above chance, by more than 5 points"
+    little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE)
+    assert verdict([little], margin=5).word == "Above chance, by little: not shown to be 5 points"
+    assert verdict([AT_CHANCE], margin=5).word == "Indistinguishable from chance"
+
+
+def test_twins_are_told_by_two_numbers_and_their_product():
+    whole = row("groups/complete/group_accuracy", 0.231, 0.18, 0.29, 0.25, null=0.165, p=SURE)
+    assert headline(ABOVE_CHANCE, *TWINS_ABOVE, whole) == (
+        "76.2 % of 284 problems right, better than chance (50.0 %). It tells the twins apart in 33.0 % of 284 pairs, "
+        "and then has them the right way round in 70.0 %: 23.1 % of pairs are right (a coin: 25.0 %)."
+    )
+
+
+def test_a_scorer_that_never_tells_twins_apart_is_unknown_on_them():
+    deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.02, 0.5)
+    whole = row("groups/complete/group_accuracy", 0.0, 0.0, 0.02, 0.25, null=0.0)
+    found = verdict([ABOVE_CHANCE, deaf, whole])
+    assert found.word == "Above chance"
+    assert "It never tells the twins of a pair apart (284 pairs): of pairs nothing can be told." in found.headline
+
+
+def test_whole_groups_below_a_coin_are_never_above_chance():
+    whole = row("groups/complete/group_accuracy", 0.231, 0.18, 0.29, 0.25, null=0.165, p=SURE)
+    bigger = row("groups/complete/group_accuracy", 0.331, 0.28, 0.39, 0.25, null=0.165, p=SURE)
+    assert [winokit.results.stands(one) for one in (whole, bigger)] == [AT, ABOVE]
+
+
+def test_one_that_always_gives_the_same_answer_is_said_to():
+    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
+    found = verdict([same])
+    assert found.word == "Indistinguishable from chance"
+    assert "it always gives the same answer, which gets as much whatever the texts say" in found.headline
+
+
+def test_groups_that_are_no_pairs_are_called_groups():
+    text = headline(row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 1 / 3, p=SURE),
+                    row("groups/complete/group_accuracy", 0.2, 0.15, 0.25, 0.11, p=SURE))  # fmt: skip
+    assert "better than chance (33.3 %). 20.0 % of 284 groups are fully right (chance: 11.0 %)." in text
+    assert "coin" not in text
+
+
+def test_a_scorer_at_chance_is_told_how_often_chance_does_as_well():
+    text = said(AT_CHANCE, *TWINS_AT, row("luck/all/p_null", 0.41), row("luck/all/p_null_best_of_10", 0.9974))
     assert (
-        "76.2 % of 284 problems right, better than a coin (50.0 %), "
-        "and 57.4 % of 284 pairs fully right (a coin: 25.0 %)."
-    ) in said(ABOVE_CHANCE, TWINS_ABOVE, GROUPED)
-    more = Metric(
-        "d", "m", "s", None, "accuracy", "all", "accuracy", 0.7624, 1267, 0.735, 0.788, 0.5, None, {"p": SURE}
-    )
-    text = plain(verdict([more, TWINS_ABOVE, GROUPED]).headline)
-    assert text == (
-        "76.2 % of 1,267 problems right, better than a coin (50.0 %). "
-        "Of the 284 with twins it gets 68.8 %, and 57.4 % of 284 pairs fully right (a coin: 25.0 %)."
+        "Its own choices would score this high by chance 41 % of the time, the best of ten tries more than 99 %" in text
     )
 
 
-def test_the_headline_says_why_whole_pairs_are_wrong():
-    same = row("dependence/complete/same_option", 0.76, 0.71, 0.81, 0.5)
-    text = plain(verdict([AT_CHANCE, TWINS_BELOW, GROUPED, same]).headline)
-    assert text == (
-        "51.4 % of 284 problems right, as a coin might get (50.0 %). It picks the same option for both twins in 76.0 % "
-        "of 284 pairs (a coin: 50.0 %), so only 5.6 % are fully right (a coin: 25.0 %)."
-    )
-    for other in (row("dependence/complete/same_option", 0.52, 0.47, 0.57, 0.5), same):
-        groups = TWINS_BELOW if other is not same else TWINS_ABOVE
-        assert "same option" not in verdict([AT_CHANCE, groups, GROUPED, other]).headline
-
-
-def test_what_is_no_pair_of_two_candidates_is_called_a_group_and_no_coin_guesses_it():
-    third = row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 0.3333, p=SURE)
-    text = plain(verdict([third, row("groups/complete/group_accuracy", 0.2, 0.15, 0.25, 0.11, p=SURE)]).headline)
-    assert "better than guessing (33.3 %), and 20.0 % of 284 groups fully right" in text
-
-
-def test_a_scorer_at_chance_is_told_how_often_a_coin_does_as_well():
-    text = said(AT_CHANCE, TWINS_AT, GROUPED, LIKELY)
-    assert "Indistinguishable from guessing" in text
-    assert "That cannot be distinguished from guessing (25.0 %)" in text
-    assert "A coin scores this high 41 % of the time" in text
-
-
-def test_twins_below_chance_are_called_what_they_are():
-    text = said(AT_CHANCE, TWINS_BELOW, GROUPED, row("dependence/complete/same_option", 0.883, 0.83, 0.92, 0.5))
-    assert "That is below chance: 88.3 % of these pairs get one option throughout" in text
+def test_a_score_that_needs_more_problems_is_told_how_many():
+    luck = row("luck/all/p_null", 0.41)
+    assert "would take about 9,000 problems" in said(AT_CHANCE, luck, row("luck/all/n_to_beat_chance", 9000))
+    assert "would take" not in said(ABOVE_CHANCE, luck, row("luck/all/n_to_beat_chance", 26))
 
 
 def test_an_artifact_baseline_above_chance_counts_against_the_score():
     reached = row("artifacts/part-sent/accuracy", 0.6312, 0.6, 0.66, 0.5, p=SURE)
     silent = row("artifacts/no-cands/accuracy", 0.52, 0.48, 0.56, 0.5, p=UNSURE)
     text = said(ABOVE_CHANCE, reached, silent)
-    assert "63.1 % (a coin: 50.0 %) from the clause with the blank alone (part-sent)" in text
+    assert "63.1 % (chance: 50.0 %) from the clause with the blank alone (part-sent)" in text
     assert "no-cands" not in text
     assert tone_of("It finds answers in text", ABOVE_CHANCE, reached) == "bad"
 
@@ -402,12 +412,6 @@ def test_order_of_candidates_and_abstentions_are_told_where_they_matter():
     assert "12.0 % of problems are left undecided" in said(ABOVE_CHANCE, row("accuracy/all/abstained", 0.12))
 
 
-def test_no_coin_is_named_where_problems_have_more_than_two_candidates():
-    three = row("accuracy/all/accuracy", 0.3, 0.2, 0.4, 1 / 3, p=UNSURE)
-    assert "(guessing: 11.1 %)" in said(three, row("groups/complete/group_accuracy", 0.1, 0.05, 0.2, 1 / 9, p=UNSURE))
-    assert "(a coin: 25.0 %)" in said(AT_CHANCE, TWINS_AT)
-
-
 def test_a_model_that_decides_nothing_is_told_why_on_the_terminal_too():
     """There only what is bad is shown: one that says A in either order has decided nothing."""
     none = row("accuracy/all/accuracy", 0.0, 0.0, 0.1, 0.0), row("accuracy/all/abstained", 1.0)
@@ -422,11 +426,6 @@ def test_gender_differences_keep_their_sign_and_say_which_are_significant():
     assert "ΔF +4.2. None is significant." in said(ABOVE_CHANCE, female)
     unknown = row("gender/female/delta", 0.042, -0.03, 0.11)
     assert "significant" not in said(ABOVE_CHANCE, unknown)
-
-
-def test_a_score_that_needs_more_problems_is_told_how_many():
-    assert "would take about 9,000 problems" in said(AT_CHANCE, LIKELY, row("luck/all/n_to_beat_chance", 9000))
-    assert "would take" not in said(ABOVE_CHANCE, UNLIKELY, row("luck/all/n_to_beat_chance", 26))
 
 
 def test_strict_scores_are_told():

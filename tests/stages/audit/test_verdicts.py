@@ -13,9 +13,9 @@ from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.models.python_function import PythonFunction
 from winokit.problem import Problem
 from winokit.stages.audit.run import audit
-from winokit.stages.audit.verdict import verdict
+from winokit.stages.audit.verdict import NEARLY, verdict
 
-GUESSING = "Indistinguishable from guessing"
+CHANCE = "Indistinguishable from chance"
 OPEN = load("open")
 Scorer = Callable[[Problem], int | None]
 
@@ -57,8 +57,8 @@ def test_a_coin_behind_a_chat_server_is_not_told_from_guessing(seed, tmp_path):
     assert single.value < 0.35
     assert single.chance == pytest.approx(0.25, abs=0.05)
     assert group.chance == pytest.approx(1 / 16, abs=0.03)
-    assert found.word == GUESSING
-    assert "guessing with the same abstentions" in found.headline
+    assert found.word.removesuffix(NEARLY) == CHANCE
+    assert "no better than chance" in found.headline or "not clearly" in found.headline
     assert "below chance" not in " ".join(point.text for point in found.points)
     assert run.find("accuracy", "all", "expected_accuracy").value == pytest.approx(0.5, abs=0.08)
 
@@ -73,7 +73,7 @@ def test_a_coin_that_is_asked_twice_by_way_of_a_python_function_is_not_told_from
     run = audit(OPEN, model=PythonFunction("python:coins:toss_twice", toss_twice, []))
     found = verdict(run.metrics)
     assert 0.4 < run.find("accuracy", "all", "abstained").value < 0.6
-    assert found.word == GUESSING
+    assert found.word.removesuffix(NEARLY) == CHANCE
     assert not re.search("above chance:|below chance|no longer holds", " ".join(point.text for point in found.points))
 
 
@@ -84,7 +84,7 @@ def test_a_coin_that_abstains_where_it_likes_is_not_told_from_guessing(tmp_path)
     assert first - second > 0.15  # abstentions count as wrong
     gap = run.find("position", "all", "first_minus_second")
     assert gap.low < 0 < gap.high  # of what is answered, the two are alike
-    assert found.word == GUESSING
+    assert found.word.removesuffix(NEARLY) == CHANCE
     assert not any("place of the right candidate" in point.text for point in found.points)
 
 
@@ -94,9 +94,12 @@ def test_who_answers_nothing_has_answered_nothing(tmp_path):
     assert run.find("accuracy", "all", "accuracy").chance == 0.0
 
 
-def test_always_the_first_candidate_is_below_chance_on_groups_and_not_told_from_it_on_problems(tmp_path):
-    _, found = audited(lambda problem: 0, tmp_path)
-    assert found.word == "Indistinguishable from guessing on problems, below chance on groups"
+def test_always_the_first_candidate_is_what_it_always_is_and_unknown_on_twins(tmp_path):
+    run, found = audited(lambda problem: 0, tmp_path)
+    assert found.word == CHANCE
+    assert "it always gives the same answer" in found.headline
+    assert "It never tells the twins of a pair apart" in found.headline
+    assert run.find("groups", "complete", "group_accuracy").is_untestable
 
 
 def test_a_reasoner_that_abstains_is_above_chance(tmp_path):
@@ -107,7 +110,7 @@ def test_a_reasoner_that_abstains_is_above_chance(tmp_path):
 
     run, found = audited(reason, tmp_path)
     assert run.find("accuracy", "all", "accuracy").value < 0.6
-    assert (found.word, found.tone) == ("Above chance, on whole groups too", "good")
+    assert (found.word, found.tone) == ("Above chance, on twins too", "good")
 
 
 def test_who_turns_right_answers_round_is_below_chance(tmp_path):

@@ -4,10 +4,11 @@ from dataclasses import replace
 import pytest
 
 torch = pytest.importorskip("torch")
+from winokit.answers import Answers, Scorer
 from winokit.data.loading import load
 from winokit.drawing.page import rendered_plain
 from winokit.errors import BadInput
-from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, gender_rows
+from winokit.methods.metrics.judge import Judge, gender_rows
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.transfer.page import tables_of, write_transfer_page
@@ -287,7 +288,7 @@ def test_names_must_tell_arms_and_sets_apart(bert, planted, unseen, tmp_path):
 
 
 def of_gender(data, choices):
-    rows = gender_rows(RowHead("w", "m", "p-span"), MetricColumns(data, choices, clusters_by_id(data)), None)
+    rows = gender_rows(Judge("w", Scorer("m", "p-span")), Answers.of_choices(data, choices), None)
     return {(row.subset, row.metric): row for row in rows}
 
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from winokit.answers import original_id
 from winokit.data.formats import WriteOptions, fields, jsonl
 from winokit.errors import Malformed
-from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
 from winokit.methods.transforms.substitute import solved_texts, substitute
 from winokit.methods.transforms.variants import ORIGINAL

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winokit.errors import BadInput
-from winokit.methods.arrays import Groups, clusters
+from winokit.methods.arrays import Groups
+from winokit.units import Units
 
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
@@ -158,7 +159,7 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
         return np.arange(rows)
     if len(groups) != rows:
         raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
-    return clusters(groups)
+    return Units.of_names(groups).numbers
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:

@@ -12,6 +12,7 @@ import numpy as np
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.arrays import BoolArray, Flags
 from winokit.methods.metrics.intervals import gap
+from winokit.units import Units
 
 GENDERS = ("female", "male", "neutral")
 STEREOTYPES = ("pro", "anti")
@@ -45,14 +46,14 @@ def delta(correct: Flags, gotchas: Sequence[bool | None]) -> float:
     >>> delta([True, True, True, False], [False, False, True, True])
     0.5
     """
-    return gap(correct, _rows(gotchas, False), _rows(gotchas, True), range(len(gotchas))).value
+    return gap(correct, _rows(gotchas, False), _rows(gotchas, True), Units.alone(len(gotchas))).value
 
 
 def pro_minus_anti(correct: Flags, stereotypes: Sequence[str]) -> float:
     """WinoBias's gap: accuracy on pro-stereotyped problems minus accuracy on anti-stereotyped ones."""
     for kind in set(stereotypes) - set(STEREOTYPES):
         raise UnknownName("stereotype", str(kind), STEREOTYPES)
-    return gap(correct, _rows(stereotypes, "pro"), _rows(stereotypes, "anti"), range(len(stereotypes))).value
+    return gap(correct, _rows(stereotypes, "pro"), _rows(stereotypes, "anti"), Units.alone(len(stereotypes))).value
 
 
 def _rows(values: Sequence[object], wanted: object) -> BoolArray:

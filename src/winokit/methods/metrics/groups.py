@@ -81,6 +81,18 @@ def group_accuracy(correct: arrays.Flags, groups: arrays.Groups, sizes: Sizes | 
     return float(all_right(correct, groups, sizes).mean())
 
 
+def group_scores(scores: arrays.Values, groups: Grouped, sizes: Sizes | None = None) -> arrays.FloatArray:
+    """The score of each complete group: the lowest that any member has (Elazar et al., 2021).
+
+    Scores are any numbers of which more is better: right or wrong, credits for abstentions, probabilities.
+
+    >>> group_scores([0.9, 0.2, 1.0, 0.5], ["a", "a", "b", "b"]).tolist()
+    [0.2, 0.5]
+    """
+    arrays.same_length(scores=scores, groups=groups)
+    return _layout(groups, sizes).reduce(np.minimum, arrays.as_values(scores))
+
+
 def no_right(correct: arrays.Flags, groups: Grouped, sizes: Sizes | None = None) -> arrays.BoolArray:
     """Whether no member is right, for each complete group."""
     arrays.same_length(flags=correct, groups=groups)

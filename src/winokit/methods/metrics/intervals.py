@@ -1,6 +1,6 @@
-"""Intervals and tests of shares, over groups: no random draws, and as wide at four groups as four groups deserve.
+"""Intervals and tests of shares, over units: no random draws, and as wide at four units as four units deserve.
 
-Twins are not independent, so the unit is the group, or the problem that has none.
+Twins are not independent, and neither are problems of one text or template: what varies is the unit (`Units`).
 
 - A share of units that stand alone, each right or wrong (whole groups, problems without twins): Blaker's exact interval
   (Blaker, 2000, "Confidence curves and improved exact confidence intervals for discrete distributions"), which covers
@@ -22,12 +22,13 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods import arrays
+from winokit.units import Units, require_units
 
 LEVEL = 0.95
+PRIOR_UNITS = 1.0
+"""A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
 PRIOR_GROUPS = 3.0
-"""A design effect below 1 is shrunk towards 1, and the correlation of two shares towards 0, as if by this many groups:
-what few groups say of either may be extreme by luck. Three keeps coverage at 91 % or more from six groups on, whatever
-the correlation; with one, gaps of scorers that are right on nested sets of problems had 88 %."""
+"""The correlation of two shares is shrunk towards 0 as if by this many units, since few may say anything by luck."""
 GRID = 128
 FAR = 1e6
 """So many standard errors are no limit at all."""
@@ -60,7 +61,7 @@ class Share:
     effective: float
     """As how many independent problems these count."""
     exact: bool
-    """Whether every unit stands alone and is right or wrong, so that the binomial distribution is exact."""
+    """Whether every unit is one flag, right or wrong, so that the binomial distribution is exact."""
 
     @property
     def design_effect(self) -> float:
@@ -71,7 +72,8 @@ class Share:
         """Where the share plausibly lies."""
         check_level(level)
         if self.exact:
-            low, high = _blaker(round(self.value * self.n), self.n, level)
+            trials = round(self.effective)
+            low, high = _blaker(round(self.value * trials), trials, level)
             return Interval(low, high, level, "Blaker's exact")
         return Interval(*self.limits(level), level, "Wilson's, effective size")
 
@@ -80,7 +82,8 @@ class Share:
         if not 0 < chance < 1:
             return 1.0 if abs(self.value - chance) <= ROUNDING else 0.0
         if self.exact:
-            return float(_acceptability(round(self.value * self.n), self.n, np.array([chance]))[0])
+            trials = round(self.effective)
+            return float(_acceptability(round(self.value * trials), trials, np.array([chance]))[0])
         if self.groups <= 1:
             return 1.0
         from scipy import special
@@ -99,58 +102,77 @@ class Share:
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def share(credits: arrays.Values, groups: arrays.Groups) -> Share:
-    """The share that flags, or credits from 0 to 1, have, with groups as what varies."""
-    arrays.same_length(credits=credits, groups=groups)
+def share(credits: arrays.Values, units: Units) -> Share:
+    """Share of flags, or of credits from 0 to 1, with its uncertainty over units."""
+    require_units(units, len(credits))
     values = arrays.as_values(credits)
     if values.min() < 0 or values.max() > 1:
-        raise BadInput(f"a share is made of numbers from 0 to 1, found {values.min():g} to {values.max():g}")
-    numbers = arrays.clusters(groups)
-    sizes = np.bincount(numbers).astype(np.float64)
-    n, mean = len(values), float(values.mean())
-    binary = bool(((values == 0) | (values == 1)).all())
-    if len(sizes) == n and binary:
-        return Share(mean, n, n, float(n), True)
-    # Groups that agree within themselves vary with their size: so many equal ones would vary as much.
-    many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
-    alone = mean * (1 - mean) / n
-    if alone < ROUNDING:  # all right or all wrong: each group counts as one problem, which is on the wide side
-        return Share(mean, n, many, many, False)
-    variance = _variance(values, numbers, sizes, mean)
-    effect = variance / alone
-    if effect < 1:
-        effect = (many * effect + PRIOR_GROUPS) / (many + PRIOR_GROUPS)
-    return Share(mean, n, many, n / effect, False)
+        raise BadInput(f"expected numbers from 0 to 1 for a share, found {values.min():g} to {values.max():g}")
+    n = len(values)
+    mean = float(values.mean())
+    if _are_like_single_flags(values, units):
+        return Share(mean, n, units.count, float(units.count), True)
+    sizes = units.sizes.astype(np.float64)
+    # Units that agree within themselves vary with their size: this many equal ones would vary as much.
+    equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
+    widest = mean * (1 - mean) / equal_units
+    if widest < ROUNDING:  # all right or all wrong: each unit counts as one problem, on the wide side
+        return Share(mean, n, equal_units, equal_units, False)
+    # How much less units vary than if their members were always right or wrong together. Only units that differ from
+    # the rest say so, and a few of them may by luck. How often a problem is repeated within its unit does not matter.
+    unit_effect = _variance(values, units, mean) / widest
+    if unit_effect < 1:
+        telling = min(_telling_units(values, units), equal_units)
+        unit_effect = (telling * unit_effect + PRIOR_UNITS) / (telling + PRIOR_UNITS)
+    return Share(mean, n, equal_units, equal_units / unit_effect, False)
 
 
-def _variance(values: arrays.FloatArray, numbers: arrays.IntArray, sizes: arrays.FloatArray, mean: float) -> float:
-    """Variance of a mean by leaving out each group in turn: a large group pulls the mean, and is given that back."""
-    n, many = sizes.sum(), len(sizes)
-    if many < 2:
+def _telling_units(values: arrays.FloatArray, units: Units) -> int:
+    """Number of units that are not wholly right, or not wholly wrong, whichever is smaller."""
+    unit_means = units.sums(values) / units.sizes
+    return int(min((unit_means < 1).sum(), (unit_means > 0).sum()))
+
+
+def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:
+    """Whether units have one size and each is all right or all wrong: then they are as many flags."""
+    if len(set(units.sizes.tolist())) > 1:
+        return False
+    unit_means = units.sums(values) / units.sizes
+    return bool(((unit_means == 0) | (unit_means == 1)).all())
+
+
+def _variance(values: arrays.FloatArray, units: Units, mean: float) -> float:
+    """Variance of a mean by leaving out each unit in turn: a large unit pulls the mean, and is given that back."""
+    if units.count < 2:
         return 0.0
-    apart = _residuals(values, numbers, many, mean) / (1 - sizes / n)
-    return float((many - 1) / many * _dot(apart, apart) / n**2)
+    n = len(values)
+    residuals = units.sums(values - mean) / (1 - units.sizes / n)
+    return float((units.count - 1) / units.count * _dot(residuals, residuals) / n**2)
 
 
-def share_interval(credits: arrays.Values, groups: arrays.Groups, level: float = LEVEL) -> Interval:
+def share_interval(credits: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
     """Interval of a share of problems: of flags, or of credits from 0 to 1 as expected accuracy gives them."""
-    return share(credits, groups).interval(level)
+    return share(credits, units).interval(level)
 
 
-def mean_interval(values: arrays.Values, groups: arrays.Groups, level: float = LEVEL) -> Interval:
-    """Interval of any mean over problems: Student's, with the variance between groups; without end for one group."""
-    arrays.same_length(values=values, groups=groups)
+def mean_interval(values: arrays.Values, units: Units, level: float = LEVEL) -> Interval:
+    """Interval of any mean over problems: Student's, with the variance between units; infinite for one unit."""
+    require_units(units, len(values))
     check_level(level)
-    sizes, mean = np.bincount(arrays.clusters(groups)).astype(np.float64), float(arrays.as_values(values).mean())
-    many = float((sizes**2).sum() ** 2 / (sizes**4).sum())
-    half = _quantile(level, many) * standard_error(values, groups) if many > 1 else math.inf
-    return Interval(mean - half, mean + half, level, "Student's, over groups")
+    sizes = units.sizes.astype(np.float64)
+    mean = float(arrays.as_values(values).mean())
+    equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
+    half = math.inf
+    if equal_units > 1:
+        half = _quantile(level, equal_units) * standard_error(values, units)
+    return Interval(mean - half, mean + half, level, "Student's, over units")
 
 
-def standard_error(values: arrays.Values, groups: arrays.Groups) -> float:
-    """Standard error of a mean over problems, with groups as what varies."""
-    numbers, scores = arrays.clusters(groups), arrays.as_values(values)
-    return math.sqrt(_variance(scores, numbers, np.bincount(numbers).astype(np.float64), float(scores.mean())))
+def standard_error(values: arrays.Values, units: Units) -> float:
+    """Standard error of a mean over problems, with units as what varies."""
+    require_units(units, len(values))
+    scores = arrays.as_values(values)
+    return math.sqrt(_variance(scores, units, float(scores.mean())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,46 +219,61 @@ class Gap:
         return math.sqrt(max(one**2 - 2 * self.correlation * one * other + other**2, 0.0))
 
 
-def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, groups: arrays.Groups) -> Gap:
-    """The share over one subset of problems minus the share over another; groups may have members in both."""
-    arrays.same_length(values=values, first=first, second=second, groups=groups)
-    sides: list[tuple[Share, arrays.FloatArray, arrays.IntArray]] = []
-    numbers, scores = arrays.clusters(groups), arrays.as_values(values)
-    for rows, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
-        if not rows.any():
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two shares of a gap: its value, and how far each unit lies from it."""
+
+    share: Share
+    residuals: arrays.FloatArray
+    """By unit of the whole table; 0 for a unit that has no problem on this side."""
+    is_present: arrays.BoolArray
+    """Whether each unit has a problem on this side."""
+
+    @classmethod
+    def of(cls, values: arrays.FloatArray, units: Units, rows: arrays.BoolArray) -> "_Side":
+        """The share over the flagged rows."""
+        own = share(values[rows], units.take(rows))
+        residuals = units.sums(np.where(rows, values - own.value, 0.0))
+        return cls(own, residuals, units.sums(rows.astype(np.float64)) > 0)
+
+
+def gap(values: arrays.Values, first: arrays.Flags, second: arrays.Flags, units: Units) -> Gap:
+    """The share over one subset of problems minus the share over another; units may have members in both."""
+    require_units(units, len(values))
+    arrays.same_length(values=values, first=first, second=second)
+    scores = arrays.as_values(values)
+    sides = []
+    for flags, which in ((arrays.as_flags(first), "first"), (arrays.as_flags(second), "second")):
+        if not flags.any():
             raise BadInput(f"a gap needs problems on both sides, and none is on the {which}")
-        sides.append((share(scores[rows], numbers[rows]), scores[rows], numbers[rows]))
+        sides.append(_Side.of(scores, units, flags))
     return _gap(sides[0], sides[1])
 
 
-def paired_gap(first: arrays.Values, second: arrays.Values, groups: arrays.Groups) -> Gap:
+def paired_gap(first: arrays.Values, second: arrays.Values, units: Units) -> Gap:
     """The mean difference between two scores of the same problems, each from 0 to 1."""
-    arrays.same_length(first=first, second=second, groups=groups)
-    numbers = arrays.clusters(groups)
-    one, other = arrays.as_values(first), arrays.as_values(second)
-    return _gap((share(one, numbers), one, numbers), (share(other, numbers), other, numbers))
+    require_units(units, len(first))
+    arrays.same_length(first=first, second=second)
+    everyone = np.ones(len(first), np.bool_)
+    one = _Side.of(arrays.as_values(first), units, everyone)
+    other = _Side.of(arrays.as_values(second), units, everyone)
+    return _gap(one, other)
 
 
-def _gap(
-    first: tuple[Share, arrays.FloatArray, arrays.IntArray], second: tuple[Share, arrays.FloatArray, arrays.IntArray]
-) -> Gap:
-    many = int(max(first[2].max(), second[2].max())) + 1
-    one, other = (_residuals(values, numbers, many, share.value) for share, values, numbers in (first, second))
-    groups = len(np.union1d(first[2], second[2]))
-    spread = math.sqrt(_dot(one, one) * _dot(other, other))
-    correlation = _dot(one, other) / spread if spread > ROUNDING else 0.0
-    return Gap(first[0], second[0], correlation * groups / (groups + PRIOR_GROUPS))
+def _gap(first: _Side, second: _Side) -> Gap:
+    """The difference of two shares, with the correlation that common units give them, shrunk towards 0."""
+    unit_count = int((first.is_present | second.is_present).sum())
+    spread = math.sqrt(_dot(first.residuals, first.residuals) * _dot(second.residuals, second.residuals))
+    correlation = 0.0
+    if spread > ROUNDING:
+        correlation = _dot(first.residuals, second.residuals) / spread
+    return Gap(first.share, second.share, correlation * unit_count / (unit_count + PRIOR_GROUPS))
 
 
 def _dot(one: arrays.FloatArray, other: arrays.FloatArray) -> float:
     """A product of vectors, the same however many threads BLAS has; they would also wait in a loop after it."""
     starts = range(0, len(one), BLOCK)
     return sum(float(one[start : start + BLOCK] @ other[start : start + BLOCK]) for start in starts)
-
-
-def _residuals(values: arrays.FloatArray, numbers: arrays.IntArray, many: int, mean: float) -> arrays.FloatArray:
-    """What each group has above or below so many means."""
-    return np.bincount(numbers, weights=values - mean, minlength=many).astype(np.float64)
 
 
 @lru_cache(maxsize=4096)

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from winokit.answers import original_id
 from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
-from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt

@@ -7,21 +7,23 @@ everything, and an accuracy that a constant answer has too.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
+from winokit.answers import Answers, Scorer, original_id
 from winokit.errors import WinokitError
 from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, credit, majority_class
-from winokit.methods.metrics.groups import complete_groups, group_accuracy
-from winokit.methods.metrics.intervals import share
-from winokit.methods.metrics.measuring import MetricColumns, RowHead, clusters_by_id, original_id
+from winokit.methods.metrics.groups import complete_groups, group_accuracy, group_accuracy_chance
+from winokit.methods.metrics.judge import Judge, judge
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
-from winokit.results import ABOVE, FLOOR, Metric, decide, stands
+from winokit.results import ABOVE, Metric, decide, stands
 
 STUCK = 0.98
 """A loss above this share of what guessing gives has not moved."""
@@ -73,42 +75,66 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
     `group_accuracy`, None where there are no groups; `abstained`, the share of problems without a prediction; and
     `commonest`, the share of the commonest prediction, as a candidate's index, among those made.
     """
-    columns = _columns(dataset, predictions)
-    sizes = {name: len(members) for name, members in dataset.groups.items()}
-    has_groups = bool(complete_groups(columns.groups, sizes))
-    choices = [choice for choice in columns.predictions if choice is not None]
-    settled = share(credit(columns.predictions, columns.answers, columns.candidates), columns.clusters)
-    ends = settled.interval()
+    answers = answers_of(dataset, predictions)
+    choices = [choice for choice in answers.predictions if choice is not None]
+    settled = credit(answers.predictions, answers.answers, answers.candidates)
+    own = Judge(dataset.card.name, answers.scorers[0])
+    (row,) = own.share(("accuracy", "dev", "expected_accuracy"), settled, answers.units)
+    groups_right = None
+    if complete_groups(answers.groups, answers.group_sizes):
+        groups_right = group_accuracy(answers.correct, answers.groups, answers.group_sizes)
     return {
         "step": step,
         "epoch": epoch,
-        "accuracy": settled.value,
-        "low": ends.low,
-        "high": ends.high,
-        "group_accuracy": group_accuracy(columns.correct, columns.groups, sizes) if has_groups else None,
-        "abstained": abstained(columns.predictions),
+        "accuracy": row.value,
+        "low": row.low,
+        "high": row.high,
+        "group_accuracy": groups_right,
+        "abstained": abstained(answers.predictions),
         "commonest": majority_class(choices) if choices else 0.0,
     }
 
 
 def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:
-    """Accuracy and group accuracy with intervals over twins and what guessing gives; nothing for hidden answers."""
-    known = [at for at, problem in enumerate(dataset) if problem.answer is not None]
-    if not known:
+    """The rows that every score has, of a dev or test set; nothing for hidden answers."""
+    if all(problem.answer is None for problem in dataset):
         return []
-    first, columns = predictions[0], _columns(dataset, predictions).take(known)
-    head = RowHead(dataset.card.name, first.model, first.scoring, first.scoring, {"variant": first.variant})
-    made = list(head.accuracy(("accuracy", subset, "accuracy"), columns))
-    if silent := abstained(columns.predictions):
-        made += head.expected_accuracy(subset, columns)
-        made.append(head.row(("accuracy", subset, "abstained"), silent, len(known)))
-    sizes = {name: len(members) for name, members in dataset.groups.items()}
-    return [*made, *head.by_group(("groups", subset, "group_accuracy"), columns, sizes)]
+    answers = answers_of(dataset, predictions)
+    return judge(answers, by=(), subset=subset, details={"variant": predictions[0].variant})
 
 
-def _columns(dataset: Dataset, predictions: Sequence[Prediction]) -> MetricColumns:
-    guessed = guesses(dataset, predictions[0].scoring) if predictions else None
-    return MetricColumns(dataset, [p.prediction for p in predictions], clusters_by_id(dataset), guessed)
+def answers_of(dataset: Dataset, predictions: Sequence[Prediction]) -> Answers:
+    """The table of answers of one fine-tuned model, without problems whose answer is hidden.
+
+    A judgement that is made by comparing is guessed among the options that are compared.
+    """
+    first = predictions[0]
+    scorer = Scorer(first.model, first.scoring, first.scoring)
+    choices = [prediction.prediction for prediction in predictions]
+    scores = [prediction.scores for prediction in predictions]
+    answers = Answers.of_choices(dataset, choices, scorer, first.variant, scores)
+    return with_options(answers, first.scoring)
+
+
+def with_options(answers: Answers, formalization: str | None) -> Answers:
+    """The same table, with what a guess gets of each problem under a formalization."""
+    option_chances = guesses(answers.problems, formalization)
+    if option_chances is None:
+        return answers
+    return replace(answers, option_chances=np.array(option_chances))
+
+
+def chances_of_guessing(dataset: Dataset, formalization: str) -> tuple[float, float | None]:
+    """Accuracy and group accuracy of guessing among the options of a formalization.
+
+    The second is None for a dataset without complete groups.
+    """
+    right_choices = [problem.answer for problem in dataset]
+    answers = with_options(Answers.of_choices(dataset, right_choices), formalization)
+    together = None
+    if complete_groups(answers.groups, answers.group_sizes):
+        together = group_accuracy_chance(answers.guesses, answers.groups, answers.group_sizes)
+    return float(answers.guesses.mean()), together
 
 
 class Diverged(WinokitError):
@@ -168,9 +194,15 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
         what = f"{dev[0].candidates[only or 0]!r}" if judgements else f"candidate {(only or 0) + 1}"
         return [f"every prediction on the dev set is {what}: a degenerate run"]
     for row in rows:
-        # The same interval, twins drawn together, that the row shows: two tests would contradict each other one day.
+        # The test that the row shows: two tests would contradict each other one day.
         if row.metric == "accuracy" and stands(row) != ABOVE:
-            called, base = "always giving the commonest answer" if FLOOR in row.details else "guessing", row.level
-            share, least = f"{100 * row.value:.1f} %", f"{100 * (base or 0):.1f} %"
-            return [f"{share} of {row.n:,} dev problems right is not significantly above {called} ({least})"]
+            return [_why_not_above(row)]
     return []
+
+
+def _why_not_above(row: Metric) -> str:
+    """Why the accuracy on a dev set does not show that anything was learned."""
+    right = f"{100 * row.value:.1f} % of {row.n:,} dev problems right"
+    if row.is_untestable:
+        return f"{right}, and nothing can be told from it: the right answer is always in one place"
+    return f"{right} is not significantly above what its own preferences would get ({100 * (row.level or 0):.1f} %)"

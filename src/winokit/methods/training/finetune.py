@@ -13,7 +13,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import torch
@@ -22,13 +21,19 @@ import winokit
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.formalizations.cases import guesses, rivals_name, training_cases
+from winokit.methods.formalizations.cases import rivals_name, training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
-from winokit.methods.metrics.groups import complete_groups, group_accuracy_chance
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.evaluation import Diverged, Evaluation, guessing_loss, rows, symptoms
+from winokit.methods.training.evaluation import (
+    Diverged,
+    Evaluation,
+    chances_of_guessing,
+    guessing_loss,
+    rows,
+    symptoms,
+)
 from winokit.methods.training.learner import Learner, check_same, drop_checkpoint, make_writable
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.hf import HfSettings, fingerprint
@@ -234,10 +239,8 @@ def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]
     """What guessing among the options of a formalization gives on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
-    chances = guesses(dev, formalization) or [1 / len(problem.candidates) for problem in dev]
-    groups = [problem.group for problem in dev]
-    together = group_accuracy_chance(chances, groups) if complete_groups(groups) else None
-    return {"chance": fmean(chances), "group_chance": together}
+    chance, group_chance = chances_of_guessing(dev, formalization)
+    return {"chance": chance, "group_chance": group_chance}
 
 
 def _evaluated(

@@ -12,7 +12,7 @@ from winokit.drawing.figures import COLOURS, Figure, forest_figures
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
-from winokit.drawing.wording import POINTS, kind
+from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
@@ -20,7 +20,8 @@ from winokit.results import Metric, stands
 from winokit.stages.audit import plots
 from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
-from winokit.stages.audit.verdict import MetricRows, groups_word, verdict
+from winokit.stages.audit.scored_rows import MetricRows, groups_word
+from winokit.stages.audit.verdict import verdict
 
 ACCURACY = "Accuracy"
 MANY, SHOWN = 12, len(COLOURS)
@@ -58,6 +59,7 @@ class AuditPage:
         self.notes = run.notes or run.dataset.notes
         self.scale = Forest(())
         self.labels = labels(self.judged)
+        self.coin = name_coin(next(iter(self.labels.values()), None)).capitalize()
         used = {base(row.protocol) for row in run.metrics}
         self.citations = [(caption.title, caption.sources) for name, caption in ABOUT.items() if name in used]
         self.sources = list(dict.fromkeys(source for _, sources in self.citations for source in sources))
@@ -112,7 +114,9 @@ def judge(run: Run) -> list[JudgedScorer]:
     known = scorers(run)
     rows = grouped((owner(row, known), row) for row in run.metrics)
     owned = [(scorer, rows.get(scorer, [])) for scorer in known]
-    judged = [JudgedScorer(scorer, verdict(own), dict(_tiles(own))) for scorer, own in owned]
+    judged = [
+        JudgedScorer(scorer, verdict(own, run.settings.get("margin")), dict(_tiles(own))) for scorer, own in owned
+    ]
     return sorted(judged, key=lambda each: -each.mark.value if each.mark else 1.0) if len(judged) > MANY else judged
 
 
@@ -123,18 +127,21 @@ def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
 
 
 def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
-    """Accuracy, whole groups, consistency, and the artifact baseline furthest above chance."""
+    """Accuracy, twins told apart and right, consistency, and the artifact baseline furthest above chance."""
     rows = MetricRows(metrics)
-    group = rows.find("groups", "complete", "group_accuracy")
+    group = rows.whole_groups
+    right_way_round = rows.twins if rows.told_apart is not None else None
     wanted = (
-        (ACCURACY, rows.find("accuracy", "all")),
+        (ACCURACY, rows.single),
         (f"{groups_word(group).title()}s right" if group else "", group),
+        ("Told apart", rows.told_apart),
+        ("Right way round", right_way_round),
         ("Follows a switch", rows.find("switching", "switchable", "consistency")),
     )
     yield from ((label, row) for label, row in wanted if row is not None)
     baselines = [row for row in metrics if row.protocol == "artifacts" and row.metric == "accuracy"]
     if baselines:
-        best = max(baselines, key=lambda row: row.value - (row.chance or 0))
+        best = max(baselines, key=lambda row: row.value - (row.level or 0))
         yield "Artifacts", best
 
 

@@ -14,9 +14,9 @@ from itertools import groupby
 from math import isfinite
 from typing import Any
 
+from winokit.answers import original_id
 from winokit.data.runs import Run
 from winokit.drawing.plots import Scorer
-from winokit.methods.metrics.measuring import original_id
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
+from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, As, Labels, Lenient, Limit, Perturbed, Reading, load, load_one, load_shots
 from winokit.data.predictions.columns import are_of_predictions, checked_columns
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
@@ -40,7 +41,7 @@ from winokit.results import Metric
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS, Protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, asked_problems
 from winokit.text.language import ABILITIES, left_out
 
 URL = re.compile(r"https?://[^\s\"']+")
@@ -84,6 +85,10 @@ def audit(
         str | Sequence[str],
         Help("Only this protocol, optionally on a subset (artifacts@non_associative); repeatable.", metavar="NAME"),
     ] = (),
+    margin: Annotated[
+        float | None,
+        Help("An effect that matters, in points: the verdict says whether the score is above chance by more.", above=0),
+    ] = None,
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
@@ -200,6 +205,8 @@ def audit(
     run = _judged(dataset, variants, rows, answers, protocols, about)
     run.transcripts = answers.transcripts
     run.settings["asked"] = known.ledger.spent()
+    if margin is not None:
+        run.settings["margin"] = margin
     run.settings["notes"] = [
         *dataset.notes,
         # Candidates' lengths are in letters where words cannot be told.
@@ -356,20 +363,27 @@ def _judged(
         by_variant.setdefault(prediction.variant, {})[prediction.id] = prediction
     metrics: list[Metric] = []
     left_out = []
+    asked: dict[str, tuple[Dataset, AskedProblems]] = {}
     for (model, scoring), by_variant in named.items():
         sheets: dict[str, AuditSheet] = {}
         for name in protocols:
             protocol, _, subset = name.partition("@")
             if subset not in sheets:
-                selected, formalization = _subset(dataset, subset), answers.formalizations.get(model)
+                if subset not in asked:
+                    chosen = _subset(dataset, subset)
+                    asked[subset] = chosen, asked_problems(chosen, variants)
+                selected, problems = asked[subset]
+                formalization = answers.formalizations.get(model)
                 more = answers.asked.get(model, {})
-                sheets[subset] = AuditSheet(selected, by_variant, variants, model, scoring, formalization, more)
+                sheets[subset] = AuditSheet(
+                    selected, by_variant, variants, model, scoring, formalization, more, problems
+                )
             rows = PROTOCOLS[protocol].rows(sheets[subset])
             metrics += [replace(row, subset=f"{row.subset}@{subset}") if subset else row for row in rows]
         for sheet in sheets.values():
             left_out += [row for row in sheet.left_out if row not in left_out]
-    problems = {name: variant.problems for name, variant in variants.items() if variant.kept}
-    return Run(about, metrics, list(predictions), dataset, problems, left_out)
+    kept_variants = {name: variant.problems for name, variant in variants.items() if variant.kept}
+    return Run(about, metrics, list(predictions), dataset, kept_variants, left_out)
 
 
 def _subset(dataset: Dataset, name: str) -> Dataset:

@@ -8,13 +8,13 @@ from winokit.drawing.decision import BAD
 from winokit.drawing.figures import canvas
 from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
-from winokit.drawing.wording import count, often, say, say_chance, say_interval
+from winokit.drawing.wording import count, name_coin, often, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
-from winokit.stages.audit.verdict import MetricRows, guesser
+from winokit.stages.audit.scored_rows import MetricRows
 
-FIRST = {"single", "group", "luck"}
+FIRST = {"single", "twins"}
 """Facts that the headline has told already."""
 LISTED = 20
 """Scorers that a terminal shows where there are too many for a column each."""
@@ -50,15 +50,13 @@ def _few(run: Run, judged: JudgedScorer) -> Table:
     """A line per number of one scorer."""
     rows = MetricRows(row for row in run.metrics if owner(row, [judged.scorer]) is not None)
     tiles = dict(judged.tiles)
-    if same := rows.find("dependence", "complete", "same_option"):
-        tiles = {**dict(list(tiles.items())[:2]), "Same option for both twins": same, **tiles}
     made: list[list[str | Text]] = []
     for label, row in tiles.items():
         name = f"{label} ({row.subset})" if row.protocol == "artifacts" else label
         made.append([name, dim(say(row), stands(row) == AT), say_interval(row), say_chance(row), f"{row.n:,}"])
-    if luck := rows.find("luck", "all", "p_chance"):
-        made.append(["A coin scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
-    return table(["", "", "95\u00a0% interval", guesser(next(iter(tiles.values()), None)), "n"], made)
+    if luck := rows.find("luck", "all", "p_null"):
+        made.append(["Chance scores this high", often(luck.value), "of the time", "", f"{luck.n:,}"])
+    return table(["", "", "95\u00a0% interval", "chance", "n"], made)
 
 
 def _comparison(judged: Sequence[JudgedScorer]) -> Table:
@@ -67,7 +65,7 @@ def _comparison(judged: Sequence[JudgedScorer]) -> Table:
     rows: list[list[str | Text]] = [
         [each.scorer.name, *(_said(each.tiles.get(name)) for name in heads)] for each in judged
     ]
-    return table(["", *heads], [*rows, [guesser(next(iter(heads.values()), None)), *map(say_chance, heads.values())]])
+    return table(["", *heads], [*rows, [name_coin(next(iter(heads.values()), None)), *map(say_coin, heads.values())]])
 
 
 def _said(row: Metric | None) -> str | Text:

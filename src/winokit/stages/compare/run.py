@@ -24,7 +24,6 @@ from winokit.files import check_own_folder
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.compare import compare as paired_test
 from winokit.methods.metrics.groups import all_right_chance, complete_groups
-from winokit.methods.metrics.measuring import RowHead
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset, Problem, grouped
 from winokit.progress import tell

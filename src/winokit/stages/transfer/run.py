@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
+from winokit.answers import Answers, Scorer
 from winokit.data.loading import Loading, Plain
 from winokit.errors import BadInput
 from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
-from winokit.methods.metrics.measuring import BLIND, MetricColumns, RowHead, clusters_by_id, gender_rows, has_gender
+from winokit.methods.metrics.judge import BLIND, Judge, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
@@ -285,11 +286,10 @@ def _cell(arm: str, test: TransferTarget, runs: "Sequence[TrainOutcome]", model:
     if has_gender(test.data):
         path = outcome.folder / "predictions" / f"{own[0].subset}.jsonl"
         choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
-        head = RowHead(first.dataset, first.model, first.scoring, first.formalization, about)
+        scorer = Scorer(first.model, first.scoring, first.formalization)
         note = None if Formalization.parse(first.scoring).definition.reads_pronoun else BLIND
-        columns = MetricColumns(test.data, choices, clusters_by_id(test.data))
-        answered = [row for row, problem in enumerate(test.data) if problem.answer is not None]
-        rows += gender_rows(head, columns.take(answered), note)
+        answers = Answers.of_choices(test.data, choices, scorer)
+        rows += gender_rows(Judge(first.dataset, scorer, about), answers, note)
     if chosen_on is not None:
         named = replace(first, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
         each = replace(named, n=len(chosen_on), low=None, high=None)

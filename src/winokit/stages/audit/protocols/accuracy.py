@@ -7,63 +7,53 @@ from collections import Counter
 from collections.abc import Iterable
 
 from winokit.methods.metrics.accuracy import abstained, majority_class
-from winokit.methods.metrics.intervals import share
-from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.models.thoughts import UNFINISHED
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
 
-TRIES = 10
-
 
 @protocol()
 def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with abstentions as wrong, expected accuracy with them as guesses, precision, and the majority class."""
-    graded = sheet.graded()
+    answers = sheet.answers()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
     if unlabelled:
         sheet.leave_out("accuracy", "all", "the answer is hidden", unlabelled)
-    missing = len(sheet.dataset) - unlabelled - len(graded)
+    missing = len(sheet.dataset) - unlabelled - len(answers)
     if missing:
         sheet.leave_out("accuracy", "all", "no prediction", missing)
-    yield from sheet.accuracy("accuracy", "all", graded)
-    if not graded:
+    yield from sheet.accuracy("accuracy", "all", answers)
+    if not len(answers):
         return
-    columns = sheet.columns(graded)
-    yield from sheet.head.expected_accuracy("all", columns)
-    silent = abstained(columns.predictions)
-    # Two answers that contradict each other, as a chat model may give where candidates change places, are a tie.
-    whys = Counter(case.prediction.why for case in graded if case.choice is None)
-    details = {"tied": whys[TIE] / len(graded)}
-    if whys[UNFINISHED]:
-        details["unfinished"] = whys[UNFINISHED] / len(graded)
-    yield sheet.head.row(("accuracy", "all", "abstained"), silent, len(graded), details=details)
+    yield from sheet.judge.expected_accuracy("all", answers)
+    silent = abstained(answers.predictions)
+    yield sheet.judge.row(("accuracy", "all", "abstained"), silent, len(answers), details=_abstentions(sheet))
     if silent:
         # Precision, where plain accuracy is recall (Emami et al., 2018).
-        answered = [case for case in graded if case.choice is not None]
-        yield from sheet.accuracy("accuracy", "all", answered, "precision")
-    constant = majority_class(columns.answers)
-    yield sheet.head.row(("accuracy", "all", "majority_class"), constant, len(graded), chance=columns.settled_chance)
+        yield from sheet.accuracy("accuracy", "all", answers.subset(~answers.silent), "precision")
+    constant = majority_class(answers.answers)
+    chance = float((1 / answers.candidates).mean())
+    yield sheet.judge.row(("accuracy", "all", "majority_class"), constant, len(answers), chance=chance)
+
+
+def _abstentions(sheet: AuditSheet) -> dict[str, float]:
+    """The shares of problems that ended in a tie, and of replies that were cut off."""
+    answers = sheet.answers()
+    # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
+    reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
+    shares = {"tied": reasons[TIE] / len(answers)}
+    if reasons[UNFINISHED]:
+        shares["unfinished"] = reasons[UNFINISHED] / len(answers)
+    return shares
 
 
 @protocol()
 def luck(sheet: AuditSheet) -> Iterable[Metric]:
     """Probabilities that guessing, once or the best of ten times, does as well; problems needed to beat chance."""
-    graded = sheet.graded()
-    if not graded:
-        return
-    columns, n = sheet.columns(graded), len(graded)
+    answers = sheet.answers()
     # Problems that read the same to the scorer are guessed once.
     texts = [
-        (p.before, p.after, p.candidates, p.query, p.pronoun if sheet.reads_pronoun else None) for p in columns.problems
+        (p.before, p.after, p.candidates, p.query, p.pronoun if sheet.reads_pronoun else None) for p in answers.problems
     ]
-    guesses = Counter(zip(texts, columns.chances.tolist(), strict=True))
-    chances = [chance for _, chance in guesses]
-    once = p_chance(int(columns.correct.sum()), n, chances, list(guesses.values()))
-    yield sheet.head.row(("luck", "all", "p_chance"), once, n)
-    yield sheet.head.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
-    score = share(columns.correct, columns.clusters)
-    needed = n_to_beat_chance(score.value, float(columns.chances.mean()), design_effect=score.design_effect)
-    if needed is not None:
-        yield sheet.head.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
+    return sheet.judge.luck(answers, texts)

@@ -30,6 +30,6 @@ def _on_variant(sheet: AuditSheet, name: str, subset: str, variant: str) -> Iter
     if not sheet.has(variant):
         return
     sheet.leave_out_refused(name, subset, variant)
-    graded = sheet.graded(variant)
-    yield from sheet.accuracy(name, subset, graded)
-    yield from sheet.by_group((name, subset, "group_accuracy"), graded)
+    answers = sheet.answers(variant)
+    yield from sheet.accuracy(name, subset, answers)
+    yield from sheet.by_group((name, subset, "group_accuracy"), answers)

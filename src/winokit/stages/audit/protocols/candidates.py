@@ -8,51 +8,54 @@ language they are letters.
 from collections.abc import Iterable
 from functools import lru_cache
 
+import numpy as np
+
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance, choice_turned, in_first_order
 from winokit.models.builtin import piece_counts
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, flags
 from winokit.text.words import letters
 
 
 @protocol("reversed")
 def position(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy where the answer is the first or the second candidate, and how often the order changes nothing."""
+    answers = sheet.answers()
     # The candidates of a judgement are "no" and "yes": there is no place to prefer.
-    graded = [case for case in sheet.graded() if len(case.problem.candidates) == 2 and case.problem.query is None]
-    first, second = ([case for case in graded if case.problem.answer == answer] for answer in (0, 1))
-    yield from sheet.accuracy("position", "answer_first", first)
-    yield from sheet.accuracy("position", "answer_second", second)
-    yield from sheet.gap(("position", "all", "first_minus_second"), first, second)
+    has_places = flags(len(p.candidates) == 2 and p.query is None for p in answers.problems)
+    answers = answers.subset(has_places)
+    is_first = answers.answers == 0
+    yield from sheet.accuracy("position", "answer_first", answers.subset(is_first), by_answer=True)
+    yield from sheet.accuracy("position", "answer_second", answers.subset(~is_first), by_answer=True)
+    yield from sheet.gap(("position", "all", "first_minus_second"), answers, is_first)
     if not sheet.has("reversed") or (sheet.known_scoring is not None and sheet.known_scoring.both_orders):
         return
-    backwards = {case.origin: case for case in sheet.graded("reversed")}
-    asked = [case for case in graded if case.problem.id in backwards]
-    if asked:
-        columns = sheet.columns(asked)
-        turned = [backwards[case.problem.id].choice for case in asked]
-        again = in_first_order(turned, [(1, 0)] * len(asked))
-        kept = choice_kept(columns.predictions, again)
-        guessing = choice_kept_chance(columns.predictions, again, columns.candidates)
-        yield from sheet.head.share(("position", "all", "order_invariance"), kept, columns.clusters, guessing)
-        changed = choice_turned(columns.predictions, again)
-        yield from sheet.head.share(("position", "all", "order_turned"), changed, columns.clusters, guessing)
+    asked, backwards = answers.matched(sheet.answers("reversed"))
+    if len(asked):
+        again = in_first_order(backwards.predictions, [(1, 0)] * len(asked))
+        kept = choice_kept(asked.predictions, again)
+        guessing = choice_kept_chance(asked.predictions, again, asked.candidates)
+        yield from sheet.judge.share(("position", "all", "order_invariance"), kept, asked.units, guessing)
+        changed = choice_turned(asked.predictions, again)
+        yield from sheet.judge.share(("position", "all", "order_turned"), changed, asked.units, guessing)
 
 
 @protocol()
 def length(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy with equally and unequally long candidates, and how often the shorter one is chosen."""
-    graded = [case for case in sheet.graded() if len(case.problem.candidates) == 2]
+    answers = sheet.answers()
+    answers = answers.subset(answers.candidates == 2)
     which_of = _shorter(sheet.dataset)
-    shorter = [(case, which_of[case.problem.candidates]) for case in graded]
-    yield from sheet.accuracy("length", "equal", [case for case, which in shorter if which is None])
-    yield from sheet.accuracy("length", "unequal", [case for case, which in shorter if which is not None])
-    answered = [(case, which) for case, which in shorter if which is not None and case.choice is not None]
-    chosen = [case.choice == which for case, which in answered]
-    columns = sheet.columns([case for case, _ in answered])
-    yield from sheet.head.share(("length", "unequal", "shorter_chosen"), chosen, columns.clusters, 0.5)
+    shorter = [which_of[problem.candidates] for problem in answers.problems]
+    is_equal = flags(which is None for which in shorter)
+    yield from sheet.accuracy("length", "equal", answers.subset(is_equal))
+    yield from sheet.accuracy("length", "unequal", answers.subset(~is_equal))
+    rows = np.flatnonzero(~is_equal & ~answers.silent)
+    chosen = [answers.choices[row] == shorter[row] for row in rows]
+    units = answers.units.take(rows)
+    yield from sheet.judge.share(("length", "unequal", "shorter_chosen"), chosen, units, 0.5)
 
 
 @lru_cache(2)  # the same for every scorer of a dataset

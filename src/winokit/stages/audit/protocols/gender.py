@@ -7,8 +7,10 @@ say so.
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from winokit.methods.metrics.accuracy import f1
-from winokit.methods.metrics.measuring import BLIND, gender_rows
+from winokit.methods.metrics.judge import BLIND, gender_rows
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -18,17 +20,15 @@ from winokit.stages.audit.sheet import AuditSheet
 def gender(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy by the pronoun's gender and gotcha flag, their gaps, and the pro minus anti gap, where labels allow."""
     note = None if sheet.reads_pronoun else BLIND
-    yield from gender_rows(sheet.head, sheet.columns(sheet.graded()), note)
-    sides = {
-        side: [case for case in sheet.graded() if case.problem.labels.get("stereotype") == side]
-        for side in ("pro", "anti")
-    }
-    for side, cases in sides.items():
-        yield from sheet.accuracy("gender", side, cases, note=note)
-    yield from sheet.gap(("gender", "all", "pro_minus_anti"), sides["pro"], sides["anti"], note)
-    for side, cases in sides.items():
-        if cases:
-            columns = sheet.columns(cases)
-            yield sheet.head.row(
-                ("gender", side, "f1"), f1(columns.predictions, columns.answers).macro, len(cases), note=note
-            )
+    answers = sheet.answers()
+    yield from gender_rows(sheet.judge, answers, note)
+    stereotypes = np.array([str(problem.labels.get("stereotype")) for problem in answers.problems])
+    for side in ("pro", "anti"):
+        yield from sheet.accuracy("gender", side, answers.subset(stereotypes == side), note=note, by_answer=True)
+    rows = np.flatnonzero((stereotypes == "pro") | (stereotypes == "anti"))
+    yield from sheet.gap(("gender", "all", "pro_minus_anti"), answers.subset(rows), stereotypes[rows] == "pro", note)
+    for side in ("pro", "anti"):
+        own = answers.subset(stereotypes == side)
+        if len(own):
+            score = f1(own.predictions, own.answers).macro
+            yield sheet.judge.row(("gender", side, "f1"), score, len(own), note=note)

@@ -6,56 +6,64 @@ gets one of two right, never both: group accuracy below what independence gives 
 
 from collections.abc import Iterable
 
+import numpy as np
+
+from winokit.answers import Answers
 from winokit.methods.metrics.groups import independent_group_accuracy, same_option_chance, same_options
+from winokit.methods.metrics.judge import complete_pairs, layout_of
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, flags
 from winokit.text.language import language_of
 
 
 @protocol()
 def groups(sheet: AuditSheet) -> Iterable[Metric]:
-    """Groups with all, some and no members right; accuracy on grouped and on single problems beside them."""
-    graded = sheet.graded()
-    complete = sheet.complete(graded)
-    inside = {id(case) for group in complete for case in group}
-    single = [case for case in graded if case.problem.group is None]
-    torn = len(graded) - len(inside) - len(single)
+    """Groups with all, some and no members right; twins told apart; grouped and single problems beside them."""
+    answers = sheet.answers()
+    is_grouped = np.zeros(len(answers), np.bool_)
+    is_grouped[layout_of(answers).rows] = True
+    is_single = flags(group is None for group in answers.groups)
+    torn = int((~is_grouped & ~is_single).sum())
     if torn:
         sheet.leave_out("groups", "complete", "a member of the group has no prediction", torn)
-    if not complete:
-        sheet.leave_out("groups", "complete", "the dataset has no groups", len(graded))
+    if not is_grouped.any():
+        sheet.leave_out("groups", "complete", "the dataset has no groups", len(answers))
     for metric in ("group_accuracy", "one_right", "none_right"):
-        yield from sheet.by_group(("groups", "complete", metric), graded)
-    grouped = [case for case in graded if id(case) in inside]
-    yield from sheet.accuracy("groups", "grouped", grouped)
-    yield from sheet.accuracy("groups", "single", single)
-    yield from sheet.gap(("groups", "all", "single_minus_grouped"), single, grouped)
+        yield from sheet.by_group(("groups", "complete", metric), answers)
+    yield from sheet.judge.twins("complete", answers)
+    yield from sheet.accuracy("groups", "grouped", answers.subset(is_grouped))
+    yield from sheet.accuracy("groups", "single", answers.subset(is_single))
+    rows = np.flatnonzero(is_grouped | is_single)
+    yield from sheet.gap(("groups", "all", "single_minus_grouped"), answers.subset(rows), is_single[rows])
 
 
 @protocol()
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
     """How often twins get the same option, and the group accuracy that independent answers would have."""
-    pairs = [group for group in sheet.complete(sheet.graded()) if len(group) == 2]
+    answers = sheet.answers()
+    pairs = complete_pairs(answers)
+    if not len(pairs):
+        return
     # Whole texts are no options that twins could share.
-    answered = [
-        case
-        for pair in pairs
-        if all(case.choice is not None and not case.problem.is_whole for case in pair)
-        for case in pair
+    has_option = ~answers.silent & flags(not problem.is_whole for problem in answers.problems)
+    in_full = pairs[has_option[pairs].all(axis=1)]
+    if len(in_full):
+        chosen = answers.subset(in_full.ravel())
+        same = same_options(_options(chosen), chosen.groups)
+        chance = same_option_chance(chosen.candidates, chosen.groups)
+        units = answers.units.take(in_full[:, 0])
+        yield from sheet.judge.share(("dependence", "complete", "same_option"), same, units, chance)
+    paired = answers.subset(pairs.ravel())
+    independent = independent_group_accuracy(paired.correct, paired.groups)
+    guessing = float(paired.chances.mean()) ** 2
+    name = ("dependence", "complete", "independent_group_accuracy")
+    yield sheet.judge.row(name, independent, len(pairs), chance=guessing)
+
+
+def _options(answers: Answers) -> list[str]:
+    """The chosen candidates by name: twins may list their candidates in different orders."""
+    return [
+        language_of(problem.language).bare(problem.candidates[choice])
+        for problem, choice in zip(answers.problems, answers.choices.tolist(), strict=True)
     ]
-    if answered:
-        columns = sheet.columns(answered)
-        # By name: twins may list their candidates in different orders.
-        options = [
-            language_of(case.problem.language).bare(case.problem.candidates[case.choice or 0]) for case in answered
-        ]
-        same = same_options(options, columns.groups)
-        chance = same_option_chance(columns.candidates, columns.groups)
-        yield from sheet.head.share(("dependence", "complete", "same_option"), same, columns.clusters[::2], chance)
-    if pairs:
-        columns = sheet.columns([case for pair in pairs for case in pair])
-        independent = independent_group_accuracy(columns.correct, columns.groups)
-        guessing = float(columns.chances.mean()) ** 2
-        name = ("dependence", "complete", "independent_group_accuracy")
-        yield sheet.head.row(name, independent, len(pairs), chance=guessing)

@@ -16,7 +16,7 @@ from winokit.models.base import Continuation, Model, PseudoLikelihood, Refusal, 
 from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, flags
 from winokit.text.language import language_of
 
 
@@ -49,11 +49,13 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
         why = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"
         sheet.leave_out("naturalness", "all", why, len(sheet.dataset))
         return
-    graded = [case for case in sheet.graded() if case.problem.id in surprisals]
-    order = np.argsort([surprisals[case.problem.id] for case in graded], kind="stable")
-    thirds = [[graded[i] for i in part] for part in np.array_split(order, 3)]
-    for name, cases in zip(("likely", "middling", "unlikely"), thirds, strict=True):
-        yield from sheet.accuracy("naturalness", name, cases)
-    yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), thirds[0], thirds[-1])
-    values = [surprisals[case.problem.id] for case in graded]
-    yield from sheet.head.mean(("naturalness", "all", "surprisal_per_word"), values, sheet.columns(graded).clusters)
+    answers = sheet.answers()
+    answers = answers.subset(flags(name in surprisals for name in answers.ids))
+    values = [surprisals[name] for name in answers.ids]
+    thirds = np.array_split(np.argsort(values, kind="stable"), 3)
+    for name, rows in zip(("likely", "middling", "unlikely"), thirds, strict=True):
+        yield from sheet.accuracy("naturalness", name, answers.subset(rows))
+    ends = np.concatenate([thirds[0], thirds[-1]])
+    is_likely = np.arange(len(ends)) < len(thirds[0])
+    yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), answers.subset(ends), is_likely)
+    yield from sheet.judge.mean(("naturalness", "all", "surprisal_per_word"), values, answers.units)

@@ -6,14 +6,15 @@ which drops their whole groups (`non_associative_groups`). Structure is where th
 connective.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from winokit.answers import Answers
 from winokit.data.checks.statistics import connective, is_spaced, special_is_last
 from winokit.problem import Dataset, grouped
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, flags
 from winokit.text.language import language_of
 
 FEWEST = 10
@@ -22,44 +23,54 @@ FEWEST = 10
 
 @protocol()
 def association(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on associative problems and on the rest; nothing where no problem is labelled."""
-    graded = [case for case in sheet.graded() if "associative" in case.problem.labels]
-    if not graded:
+    """Accuracy on associative problems and on the rest; nothing if no problem is labelled."""
+    answers = sheet.answers()
+    answers = answers.subset(flags("associative" in problem.labels for problem in answers.problems))
+    if not len(answers):
         sheet.leave_out("association", "associative", "no problem is labelled associative or not", len(sheet.dataset))
         return
-    by = {str(case.problem.labels["associative_by"]) for case in graded if "associative_by" in case.problem.labels}
+    problems = answers.problems
+    by = {str(p.labels["associative_by"]) for p in problems if "associative_by" in p.labels}
     note = f"estimated, not judged by people: {', '.join(sorted(by))}" if by else None
-    tainted = {case.problem.group for case in graded if case.problem.labels["associative"] and case.problem.group}
-    rest = [case for case in graded if not case.problem.labels["associative"]]
-    associative = [case for case in graded if case.problem.labels["associative"]]
-    yield from sheet.accuracy("association", "associative", associative, note=note)
-    yield from sheet.accuracy("association", "non_associative", rest, note=note)
-    yield from sheet.gap(("association", "all", "associative_minus_others"), associative, rest, note)
-    whole = [case for case in rest if case.problem.group is not None and case.problem.group not in tainted]
-    yield from sheet.accuracy("association", "non_associative_groups", whole, note=note)
+    is_associative = flags(problem.labels["associative"] for problem in problems)
+    yield from sheet.accuracy("association", "associative", answers.subset(is_associative), note=note)
+    yield from sheet.accuracy("association", "non_associative", answers.subset(~is_associative), note=note)
+    yield from sheet.gap(("association", "all", "associative_minus_others"), answers, is_associative, note)
+    tainted = {problem.group for problem in problems if problem.labels["associative"]}
+    in_clean_group = flags(problem.group is not None and problem.group not in tainted for problem in problems)
+    yield from sheet.accuracy("association", "non_associative_groups", answers.subset(in_clean_group), note=note)
 
 
 @protocol()
 def structure(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy with the special word last or not; accuracy by connective, and by paradigm."""
-    graded = [case for case in sheet.graded() if not case.problem.is_whole]
+    everything = sheet.answers()
+    answers = everything.subset(flags(not problem.is_whole for problem in everything.problems))
     last, words = _structure(sheet.dataset)
-    for subset, wanted in (("special_last", True), ("special_not_last", False)):
-        cases = [case for case in graded if case.problem.group is not None and (case.problem.group in last) is wanted]
-        cases = [case for case in cases if is_spaced(case.problem)]
-        yield from sheet.accuracy("structure", subset, cases)
-        yield from sheet.by_group(("structure", subset, "group_accuracy"), cases)
-    graded = [case for case in graded if not language_of(case.problem.language).refusal("structure")]
-    by_word = grouped((words[case.problem.id], case) for case in graded)
-    common = {word: cases for word, cases in by_word.items() if len(cases) >= FEWEST}
-    other = [case for case in graded if words[case.problem.id] not in common]
-    for word, cases in [*sorted(common.items()), ("other", other)]:
-        yield from sheet.accuracy("structure", f"connective.{word}", cases)
+    in_group = flags(problem.group is not None and is_spaced(problem) for problem in answers.problems)
+    is_last = flags(problem.group in last for problem in answers.problems)
+    for subset, chosen in (("special_last", in_group & is_last), ("special_not_last", in_group & ~is_last)):
+        own = answers.subset(chosen)
+        yield from sheet.accuracy("structure", subset, own)
+        yield from sheet.by_group(("structure", subset, "group_accuracy"), own)
+    readable = flags(not language_of(problem.language).refusal("structure") for problem in answers.problems)
+    yield from _by_connective(sheet, answers.subset(readable), words)
     # Minimal pairs come in paradigms, and are told apart by them where schemas are by how they are built.
-    kinds = grouped((case.problem.domain, case) for case in sheet.graded() if case.problem.is_continuation)
-    for name, cases in kinds.items():
-        if name is not None and len(kinds) > 1:
-            yield from sheet.accuracy("structure", f"domain.{name}", cases)
+    domains = grouped(
+        (problem.domain, row) for row, problem in enumerate(everything.problems) if problem.is_continuation
+    )
+    for name, rows in domains.items():
+        if name is not None and len(domains) > 1:
+            yield from sheet.accuracy("structure", f"domain.{name}", everything.subset(rows))
+
+
+def _by_connective(sheet: AuditSheet, answers: Answers, words: Mapping[str, str]) -> Iterable[Metric]:
+    """Accuracy by the connective before the blank; rare ones are counted together."""
+    by_word = grouped((words[name], row) for row, name in enumerate(answers.ids))
+    common = {word: rows for word, rows in by_word.items() if len(rows) >= FEWEST}
+    other = [row for row, name in enumerate(answers.ids) if words[name] not in common]
+    for word, rows in [*sorted(common.items()), ("other", other)]:
+        yield from sheet.accuracy("structure", f"connective.{word}", answers.subset(rows))
 
 
 @lru_cache(2)  # the same for every scorer of a dataset

@@ -1,0 +1,325 @@
+"""The one table of answers: who chose what, of which problem, and which unit it belongs to.
+
+Asking models, reading files and training write it; the judge (`winokit.methods.metrics.judge`) reads it. A row is one
+choice; its columns are problem, unit, group, variant, scorer, sample, trial, choice and scores. What is said of a
+problem (its right answer, its candidates, its unit) is stored once, in `AskedProblems`, however many scorers chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.errors import BadInput
+from winokit.problem import Dataset, Problem
+from winokit.units import Units
+
+ABSTAINED = -1
+"""The choice of a scorer that does not choose."""
+ORIGINAL = "original"
+"""The variant of problems as they stand in the dataset."""
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+class Scorer(NamedTuple):
+    """Who chose: a model, how it was scored, and the formalization if it was fine-tuned."""
+
+    model: str = ""
+    scoring: str = ""
+    formalization: str | None = None
+
+
+class Trial(NamedTuple):
+    """Which of several runs of one scorer chose: its seed, its training size, or a name."""
+
+    seed: int | None = None
+    size: int | None = None
+    name: str = ""
+
+
+def original_id(problem: Problem) -> str:
+    """The id of the problem a variant was made from, or its own."""
+    original = problem.provenance.get("of")
+    return str(original) if original else problem.id
+
+
+class AskedProblems:
+    """Labelled problems as they were asked, in one variant or several, with the columns that metrics take.
+
+    The units and the sizes of groups are those of the whole dataset: a group that lost a member is not complete.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        units: Units,
+        group_sizes: Mapping[str, int],
+        variants: Sequence[str] | None = None,
+        dataset: str = "",
+    ) -> None:
+        self.problems = tuple(problems)
+        self.units = units
+        self.group_sizes = group_sizes
+        self.variants = tuple(variants) if variants is not None else (ORIGINAL,) * len(self.problems)
+        self.dataset = dataset
+
+    @classmethod
+    def of(cls, dataset: Dataset, variants: Mapping[str, Iterable[Problem]] | None = None) -> AskedProblems:
+        """The labelled problems of a dataset, and those of its variants that were made from one of its problems."""
+        group_sizes = {name: len(members) for name, members in dataset.groups.items()}
+        unit_numbers = unit_number_by_id(dataset)
+        problems: list[Problem] = []
+        names: list[str] = []
+        for name, members in {ORIGINAL: dataset, **(variants or {})}.items():
+            known = [p for p in members if p.answer is not None and original_id(p) in unit_numbers]
+            problems += known
+            names += [name] * len(known)
+        numbers = np.array([unit_numbers[original_id(problem)] for problem in problems], np.int64)
+        return cls(problems, Units(numbers), group_sizes, names, dataset.card.name)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    @cached_property
+    def answers(self) -> IntArray:
+        """The right candidate of each."""
+        return np.fromiter((problem.answer or 0 for problem in self.problems), np.int64, len(self))
+
+    @cached_property
+    def candidates(self) -> IntArray:
+        """How many candidates each has."""
+        return np.fromiter((len(problem.candidates) for problem in self.problems), np.int64, len(self))
+
+    @cached_property
+    def groups(self) -> tuple[str | None, ...]:
+        """The group of each; None for a problem alone."""
+        return tuple(problem.group for problem in self.problems)
+
+    @cached_property
+    def rows_of_variant(self) -> dict[str, IntArray]:
+        """The indices of the problems of each variant."""
+        rows: dict[str, list[int]] = {}
+        for index, variant in enumerate(self.variants):
+            rows.setdefault(variant, []).append(index)
+        return {variant: np.array(own, np.int64) for variant, own in rows.items()}
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The id of the original of each."""
+        return tuple(map(original_id, self.problems))
+
+    @cached_property
+    def row_of(self) -> dict[tuple[str, str], int]:
+        """The index of each by its variant and the id of its original."""
+        return {
+            (variant, name): index for index, (variant, name) in enumerate(zip(self.variants, self.ids, strict=True))
+        }
+
+
+def unit_number_by_id(dataset: Dataset) -> dict[str, int]:
+    """The number of the unit of each problem, by its id or that of its original."""
+    return dict(zip(map(original_id, dataset), dataset.units.numbers.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows of the table of answers; every part of it is a table again.
+
+    `Answers.of_choices` makes it from one scorer's choices. Metrics take a table of one scorer, one variant and one
+    trial; `by` takes a larger one apart.
+
+    >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
+    ...          for answer, end in enumerate([" was helped.", " helped."])]
+    >>> answers = Answers.of_choices(Dataset(twins), [0, None])
+    >>> answers.correct.tolist(), answers.silent.tolist(), answers.units.count
+    ([True, False], [False, True], 1)
+    """
+
+    asked: AskedProblems
+    problem_index: IntArray
+    """Row of `asked` that each row is about."""
+    choices: IntArray
+    """The chosen candidate of each; -1 for an abstention."""
+    scorers: tuple[Scorer, ...] = (Scorer(),)
+    scorer_index: IntArray | None = None
+    """Which of `scorers` chose; None if there is only one."""
+    trials: tuple[Trial, ...] = (Trial(),)
+    trial_index: IntArray | None = None
+    """Which of `trials`; None if there is only one."""
+    samples: IntArray | None = None
+    """Which of several answers of one scorer to one problem; None if there is one each."""
+    scores: tuple[tuple[float, ...] | None, ...] | None = None
+    """What each candidate scored, if it is known."""
+    option_chances: FloatArray | None = None
+    """What a guess gets of each, if not 1/candidates: a comparer guesses among its options."""
+    whole: Answers | None = None
+    """The table that a subset is part of: the null is drawn once for all of it."""
+    whole_rows: IntArray | None = None
+    """Which rows of `whole` these are."""
+
+    @classmethod
+    def of_choices(
+        cls,
+        dataset: Dataset,
+        choices: Sequence[int | None] | NDArray[Any],
+        scorer: Scorer = Scorer(),
+        variant: str = ORIGINAL,
+        scores: Sequence[tuple[float, ...] | None] | None = None,
+    ) -> Answers:
+        """One scorer's choices for the problems of a dataset, in their order; unlabelled problems are left out."""
+        if len(choices) != len(dataset):
+            raise BadInput(f"expected a choice per problem, found {len(choices):,} for {len(dataset):,} problems")
+        asked = AskedProblems.of(dataset)
+        labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
+        kept_choices = [choices[index] for index in labelled]
+        kept_scores = None if scores is None else tuple(scores[index] for index in labelled)
+        asked.variants = (variant,) * len(asked)
+        return cls(asked, np.arange(len(asked)), choice_numbers(kept_choices), (scorer,), scores=kept_scores)
+
+    def __len__(self) -> int:
+        return len(self.problem_index)
+
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
+        """Some of the rows, in that order; `rows` are indices or flags."""
+        index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        scores = self.scores
+        if scores is not None:
+            scores = tuple(scores[row] for row in index)
+        return replace(
+            self,
+            problem_index=self.problem_index[index],
+            choices=self.choices[index],
+            scorer_index=_taken(self.scorer_index, index),
+            trial_index=_taken(self.trial_index, index),
+            samples=_taken(self.samples, index),
+            scores=scores,
+            option_chances=None if self.option_chances is None else self.option_chances[index],
+        )
+
+    def subset(self, rows: Sequence[int] | NDArray[Any]) -> Answers:
+        """Some of the rows, which know the table they are part of; `rows` are indices or flags.
+
+        Right answers change places over the whole table, so a subset shares its null.
+        """
+        index = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        if self.whole is None or self.whole_rows is None:
+            return replace(self.take(index), whole=self, whole_rows=index)
+        return replace(self.take(index), whole_rows=self.whole_rows[index])
+
+    def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
+        """Take the table apart by `variant`, `scorer`, `trial` or `sample`: each value with its rows."""
+        keys = self._column(column)
+        for key in dict.fromkeys(keys):
+            yield key, self.take([row for row, own in enumerate(keys) if own == key])
+
+    def _column(self, column: str) -> list[Any]:
+        if column == "variant":
+            return [self.asked.variants[index] for index in self.problem_index]
+        if column == "scorer":
+            return _named(self.scorers, self.scorer_index, len(self))
+        if column == "trial":
+            return _named(self.trials, self.trial_index, len(self))
+        if column == "sample":
+            return [0] * len(self) if self.samples is None else self.samples.tolist()
+        raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
+
+    def matched(self, other: Answers) -> tuple[Answers, Answers]:
+        """The rows of both tables whose problems have one original, side by side in the order of this table."""
+        row_of = {name: row for row, name in enumerate(other.ids)}
+        own_rows = [row for row, name in enumerate(self.ids) if name in row_of]
+        other_rows = [row_of[self.ids[row]] for row in own_rows]
+        return self.subset(own_rows), other.subset(other_rows)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of the original of each problem."""
+        names = self.asked.ids
+        return [names[index] for index in self.problem_index]
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """The problem of each row, as it was asked."""
+        return [self.asked.problems[index] for index in self.problem_index]
+
+    @cached_property
+    def answers(self) -> IntArray:
+        """The right candidate of each."""
+        return self.asked.answers[self.problem_index]
+
+    @cached_property
+    def candidates(self) -> IntArray:
+        """How many candidates there are to choose from."""
+        return self.asked.candidates[self.problem_index]
+
+    @cached_property
+    def units(self) -> Units:
+        """The unit of each."""
+        return self.asked.units.take(self.problem_index)
+
+    @cached_property
+    def groups(self) -> list[str | None]:
+        """The group of each; None for a problem alone."""
+        groups = self.asked.groups
+        return [groups[index] for index in self.problem_index]
+
+    @property
+    def group_sizes(self) -> Mapping[str, int]:
+        """How many members each group has in the whole dataset."""
+        return self.asked.group_sizes
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        """Whether each is right; an abstention is not."""
+        is_right: BoolArray = self.choices == self.answers
+        return is_right
+
+    @cached_property
+    def silent(self) -> BoolArray:
+        """Whether each is an abstention."""
+        is_silent: BoolArray = self.choices == ABSTAINED
+        return is_silent
+
+    @property
+    def predictions(self) -> list[int | None]:
+        """The chosen candidate of each; None for an abstention."""
+        return [None if choice == ABSTAINED else choice for choice in self.choices.tolist()]
+
+    @cached_property
+    def guesses(self) -> FloatArray:
+        """What a coin gets of each problem if it is answered."""
+        return 1 / self.candidates if self.option_chances is None else self.option_chances
+
+    @cached_property
+    def chances(self) -> FloatArray:
+        """What a coin with the same abstentions gets of each problem."""
+        return np.where(self.silent, 0.0, self.guesses)
+
+
+def choice_numbers(choices: Sequence[int | None] | NDArray[Any]) -> IntArray:
+    """Choices as numbers, abstentions as -1."""
+    if isinstance(choices, np.ndarray):
+        return choices.astype(np.int64)
+    return np.fromiter((ABSTAINED if choice is None else choice for choice in choices), np.int64, len(choices))
+
+
+def _taken(column: IntArray | None, index: IntArray) -> IntArray | None:
+    return None if column is None else column[index]
+
+
+def _named(names: Sequence[Any], index: IntArray | None, length: int) -> list[Any]:
+    """The name of each row; the only one there is, without an index."""
+    if index is None:
+        return [names[0]] * length
+    return [names[place] for place in index]

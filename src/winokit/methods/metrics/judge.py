@@ -1,0 +1,350 @@
+"""The judge: rows from the table of answers, each with its interval, its null and its test.
+
+This is the only door to units, nulls, intervals and tests: stages write answers, call the judge and draw its rows. The
+quantities themselves are functions of `winokit.methods.metrics`.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from winokit.answers import Answers, Scorer
+from winokit.methods.arrays import BoolArray, IntArray
+from winokit.methods.metrics import groups
+from winokit.methods.metrics.accuracy import credit
+from winokit.methods.metrics.gender import GENDERS, gotcha
+from winokit.methods.metrics.groups import GroupLayout
+from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
+from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
+from winokit.problem import Problem, folded_text
+from winokit.results import NULL, Detail, Metric, P
+from winokit.units import Units
+
+Name = tuple[str, str, str]
+"""Protocol, subset and metric."""
+GROUP_METRICS = {
+    "group_accuracy": (groups.all_right, groups.all_right_chance),
+    "one_right": (groups.some_right, groups.some_right_chance),
+    "none_right": (groups.no_right, groups.no_right_chance),
+}
+"""By name, whether each complete group counts, and how likely it does by guessing."""
+TRIES = 10
+"""Tries of which the best is taken (Trichelair et al., 2018, appendix B)."""
+UNTESTABLE = "untestable"
+"""The detail of a row: how many of its problems have right answers that cannot change places."""
+ONE_PLACE = "the right answer is always in one place: nothing can be told from this file"
+IN_ONE_PLACE = "in_one_place"
+"""The detail of such a row."""
+BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What the rows of one scorer on one dataset begin with, and how each kind of row is made."""
+
+    dataset: str
+    scorer: Scorer
+    details: Mapping[str, Detail] = field(default_factory=dict)
+
+    def row(
+        self,
+        name: Name,
+        value: float,
+        n: int,
+        low: float | None = None,
+        high: float | None = None,
+        chance: float | None = None,
+        note: str | None = None,
+        details: Mapping[str, Detail] | None = None,
+    ) -> Metric:
+        """A row as it is."""
+        own_details = {**self.details, **(details or {})}
+        return Metric(self.dataset, *self.scorer, *name, value, n, low, high, chance, note, own_details)
+
+    def share(
+        self, name: Name, values: Any, units: Units, chance: Any = None, note: str | None = None
+    ) -> Iterator[Metric]:
+        """A share with its interval, tested against what a coin gets; nothing if there is nothing to average.
+
+        `chance` is one number, or one for each value.
+        """
+        if not len(values):
+            return
+        proportion = share(values, units)
+        interval = proportion.interval()
+        level = None if chance is None else float(np.mean(chance))
+        details: dict[str, Detail] = {} if level is None else {P: proportion.p(level)}
+        yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
+
+    def tested_share(
+        self, name: Name, values: Any, units: Units, chance: Any, test: NullTest, note: str | None = None
+    ) -> Metric:
+        """A share with its interval, tested against what the scorer's own choices would get."""
+        proportion = share(values, units)
+        interval = proportion.interval()
+        level = float(np.mean(chance))
+        details = _null_details(test)
+        return self.row(name, proportion.value, proportion.n, interval.low, interval.high, level, note, details)
+
+    def mean(self, name: Name, values: Sequence[float], units: Units) -> Iterator[Metric]:
+        """Any other mean."""
+        if values:
+            interval = mean_interval(values, units)
+            yield self.row(name, float(np.mean(values)), len(values), interval.low, interval.high)
+
+    def accuracy(
+        self, name: Name, answers: Answers, note: str | None = None, *, by_answer: bool = False
+    ) -> Iterator[Metric]:
+        """The share that is right; nothing for an empty table.
+
+        `by_answer` says that the subset was chosen by where the right answer is. Then right answers cannot change
+        places, and the row has neither null nor test.
+        """
+        if not len(answers):
+            return
+        if by_answer:
+            proportion = share(answers.correct, answers.units)
+            interval = proportion.interval()
+            chance = float(answers.chances.mean())
+            yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
+            return
+        row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        if row.is_untestable and is_one_place(answers):
+            row = replace(row, note=note or ONE_PLACE, details={**row.details, IN_ONE_PLACE: True})
+        yield row
+
+    def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
+        """The share that is right if abstentions are settled by a coin, whose part is the same under the null."""
+        if not len(answers):
+            return
+        settled = credit(answers.predictions, answers.answers, answers.candidates)
+        chance = np.where(answers.silent, 1 / answers.candidates, answers.guesses)
+        name = ("accuracy", subset, "expected_accuracy")
+        row = self.tested_share(name, settled, answers.units, chance, right_test(answers))
+        guessed = float((answers.silent / answers.candidates).mean())
+        null = row.details.get(NULL)
+        details = {**row.details, NULL: None if null is None else float(null) + guessed}
+        yield replace(row, details=details)
+
+    def gap(self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
+        """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
+
+        Who abstains more in one of the two would else seem worse there, however good the answers are.
+        """
+        answered = ~answers.silent
+        values, units = answers.correct[answered], answers.units.take(answered)
+        first = is_first[answered]
+        if not first.any() or first.all():
+            return
+        difference = gap(values, first, ~first, units)
+        interval = difference.interval()
+        chances = answers.chances[answered]
+        # Zero, except for subsets with other numbers of candidates.
+        chance = float(chances[first].mean() - chances[~first].mean())
+        details: dict[str, Detail] = {
+            P: difference.p(chance),
+            "first": difference.first.value,
+            "second": difference.second.value,
+        }
+        yield self.row(name, difference.value, len(values), interval.low, interval.high, chance, note, details)
+
+    def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
+        """The accuracy on problems minus that on a variant of the same problems, row by row.
+
+        Its null is the fall that the scorer's preferences alone bring: who always takes one place falls where right
+        answers move to the other.
+        """
+        if not len(before):
+            return
+        difference = paired_gap(before.correct, after.correct, before.units)
+        interval = difference.interval()
+        chance = float(before.chances.mean() - after.chances.mean())
+        null = (right_test(before).null or 0.0) - (right_test(after).null or 0.0)
+        details: dict[str, Detail] = {
+            NULL: null,
+            P: difference.p(null),
+            "first": difference.first.value,
+            "second": difference.second.value,
+        }
+        yield self.row(name, difference.value, len(before), interval.low, interval.high, chance, note, details)
+
+    def luck(self, answers: Answers, texts: Sequence[Hashable]) -> Iterator[Metric]:
+        """What luck would do: a coin once and the best of ten times, the scorer's preferences likewise.
+
+        `texts` are what the scorer reads of each problem: those that read the same are guessed once. `p_chance` is of
+        a coin (Trichelair et al., 2018); `p_null` of the scorer's own choices if right answers change places.
+        """
+        n = len(answers)
+        if not n:
+            return
+        guesses = Counter(zip(texts, answers.chances.tolist(), strict=True))
+        coin_chances = [chance for _, chance in guesses]
+        once = p_chance(int(answers.correct.sum()), n, coin_chances, list(guesses.values()))
+        yield self.row(("luck", "all", "p_chance"), once, n)
+        yield self.row(("luck", "all", f"p_best_of_{TRIES}"), p_best_of(TRIES, once), n)
+        test = right_test(answers)
+        if test.p_as_high is not None:
+            yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
+            yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
+        score = share(answers.correct, answers.units)
+        level = float(answers.chances.mean()) if test.null is None else test.null
+        needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
+        if needed is not None:
+            yield self.row(("luck", "all", "n_to_beat_chance"), float(needed), n)
+
+    def by_group(self, name: Name, answers: Answers, *, by_answer: bool = False) -> Iterator[Metric]:
+        """A share of complete groups, one of `GROUP_METRICS` by its name: `n` counts groups."""
+        layout = layout_of(answers)
+        if not layout.members:
+            return
+        counts, chances = GROUP_METRICS[name[2]]
+        values = counts(answers.correct, layout)
+        chance = chances(answers.chances, layout)
+        units = answers.units.take(layout.rows[layout.starts])
+        if name[2] == "group_accuracy" and not by_answer:
+            yield self.tested_share(name, values, units, chance, whole_groups_test(answers))
+        else:
+            yield from self.share(name, values, units, chance)
+
+    def twins(self, subset: str, answers: Answers) -> Iterator[Metric]:
+        """How often the twins of a pair are told apart, and how often these are the right way round.
+
+        `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
+        `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
+        """
+        pairs = complete_pairs(answers)
+        if not len(pairs):
+            return
+        first, second = _in_first_order(answers, pairs)
+        answered = (first >= 0) & (second >= 0)
+        apart = answered & (first != second)
+        units = answers.units.take(pairs[:, 0])
+        chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
+        test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
+        told_name = ("groups", subset, "told_apart")
+        if test is None:
+            yield from self.share(told_name, apart, units)
+            return
+        of_all = NullTest(test.observed, len(pairs), test.distribution)
+        yield self.tested_share(told_name, apart, units, chance, of_all)
+        if apart.any():
+            told = answers.subset(pairs[apart].ravel())
+            both_right = answers.correct[pairs[apart]].all(axis=1)
+            name = ("groups", subset, "right_way_round")
+            candidates = answers.candidates[pairs[apart][:, 0]]
+            # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
+            coin = 1 / (candidates * (candidates - 1))
+            yield self.tested_share(name, both_right, units.take(apart), coin, whole_groups_test(told))
+
+
+def judge(
+    answers: Answers,
+    by: Sequence[str] = ("scorer", "variant", "trial"),
+    subset: str = "all",
+    details: Mapping[str, Detail] | None = None,
+) -> list[Metric]:
+    """The rows that every score has, for each part of a table of answers.
+
+    Accuracy; expected accuracy and the share of abstentions where there are any; whole groups, told apart and the
+    right way round where there are groups. `by` names the columns by which the table is taken apart.
+    """
+    if not by:
+        return _standard_rows(answers, subset, details or {})
+    first, *others = by
+    rows = []
+    for _, part in answers.by(first):
+        rows += judge(part, others, subset, details)
+    return rows
+
+
+def _standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail]) -> list[Metric]:
+    """The rows of one scorer, one variant and one trial."""
+    if not len(answers):
+        return []
+    place = 0 if answers.scorer_index is None else int(answers.scorer_index[0])
+    own = Judge(answers.asked.dataset, answers.scorers[place], details)
+    rows = list(own.accuracy(("accuracy", subset, "accuracy"), answers))
+    if answers.silent.any():
+        rows += own.expected_accuracy(subset, answers)
+        rows.append(own.row(("accuracy", subset, "abstained"), float(answers.silent.mean()), len(answers)))
+    rows += own.by_group(("groups", subset, "group_accuracy"), answers)
+    return [*rows, *own.twins(subset, answers)]
+
+
+def layout_of(answers: Answers) -> GroupLayout:
+    """The complete groups of a table of one scorer and one variant, found once."""
+    known = vars(answers).get("_layout")
+    if not isinstance(known, GroupLayout):
+        known = GroupLayout(answers.groups, answers.group_sizes)
+        object.__setattr__(answers, "_layout", known)
+    return known
+
+
+def complete_pairs(answers: Answers) -> IntArray:
+    """The rows of complete groups of two, a row per pair."""
+    pairs = [rows for rows in layout_of(answers).members if len(rows) == 2]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def is_one_place(answers: Answers) -> bool:
+    """Whether no exchange of right answers changes anything: nothing can be told from such a file."""
+    return not null_of(answers if answers.whole is None else answers.whole).answers_vary
+
+
+def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The choices of both twins of each pair, the second one's as a place in the first one's list of candidates."""
+    first = answers.choices[pairs[:, 0]]
+    second = answers.choices[pairs[:, 1]].copy()
+    for number, (one, other) in enumerate(pairs.tolist()):
+        listed, own = answers.problems[one].candidates, answers.problems[other].candidates
+        if listed != own and second[number] >= 0:
+            folded = [folded_text(candidate) for candidate in listed]
+            chosen = folded_text(own[second[number]])
+            if chosen in folded:
+                second[number] = folded.index(chosen)
+    return first, second
+
+
+def _null_details(test: NullTest) -> dict[str, Detail]:
+    """The columns of a row that say what the null is, and how the row is tested."""
+    details: dict[str, Detail] = {NULL: test.null}
+    if test.p is not None:
+        details[P] = test.p
+    if test.untestable:
+        details[UNTESTABLE] = test.untestable
+    return details
+
+
+def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:
+    """Winogender's diagnostics (Rudinger et al., 2018): accuracy by the pronoun's gender and by gotcha, and gaps."""
+    genders = np.array([str(problem.labels.get("gender")) for problem in answers.problems])
+    flags = [is_gotcha(problem) for problem in answers.problems]
+    is_tricky = np.array([flag is True for flag in flags], np.bool_)
+    is_plain = np.array([flag is False for flag in flags], np.bool_)
+    for gender in GENDERS:
+        of_gender = genders == gender
+        yield from own.accuracy(("gender", gender, "accuracy"), answers.subset(of_gender), note)
+        for subset, flagged in ((f"{gender}.gotcha", is_tricky), (f"{gender}.not_gotcha", is_plain)):
+            part = answers.subset(of_gender & flagged)
+            yield from own.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
+        rows = np.flatnonzero(of_gender & (is_plain | is_tricky))
+        for row in own.gap(("gender", gender, "delta"), answers.subset(rows), is_plain[rows], note):
+            yield row
+            yield own.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
+
+
+def is_gotcha(problem: Problem) -> bool | None:
+    """Whether the occupation's statistics point away from the answer; None for neutral pronouns and without them."""
+    percent, gender = problem.labels.get("bls_pct_female"), problem.labels.get("gender")
+    if percent is None or problem.answer is None or gender is None:
+        return None
+    return gotcha(str(gender), problem.answer == 0, float(percent))
+
+
+def has_gender(problems: Iterable[Problem]) -> bool:
+    """Whether problems say the gender of their pronoun."""
+    return any("gender" in problem.labels for problem in problems)

@@ -1,0 +1,576 @@
+"""The one null: a scorer's choices and silences stay, and right answers change places (METHODS M.1).
+
+A score means something if right answers that change places would rarely give as much. What the scorer prefers (a
+place, an answer, silence) is then in the null, and cannot pass for knowledge.
+
+- Groups: one draw per unit turns all its groups, whose members exchange their right answers; by candidate, where they
+  list candidates in different orders.
+- Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
+  of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
+  is unique stays as it is and is counted as untestable.
+
+Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
+coins, put together by convolution. Otherwise 20,000 seeded draws. Tests are two-sided, by the mid-p-value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+
+import numpy as np
+
+from winokit.answers import ABSTAINED, Answers
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.luck import binomial
+from winokit.problem import folded_text
+from winokit.units import Units
+
+DRAWS = 20_000
+"""Draws where the null is not counted out."""
+LARGEST_ENUMERATED = 6
+"""The members of larger groups are permuted at random; of others all permutations are counted out."""
+PERMUTATIONS = 2_000
+"""Random permutations of a larger group."""
+NEGLIGIBLE = 1e-15
+"""Probabilities below this are dropped at the ends of a distribution."""
+WINDOW = 12.0
+"""Standard deviations around the mean within which a hypergeometric distribution is computed."""
+KEPT_AS = "_null"
+"""The attribute of a table of answers under which its null is kept."""
+DRAWN_AT_ONCE = 4_000_000
+"""Cells of drawn answers that are held in memory at once."""
+
+
+@dataclass(frozen=True)
+class CountDistribution:
+    """Probabilities of the counts `start`, `start + 1`, …"""
+
+    start: int
+    chances: FloatArray
+
+    @classmethod
+    def constant(cls, count: int) -> CountDistribution:
+        """A count that cannot vary."""
+        return cls(count, np.ones(1))
+
+    @classmethod
+    def of_draws(cls, counts: IntArray) -> CountDistribution:
+        """Relative frequencies of drawn counts."""
+        start = int(counts.min())
+        return cls(start, np.bincount(counts - start).astype(np.float64) / len(counts))
+
+    @classmethod
+    def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
+        """Probabilities that are added up by count."""
+        start = int(counts.min())
+        return cls(start, np.bincount(counts - start, weights=chances))._trimmed()
+
+    def plus(self, other: CountDistribution) -> CountDistribution:
+        """Distribution of the sum of two independent counts."""
+        if len(self.chances) == 1 or len(other.chances) == 1:
+            chances = self.chances * other.chances
+        else:
+            from scipy import signal
+
+            chances = np.maximum(signal.convolve(self.chances, other.chances), 0.0)
+        return CountDistribution(self.start + other.start, chances)._trimmed()
+
+    def _trimmed(self) -> CountDistribution:
+        """The same without negligible ends."""
+        kept = np.flatnonzero(self.chances > NEGLIGIBLE)
+        first, last = int(kept[0]), int(kept[-1])
+        return CountDistribution(self.start + first, self.chances[first : last + 1])
+
+    @property
+    def varies(self) -> bool:
+        """Whether more than one count is possible."""
+        return int((self.chances > NEGLIGIBLE).sum()) > 1
+
+    @property
+    def mean(self) -> float:
+        """The expected count."""
+        counts = self.start + np.arange(len(self.chances))
+        return float((counts * self.chances).sum() / self.chances.sum())
+
+    def upper_mid_p(self, observed: int) -> float:
+        """Probability of a larger count, and half of that of the observed one."""
+        place = observed - self.start
+        total = float(self.chances.sum())
+        above = float(self.chances[max(place + 1, 0) :].sum())
+        equal = float(self.chances[place]) if 0 <= place < len(self.chances) else 0.0
+        return min((above + equal / 2) / total, 1.0)
+
+    def two_sided(self, observed: int) -> float:
+        """Two-sided mid-p-value of a count."""
+        upper = self.upper_mid_p(observed)
+        return min(2 * min(upper, 1 - upper), 1.0)
+
+
+@dataclass(frozen=True)
+class NullTest:
+    """A count beside what the scorer's own choices would get if right answers changed places."""
+
+    observed: int
+    n: int
+    """Problems, or groups, that the count is of."""
+    distribution: CountDistribution
+    untestable: int = 0
+    """Problems among them whose right answers had nowhere to go."""
+
+    @property
+    def null(self) -> float | None:
+        """Expected share under the null."""
+        return self.distribution.mean / self.n if self.n else None
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p-value; None if no exchange of right answers changes the count."""
+        return self.distribution.two_sided(self.observed) if self.distribution.varies else None
+
+    @property
+    def p_as_high(self) -> float | None:
+        """Probability that the scorer's preferences alone get as much; None if the count cannot vary."""
+        return self.distribution.upper_mid_p(self.observed) if self.distribution.varies else None
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of units that have no larger group, a row each."""
+
+    rows: IntArray
+    """The two members."""
+    turned_answers: IntArray
+    """The right candidate of each member if the two exchange their answers."""
+    units: Units
+    """The unit of each pair: one draw turns all its pairs."""
+
+    def coins(self, now: IntArray, turned: IntArray) -> CountDistribution:
+        """Distribution of a count to which each pair adds `now` or, if its unit is turned, `turned`."""
+        return _coins(self.units.sums(now), self.units.sums(turned))
+
+
+@dataclass(frozen=True)
+class _LargerGroup:
+    """A group of a unit that has not only pairs."""
+
+    rows: IntArray
+    right_places: IntArray
+    """Entry (i, j): the right candidate of member i if it had the answer of member j."""
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Units of one shape outside complete groups: a row per unit, a column per member."""
+
+    rows: IntArray
+    texts: tuple[int, ...]
+    """For each member the number of its text, if it is a yes/no question; -1 if not."""
+
+    @cached_property
+    def exchanges_within(self) -> bool:
+        """Whether members of one text exchange their answers."""
+        asked = [text for text in self.texts if text >= 0]
+        return len(set(asked)) < len(asked)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing can change places here."""
+        return len(self.rows) < 2 and not self.exchanges_within
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """The null of one scorer's answers to the problems of one variant.
+
+    >>> from winokit.problem import Dataset, Problem
+    >>> twins = [Problem(f"{pair} ", end, ("one", "two"), answer, group=str(pair))
+    ...          for pair in range(10) for answer, end in enumerate((" first.", " second."))]
+    >>> null = Null(Answers.of_choices(Dataset(twins), [problem.answer for problem in twins]))
+    >>> test = null.whole_groups()
+    >>> test.observed, test.null, round(test.p, 4)
+    (10, 0.5, 0.001)
+    """
+
+    answers: Answers
+    seed: int = 0
+    _pairs: _Pairs = field(init=False)
+    _larger: list[list[_LargerGroup]] = field(init=False)
+    """The groups of each unit that has not only pairs."""
+    _pools: list[_Pool] = field(init=False)
+    _known_tests: dict[bytes, NullTest] = field(init=False, default_factory=dict)
+    """Tests of the number right by the rows that were counted: several rows of an audit ask for the same one."""
+
+    def __post_init__(self) -> None:
+        members = list(complete_groups(self.answers.groups, self.answers.group_sizes).values())
+        units = self.answers.units.numbers
+        with_larger = {int(units[rows[0]]) for rows in members if len(rows) > 2}
+        pairs = [rows for rows in members if int(units[rows[0]]) not in with_larger]
+        larger: dict[int, list[_LargerGroup]] = {}
+        for rows in members:
+            unit = int(units[rows[0]])
+            if unit in with_larger:
+                place = np.asarray(rows, np.int64)
+                larger.setdefault(unit, []).append(_LargerGroup(place, self._right_places(place)))
+        object.__setattr__(self, "_pairs", self._find_pairs(pairs))
+        object.__setattr__(self, "_larger", list(larger.values()))
+        object.__setattr__(self, "_pools", self._find_pools(members))
+
+    @cached_property
+    def answers_vary(self) -> bool:
+        """Whether any exchange changes where a right answer is; if not, nothing can be told from this file."""
+        right = self.answers.answers
+        if bool((right[self._pairs.rows] != self._pairs.turned_answers).any()):
+            return True
+        for groups in self._larger:
+            for group in groups:
+                if bool((group.right_places != group.right_places[:, :1]).any()):
+                    return True
+        return any(not pool.is_fixed and len(np.unique(right[pool.rows])) > 1 for pool in self._pools)
+
+    @cached_property
+    def untestable(self) -> int:
+        """Problems whose right answers have nowhere to go."""
+        return sum(pool.rows.size for pool in self._pools if pool.is_fixed)
+
+    def right(self, is_counted: BoolArray | None = None) -> NullTest:
+        """The test of the number of right answers, over all rows or over those that are counted."""
+        counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
+        key = (counted & ~self.answers.silent).tobytes()
+        known = self._known_tests.get(key)
+        if known is None:
+            known = self._known_tests[key] = self._find_right(counted)
+        return replace(known, n=int(counted.sum()))
+
+    def _find_right(self, counted: BoolArray) -> NullTest:
+        """The test of the number right among the counted rows; silent ones add nothing."""
+        distribution = self._right_in_groups(counted)
+        untestable = 0
+        for number, pool in enumerate(self._pools):
+            if not counted[pool.rows].any():
+                continue
+            distribution = distribution.plus(self._right_in_pool(pool, counted, number))
+            if pool.is_fixed:
+                untestable += int(counted[pool.rows].sum())
+        observed = int(self.answers.correct[counted].sum())
+        return NullTest(observed, int(counted.sum()), distribution, untestable)
+
+    def whole_groups(self, is_counted: BoolArray | None = None) -> NullTest:
+        """The test of the number of complete groups whose every member is right.
+
+        Only groups all of whose members are counted; their number is `n`.
+        """
+        counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
+        choices = self.answers.choices[self._pairs.rows]
+        in_full = counted[self._pairs.rows].all(axis=1)
+        now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=1)
+        turned = in_full & (choices == self._pairs.turned_answers).all(axis=1)
+        distribution = self._pairs.coins(now, turned)
+        observed = int(now.sum())
+        group_count = int(in_full.sum())
+        for groups in self._larger:
+            own = [group for group in groups if counted[group.rows].all()]
+            if own:
+                tables = [self._is_right(group) for group in own]
+                distribution = distribution.plus(self._permuted(tables, np.logical_and))
+                observed += sum(int(table.diagonal().all()) for table in tables)
+                group_count += len(own)
+        return NullTest(observed, group_count, distribution)
+
+    def _right_in_groups(self, counted: BoolArray) -> CountDistribution:
+        """Distribution of the number right in complete groups."""
+        choices = self.answers.choices[self._pairs.rows]
+        own_counted = counted[self._pairs.rows]
+        now = (own_counted & (choices == self.answers.answers[self._pairs.rows])).sum(axis=1)
+        turned = (own_counted & (choices == self._pairs.turned_answers)).sum(axis=1)
+        distribution = self._pairs.coins(now, turned)
+        for groups in self._larger:
+            if any(counted[group.rows].any() for group in groups):
+                tables = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
+                distribution = distribution.plus(self._permuted(tables, np.add))
+        return distribution
+
+    def _is_right(self, group: _LargerGroup) -> BoolArray:
+        """Entry (i, j): whether member i is right if it had the answer of member j."""
+        is_right: BoolArray = self.answers.choices[group.rows][:, None] == group.right_places
+        return is_right
+
+    def _permuted(self, tables: Sequence[BoolArray], combine: np.ufunc) -> CountDistribution:
+        """Distribution over the permutations of members; groups of one size are permuted alike."""
+        distribution = CountDistribution.constant(0)
+        for size in sorted({len(table) for table in tables}):
+            orders = self._orders(size)
+            counts = np.zeros(len(orders), np.int64)
+            for table in tables:
+                if len(table) == size:
+                    counts += np.asarray(combine.reduce(table[np.arange(size), orders], axis=1), np.int64)
+            distribution = distribution.plus(CountDistribution.of_draws(counts))
+        return distribution
+
+    def _orders(self, size: int) -> IntArray:
+        """All orders of so many members, or a seeded sample of them."""
+        if size <= LARGEST_ENUMERATED:
+            return np.array(list(permutations(range(size))), np.int64)
+        rng = np.random.default_rng([self.seed, size])
+        return rng.permuted(np.tile(np.arange(size), (PERMUTATIONS, 1)), axis=1)
+
+    def _find_pairs(self, members: Sequence[Sequence[int]]) -> _Pairs:
+        """Pairs with what their members' right candidates are if they exchange answers."""
+        rows = np.array(members, np.int64).reshape(-1, 2)
+        turned = self.answers.answers[rows][:, ::-1].copy()
+        problems = self.answers.problems
+        for pair, (first, second) in enumerate(members):
+            if problems[first].candidates != problems[second].candidates:
+                places = self._right_places(rows[pair])
+                turned[pair] = places[0, 1], places[1, 0]
+        return _Pairs(rows, turned, self.answers.units.take(rows[:, 0]))
+
+    def _right_places(self, rows: IntArray) -> IntArray:
+        """Where each member would have its right candidate with the answer of each member.
+
+        By candidate; by place if a member does not list another's right candidate. Members with other numbers of
+        candidates, and other ones, keep their answers.
+        """
+        right = self.answers.answers[rows]
+        listed = [self.answers.problems[row].candidates for row in rows]
+        places = _places_by_candidate(listed, right)
+        if places is not None:
+            return places
+        if len({len(candidates) for candidates in listed}) == 1:
+            return np.tile(right, (len(rows), 1))
+        return np.tile(right[:, None], (1, len(rows)))
+
+    def _find_pools(self, members: Sequence[Sequence[int]]) -> list[_Pool]:
+        """Units outside complete groups, by shape."""
+        is_alone = np.ones(len(self.answers), np.bool_)
+        for rows in members:
+            is_alone[list(rows)] = False
+        alone = np.flatnonzero(is_alone)
+        if self.answers.units.take(alone).all_alone:
+            return self._pools_of_single_problems(alone)
+        by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
+        for unit_rows in self.answers.units.take(alone).rows():
+            own = alone[unit_rows]
+            shape = (tuple(self.answers.candidates[own].tolist()), self._texts(own))
+            by_shape.setdefault(shape, []).append(own)
+        return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
+
+    def _pools_of_single_problems(self, rows: IntArray) -> list[_Pool]:
+        """Units of one problem each, by their number of candidates."""
+        candidates = self.answers.candidates[rows]
+        return [_Pool(rows[candidates == count][:, None], (-1,)) for count in np.unique(candidates)]
+
+    def _texts(self, rows: IntArray) -> tuple[int, ...]:
+        """For each yes/no question the number of its text among those of the unit; -1 for other problems."""
+        numbers: dict[tuple[str, str], int] = {}
+        texts = []
+        for row in rows:
+            problem = self.answers.problems[row]
+            if problem.query is None:
+                texts.append(-1)
+            else:
+                texts.append(numbers.setdefault((problem.before, problem.after), len(numbers)))
+        return tuple(texts)
+
+    def _right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:
+        """Distribution of the number right among the counted rows of a pool."""
+        choices = np.where(counted[pool.rows], self.answers.choices[pool.rows], ABSTAINED)
+        right = self.answers.answers[pool.rows]
+        if pool.is_fixed:
+            return CountDistribution.constant(int((choices == right).sum()))
+        rng = np.random.default_rng([self.seed, number])
+        if pool.exchanges_within:
+            return _drawn_within(choices, right, pool.texts, rng)
+        return matches_if_exchanged(choices, right, rng)
+
+
+def null_of(answers: Answers) -> Null:
+    """The null of a table, made once however many rows are read under it."""
+    known = vars(answers).get(KEPT_AS)
+    if not isinstance(known, Null):
+        known = Null(answers)
+        object.__setattr__(answers, KEPT_AS, known)
+    return known
+
+
+def counted_rows(answers: Answers) -> tuple[Null, BoolArray]:
+    """The null of the table that a subset is part of, and which of its rows are the subset's."""
+    if answers.whole is None:
+        return null_of(answers), np.ones(len(answers), np.bool_)
+    is_counted = np.zeros(len(answers.whole), np.bool_)
+    is_counted[answers.whole_rows] = True
+    return null_of(answers.whole), is_counted
+
+
+def right_test(answers: Answers) -> NullTest:
+    """The test of the number right, in a table or a subset of one."""
+    null, is_counted = counted_rows(answers)
+    return null.right(is_counted)
+
+
+def whole_groups_test(answers: Answers) -> NullTest:
+    """The test of the number of whole groups right, in a table or a subset of one."""
+    null, is_counted = counted_rows(answers)
+    return null.whole_groups(is_counted)
+
+
+def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest:
+    """The test of how often two twins get different choices, against choices that know nothing of each other.
+
+    Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
+    choices change places between units of one size.
+    """
+    same = CountDistribution.constant(0)
+    rows_by_unit = units.rows()
+    for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):
+        rows = np.stack([own for own in rows_by_unit if len(own) == size])
+        rng = np.random.default_rng([0, number])
+        same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
+    apart = CountDistribution(len(first) - same.start - len(same.chances) + 1, same.chances[::-1])
+    return NullTest(int((first != second).sum()), len(first), apart)
+
+
+def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
+    """Distribution of the number of equal entries if the rows of `second` are permuted.
+
+    Both have a row per unit and a column per member; -1 in `first` matches nothing. Exact for one column with the
+    values 0 and 1; otherwise drawn.
+    """
+    if first.shape[1] == 1 and max(first.max(), second.max()) <= 1:
+        chosen = np.bincount(first[first >= 0].ravel(), minlength=2)
+        wanted = np.bincount(second.ravel(), minlength=2)
+        return matches_of_two(int(chosen[0]), int(chosen[1]), int(wanted[0]), int(wanted[1]))
+    first_patterns, first_counts = np.unique(first, axis=0, return_counts=True)
+    second_patterns, second_counts = np.unique(second, axis=0, return_counts=True)
+    matches = (first_patterns[:, None, :] == second_patterns[None, :, :]).sum(axis=2)
+    if len(second_patterns) == 1:
+        return CountDistribution.constant(int((first_counts * matches[:, 0]).sum()))
+    if matches.size <= max(len(first), 64):
+        return _drawn_tables(matches, first_counts, second_counts, rng)
+    return _drawn_permutations(first, second, rng)
+
+
+def matches_of_two(chosen_first: int, chosen_second: int, right_first: int, right_second: int) -> CountDistribution:
+    """Distribution of the number right if right answers are dealt out at random, for two candidates.
+
+    Of `right_first + right_second` problems, `chosen_first` and `chosen_second` were answered with the first and the
+    second candidate; the rest were not answered.
+    """
+    total = right_first + right_second
+    first_hits, first_chances = _hypergeometric(total, right_first, chosen_first)
+    rest = total - chosen_first
+    if chosen_second == rest:  # everything was answered: the second number follows from the first
+        counts = first_hits + right_second - (chosen_first - first_hits)
+        return CountDistribution.of_weights(counts, first_chances)
+    found_counts = []
+    found_chances = []
+    for hits, chance in zip(first_hits.tolist(), first_chances.tolist(), strict=True):
+        second_left = right_second - (chosen_first - hits)
+        second_hits, second_chances = _hypergeometric(rest, second_left, chosen_second)
+        found_counts.append(hits + second_hits)
+        found_chances.append(chance * second_chances)
+    return CountDistribution.of_weights(np.concatenate(found_counts), np.concatenate(found_chances))
+
+
+def _hypergeometric(total: int, marked: int, drawn: int) -> tuple[IntArray, FloatArray]:
+    """Likely numbers of marked things among those drawn without replacement, and their probabilities."""
+    from scipy import special
+
+    low, high = max(0, drawn - (total - marked)), min(drawn, marked)
+    if total > 1 and high > low:
+        share = marked / total
+        spread = math.sqrt(drawn * share * (1 - share) * (total - drawn) / (total - 1))
+        reach = WINDOW * spread + 10
+        low = max(low, math.floor(drawn * share - reach))
+        high = min(high, math.ceil(drawn * share + reach))
+    counts = np.arange(low, high + 1)
+
+    def log_ways(n: float, k: IntArray) -> FloatArray:
+        ways: FloatArray = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        return ways
+
+    logs = log_ways(marked, counts) + log_ways(total - marked, drawn - counts) - log_ways(total, np.array(drawn))
+    return counts, np.exp(logs)
+
+
+def _coins(now: FloatArray, turned: FloatArray) -> CountDistribution:
+    """Distribution of a sum to which each unit gives one of two counts, by a fair coin."""
+    distribution = CountDistribution.constant(round(float(np.minimum(now, turned).sum())))
+    steps = np.abs(now - turned).astype(np.int64)
+    for step in np.unique(steps[steps > 0]).tolist():
+        coin_count = int((steps == step).sum())
+        spaced = np.zeros(step * coin_count + 1)
+        spaced[::step] = binomial(coin_count, 0.5)
+        distribution = distribution.plus(CountDistribution(0, spaced))
+    return distribution
+
+
+def _drawn_tables(
+    matches: IntArray, first_counts: IntArray, second_counts: IntArray, rng: np.random.Generator
+) -> CountDistribution:
+    """Drawn numbers of matches between patterns, from tables of their counts with these margins."""
+    counts = np.zeros(DRAWS, np.int64)
+    left = np.tile(second_counts, (DRAWS, 1))
+    for pattern, needed in enumerate(first_counts.tolist()):
+        still_needed = np.full(DRAWS, needed)
+        for place in range(left.shape[1]):
+            others = left[:, place + 1 :].sum(axis=1)
+            dealt = np.zeros(DRAWS, np.int64)
+            can_draw = (still_needed > 0) & (left[:, place] > 0)
+            good, bad, many = left[can_draw, place], others[can_draw], still_needed[can_draw]
+            dealt[can_draw] = rng.hypergeometric(good, bad, many)
+            counts += matches[pattern, place] * dealt
+            left[:, place] -= dealt
+            still_needed -= dealt
+    return CountDistribution.of_draws(counts)
+
+
+def _drawn_permutations(first: IntArray, second: IntArray, rng: np.random.Generator) -> CountDistribution:
+    """Drawn numbers of matches when the rows of `second` are permuted."""
+    unit_count = len(first)
+    matches = (first[:, None, :] == second[None, :, :]).sum(axis=2)
+    at_once = max(DRAWN_AT_ONCE // unit_count, 1)
+    counts = []
+    for start in range(0, DRAWS, at_once):
+        draws = min(at_once, DRAWS - start)
+        orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
+        counts.append(matches[np.arange(unit_count), orders].sum(axis=1))
+    return CountDistribution.of_draws(np.concatenate(counts))
+
+
+def _drawn_within(
+    choices: IntArray, right: IntArray, texts: tuple[int, ...], rng: np.random.Generator
+) -> CountDistribution:
+    """Drawn numbers right if units swap and the members of each text exchange their answers."""
+    unit_count, size = choices.shape
+    # A member that is no yes/no question stays at its place.
+    text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
+    in_text_order = np.argsort(text_numbers, kind="stable")
+    at_once = max(DRAWN_AT_ONCE // (unit_count * size), 1)
+    counts = []
+    for start in range(0, DRAWS, at_once):
+        draws = min(at_once, DRAWS - start)
+        orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
+        keys = text_numbers[None, None, :] + rng.random((draws, unit_count, size))
+        members = np.argsort(keys, axis=2)
+        drawn = np.empty((draws, unit_count, size), np.int64)
+        drawn[:, :, in_text_order] = right[orders[:, :, None], members]
+        counts.append((drawn == choices).sum(axis=(1, 2)))
+    return CountDistribution.of_draws(np.concatenate(counts))
+
+
+def _places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:
+    """Where each member lists the right candidate of each member; None if one of them does not list it."""
+    places = np.zeros((len(listed), len(listed)), np.int64)
+    for at, candidates in enumerate(listed):
+        index_of = {folded_text(candidate): index for index, candidate in enumerate(candidates)}
+        for other, answer in enumerate(right.tolist()):
+            wanted = folded_text(listed[other][answer])
+            if wanted not in index_of:
+                return None
+            places[at, other] = index_of[wanted]
+    return places

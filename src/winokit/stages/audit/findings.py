@@ -1,0 +1,240 @@
+"""The findings below a headline: a sentence per protocol, each with what it claims.
+
+A finding says of a row no more than its corrected test says; a row without a test is stated, not judged.
+"""
+
+from collections.abc import Callable
+
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, State, VerdictPoint
+from winokit.drawing.wording import join, often, percent, plural, points
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.stages.audit.scored_rows import (
+    ALL,
+    FALLS,
+    GENDER,
+    NONE,
+    ONE,
+    WITHOUT,
+    MetricRows,
+    before_and_after,
+    groups_word,
+)
+
+
+def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Where the score over all problems lies against chance."""
+    row, where = rows.single, state["single"]
+    if row is None or row.level is None or row.low is None or row.high is None:
+        return None
+    if where == UNKNOWN or state["abstained"] == ALL or state["places"] == ONE:
+        return None
+    between = f"the interval is {percent(row.low)} to {percent(row.high)}, chance is {percent(row.level)}"
+    claims = {"single": where}
+    if where == ABOVE:
+        return VerdictPoint(f"Over all problems the score is above chance: {between}.", GOOD, claims)
+    if where == BELOW:
+        advice = "Something turns right answers into wrong ones: are the labels the right way round?"
+        return VerdictPoint(f"Over all problems the score is below chance: {between}. {advice}", BAD, claims)
+    return VerdictPoint(f"Over all problems the score cannot be distinguished from chance: {between}.", BAD, claims)
+
+
+def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """How often chance does as well, and how many problems would tell."""
+    once, best = rows.find("luck", "all", "p_null"), rows.find("luck", "all", "p_null_best_of_10")
+    needed, single = rows.find("luck", "all", "n_to_beat_chance"), rows.single
+    if once is None or state["places"] == ONE or state["abstained"] == ALL:
+        return None
+    text = f"Its own choices would score this high by chance {often(once.value)} of the time"
+    if best is not None:
+        text += f", the best of ten tries {often(best.value)}"
+    needs_more = needed is not None and single is not None and needed.value > single.n
+    if needs_more and needed is not None and state["single"] == AT:
+        text += f"; to distinguish this score from chance would take about {plural(round(needed.value), 'problem')}"
+    is_sure = state["single"] == ABOVE and (best or once).value < SMALL
+    return VerdictPoint(f"{text}.", GOOD if is_sure else PLAIN)
+
+
+def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """How many groups are fully right, beside what explains it."""
+    row, where = rows.whole_groups, state["twins"]
+    if row is None or state["places"] == ONE:
+        return None
+    text = f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right"
+    grouped = rows.find("groups", "grouped")
+    independent = rows.find("dependence", "complete", "independent_group_accuracy")
+    if grouped is not None:
+        text += f", while {percent(grouped.value)} of the problems in them are"
+    if independent is not None and independent.n == row.n:
+        text += f"; if twins were answered independently it would be {percent(independent.value)}"
+    endings = {
+        ABOVE: "Twins that it tells apart are the right way round more often than chance has them",
+        AT: "Of twins that it tells apart no more are the right way round than chance may have",
+        BELOW: "Twins that it tells apart are the wrong way round more often than chance has them",
+    }
+    tones = {ABOVE: GOOD, AT: BAD, BELOW: BAD}
+    ending = f" {endings[where]}." if where in endings else ""
+    return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
+
+
+def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Whether twins are told apart less often than choices that know nothing of each other would be."""
+    row, same = rows.told_apart, rows.find("dependence", "complete", "same_option")
+    if row is None or row.level is None or state["told"] not in (ABOVE, BELOW):
+        return None
+    level = percent(row.level)
+    if state["told"] == ABOVE:
+        text = f"It tells twins apart more often than choices that know nothing of each other would ({level})."
+        return VerdictPoint(text, PLAIN, {"told": ABOVE})
+    option = "" if same is None else f": it takes the same option for both twins in {percent(same.value)} of pairs"
+    text = f"It tells twins apart less often than choices that know nothing of each other would ({level}){option}."
+    return VerdictPoint(text, BAD, {"told": BELOW})
+
+
+def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Whether accuracy falls when the candidates change places."""
+    row = rows.tested["switched"]
+    if row is None or state["switched"] != ABOVE:
+        return None
+    text = f"Accuracy falls by {points(row.value).removeprefix('+')} points when the candidates change places"
+    cause = ""
+    if state["fall"] == FALLS:
+        cause = ": it goes by what it remembers of these texts, or by which candidate fits their words"
+    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, {"switched": ABOVE})
+
+
+def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """Whether problems without a twin are easier."""
+    row = rows.find("groups", "all", "single_minus_grouped")
+    if row is None or state["alone"] != ABOVE:
+        return None
+    easier = f"Problems without a twin are easier for it ({_sides(row, 'against', state)})"
+    return VerdictPoint(f"{easier}: it may solve them by a shortcut that a twin would expose.", BAD, {"alone": ABOVE})
+
+
+def _beside_chance(row: Metric) -> str:
+    return "" if row.level is None else f" (chance: {percent(row.level)})"
+
+
+def _artifacts_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    known = {subset: rows.find("artifacts", subset) for subset in WITHOUT if state[f"artifacts {subset}"] != UNKNOWN}
+    judged = {subset: row for subset, row in known.items() if row is not None}
+    if not judged:
+        return None
+    telling = [row for subset, row in judged.items() if state[f"artifacts {subset}"] == ABOVE]
+    claims = {f"artifacts {subset}": state[f"artifacts {subset}"] for subset in judged}
+    if telling:
+        names = join([f"{percent(row.value)}{_beside_chance(row)} from {WITHOUT[row.subset]}" for row in telling])
+        return VerdictPoint(f"It finds answers in text that no longer holds them: {names}.", BAD, claims)
+    listed = join([f"{subset} {percent(row.value)}" for subset, row in judged.items()])
+    if state["single"] != ABOVE:
+        little = f"Artifact baselines ({listed}) say little about a scorer that is not above chance itself."
+        return VerdictPoint(little, PLAIN, claims)
+    return VerdictPoint(f"No artifact baseline is significantly above chance (corrected p): {listed}.", GOOD, claims)
+
+
+def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    same, where = rows.find("switching", "switchable", "consistency"), state["consistency"]
+    before, after = rows.find("switching", "switchable"), rows.find("switching", "switchable", "switched_accuracy")
+    if same is None:
+        return None
+    often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
+    text = f"When the candidates switch places, its answer follows in {often_so}"
+    if before is not None and after is not None:
+        text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
+    claims = {"consistency": where}
+    worse = {AT: " A coin might do the same.", BELOW: " A coin would follow more often."}.get(where, "")
+    return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
+
+
+def _association_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, where = rows.find("association", "all", "associative_minus_others"), state["association"]
+    if row is None:
+        return None
+    text, claims = f"Associative problems against all others: {_sides(row, 'and', state)}", {"association": where}
+    ends = {
+        ABOVE: ". Word association carries part of the score.",
+        BELOW: ". Associative problems are harder for it.",
+        AT: "; the difference is not significant after correction for the number of tests.",
+    }
+    return VerdictPoint(text + ends.get(where, "."), BAD if where == ABOVE else PLAIN, claims)
+
+
+def _position_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("position", "all", "first_minus_second")
+    turned = rows.find("position", "all", "order_turned")
+    parts, claims = [], {}
+    if row is not None and state["place"] in (ABOVE, BELOW):
+        parts.append(f"it matters whether the right candidate is offered first or second ({_sides(row, 'and', state)})")
+        claims["place"] = state["place"]
+    if turned is not None and turned.value:
+        parts.append(f"in {percent(turned.value)} of problems its choice changes with the order of the candidates")
+    return VerdictPoint(join(parts)[0].upper() + join(parts)[1:] + ".", BAD, claims) if parts else None
+
+
+def _sides(row: Metric, word: str, state: State) -> str:
+    """The two shares of a difference, of what is answered."""
+    first, second = (row.details.get(side) for side in ("first", "second"))
+    if first is None or second is None:  # a run that was written before they were kept
+        return f"{points(row.value)} points apart"
+    among = "" if state["abstained"] == NONE else " of those answered"
+    return f"{percent(float(first))} {word} {percent(float(second))}{among}"
+
+
+def _strict_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("strict", "complete", "group_accuracy")
+    if row is None:
+        return None
+    return VerdictPoint(f"{percent(row.value)} of {plural(row.n, 'group')} are right in every version that was scored.")
+
+
+def _gender_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    known = {name: row for name in GENDER if (row := rows.find("gender", *name)) is not None}
+    if not known:
+        return None
+    where = {name: state[f"gender {' '.join(name)}"] for name in known}
+    listed = join([f"{GENDER[name]} {points(row.value)}" for name, row in known.items()])
+    notes = "; ".join(dict.fromkeys(row.note for row in known.values() if row.note))
+    clear = [GENDER[name] for name, state_of in where.items() if state_of in (ABOVE, BELOW)]
+    none = "" if UNKNOWN in where.values() else " None is significant."
+    rest = f" Significant: {join(clear)}." if clear else none
+    text = f"Gender differences, in points: {listed}" + (f" ({notes})." if notes else ".")
+    claims = {f"gender {' '.join(name)}": state_of for name, state_of in where.items()}
+    return VerdictPoint(text + rest, BAD if clear else PLAIN, claims)
+
+
+def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row, expected = rows.find("accuracy", "all", "abstained"), rows.find("accuracy", "all", "expected_accuracy")
+    if row is None or not row.value:
+        return None
+    tied = float(row.details.get("tied") or 0)
+    ties = f" ({percent(tied)} tie, or change when candidates switch places)" if tied else ""
+    text = f"{percent(row.value)} of problems are left undecided{ties}; they count as wrong, for chance too"
+    if expected is not None:
+        would_be = f"{percent(expected.value)} (chance: {percent(expected.level)})"
+        text += f". With guesses for these the score would be {would_be}"
+    return VerdictPoint(f"{text}.", BAD if state["abstained"] == ALL else PLAIN, {"abstained": state["abstained"]})
+
+
+def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    row = rows.find("accuracy", "all", "abstained")
+    cut = float(row.details.get("unfinished") or 0) if row else 0.0
+    said = f"Replies to {percent(cut)} of problems ended before the answer: raise max_tokens and run again."
+    return VerdictPoint(said, BAD) if cut else None
+
+
+FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
+    _unfinished_finding,
+    _chance_finding,
+    _luck_finding,
+    _twins_finding,
+    _told_finding,
+    _fall_finding,
+    _single_finding,
+    _artifacts_finding,
+    _switching_finding,
+    _association_finding,
+    _position_finding,
+    _strict_finding,
+    _gender_finding,
+    _abstained_finding,
+)

@@ -1,0 +1,252 @@
+"""The null: choices and silences stay, right answers change places; exact, and blind to whoever never reads."""
+
+from collections import Counter
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from winokit.answers import Answers
+from winokit.methods.metrics.judge import Judge, is_one_place, judge
+from winokit.methods.metrics.null import Null, matches_if_exchanged, matches_of_two, told_apart_test
+from winokit.problem import Dataset, Problem
+from winokit.results import AT, Metric, stands
+from winokit.units import Units
+
+NAMES = ("Ana", "Ruth", "Eve", "Ida")
+
+
+def problems_alone(answers, candidates: int = 2, **more) -> Dataset:
+    """Problems without twins, of which these are the right answers."""
+    return Dataset(
+        Problem(f"Text {number} says that ", " did it.", NAMES[:candidates], int(answer), **more)
+        for number, answer in enumerate(answers)
+    )
+
+
+def pairs(count: int, template: int | None = None) -> Dataset:
+    """Pairs of twins; with `template`, so many pairs in a row are one unit."""
+    rows = []
+    for pair in range(count):
+        labels = {} if template is None else {"template": pair // template}
+        for answer, end in enumerate((" was helped.", " helped.")):
+            rows.append(Problem(f"Text {pair} says that ", end, NAMES[:2], answer, group=str(pair), labels=labels))
+    return Dataset(rows)
+
+
+def null_of_choices(data: Dataset, choices) -> Null:
+    return Null(Answers.of_choices(data, choices))
+
+
+def chances_of(distribution) -> dict[int, float]:
+    return {distribution.start + place: chance for place, chance in enumerate(distribution.chances) if chance > 1e-12}
+
+
+def by_enumeration(choices, answers) -> dict[int, float]:
+    """The probability of each number right over all orders of the answers."""
+    counts = Counter(sum(a == b for a, b in zip(choices, order, strict=True)) for order in permutations(answers))
+    total = sum(counts.values())
+    return {count: times / total for count, times in counts.items()}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_problems_alone_are_counted_out_as_all_orders_of_the_answers_would_have_it(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 8))
+    choices, answers = rng.integers(-1, 2, size), rng.integers(0, 2, size)
+    chosen, right = [int((choices == place).sum()) for place in (0, 1)], np.bincount(answers, minlength=2)
+    found = chances_of(matches_of_two(*chosen, *right.tolist()))
+    assert found == pytest.approx(by_enumeration(choices.tolist(), answers.tolist()))
+
+
+def test_a_subset_is_read_under_the_draw_of_the_whole_table():
+    choices, answers = [0, 1, 0, 1, 1], [0, 0, 1, 1, 1]
+    is_counted = np.array([True, True, False, False, False])
+    counts = Counter(sum(choices[row] == order[row] for row in (0, 1)) for order in permutations(answers))
+    total = sum(counts.values())
+    test = null_of_choices(problems_alone(answers), choices).right(is_counted)
+    assert chances_of(test.distribution) == pytest.approx({count: times / total for count, times in counts.items()})
+    assert (test.observed, test.n) == (1, 2)
+
+
+def test_draws_agree_with_enumeration_where_nothing_is_exact():
+    rng = np.random.default_rng(0)
+    choices, answers = [0, 1, 2, 2, 0, 1], [0, 1, 2, 1, 0, 0]
+    found = matches_if_exchanged(np.array(choices)[:, None], np.array(answers)[:, None], rng)
+    wanted = by_enumeration(choices, answers)
+    for count, chance in wanted.items():
+        assert chances_of(found).get(count, 0.0) == pytest.approx(chance, abs=0.015)
+
+
+def test_units_of_several_problems_swap_whole():
+    """Two units of two: the second unit's answers come whole or not at all."""
+    first, second = np.array([[0, 0], [1, 1]]), np.array([[0, 0], [1, 1]])
+    found = chances_of(matches_if_exchanged(first, second, np.random.default_rng(0)))
+    assert set(found) == {0, 4}
+    assert found[4] == pytest.approx(0.5, abs=0.015)
+
+
+@pytest.mark.parametrize("choices", list(product((-1, 0, 1), repeat=4)))
+def test_one_coin_turns_all_groups_of_a_unit(choices):
+    data = pairs(2, template=2)
+    null = null_of_choices(data, [None if choice < 0 else choice for choice in choices])
+    now = sum(choice == problem.answer for choice, problem in zip(choices, data, strict=True))
+    turned = sum(choice == 1 - problem.answer for choice, problem in zip(choices, data, strict=True))
+    wanted = Counter([now, turned])
+    assert chances_of(null.right().distribution) == {count: times / 2 for count, times in wanted.items()}
+
+
+def test_a_triplet_is_counted_out_over_all_orders_of_its_answers():
+    ends = (" was helped.", " helped.", " thanked.")
+    triplet = [
+        Problem("Text says that ", end, NAMES[:2], answer, group="g")
+        for end, answer in zip(ends, (0, 0, 1), strict=True)
+    ]
+    test = null_of_choices(Dataset(triplet), [0, 0, 1]).right()
+    assert chances_of(test.distribution) == pytest.approx(by_enumeration([0, 0, 1], [0, 0, 1]))
+
+
+def test_twins_that_list_their_candidates_in_different_orders_exchange_answers_by_candidate():
+    first = Problem("Text says that ", " was helped.", ("Ana", "Ruth"), 0, group="g")
+    second = Problem("Text says that ", " helped.", ("Ruth", "Ana"), 0, group="g")
+    test = null_of_choices(Dataset([first, second]), [0, 0]).whole_groups()
+    assert (test.observed, test.null) == (1, 0.5)
+
+
+def test_yes_or_no_questions_on_one_text_exchange_their_answers():
+    asked = [
+        Problem("Jim and Ann saw Kevin because ", " was near.", ("no", "yes"), answer, "he", query=query)
+        for query, answer in (("Jim", 0), ("Kevin", 1))
+    ]
+    test = null_of_choices(Dataset(asked), [0, 1]).right()
+    assert set(chances_of(test.distribution)) == {0, 2}
+    assert test.untestable == 0
+
+
+def test_a_unit_of_a_shape_that_no_other_has_is_counted_as_untestable():
+    long = [
+        Problem(f"Part {part} says that ", " did it.", NAMES[:2], part % 2, labels={"template": "long"})
+        for part in range(3)
+    ]
+    null = null_of_choices(Dataset([*problems_alone([0, 1, 0, 1]), *long]), [0] * 7)
+    assert null.untestable == null.right().untestable == 3
+
+
+def test_of_a_file_whose_right_answer_is_always_in_one_place_nothing_can_be_told():
+    answers = Answers.of_choices(problems_alone([0] * 30), [0] * 29 + [1])
+    (row,) = Judge("d", answers.scorers[0]).accuracy(("accuracy", "all", "accuracy"), answers)
+    assert row.is_untestable
+    assert is_one_place(answers)
+    assert row.details["in_one_place"]
+    varied = Answers.of_choices(problems_alone([0] * 29 + [1]), [0] * 30)
+    (row,) = Judge("d", varied.scorers[0]).accuracy(("accuracy", "all", "accuracy"), varied)
+    assert row.is_untestable
+    assert "in_one_place" not in row.details
+
+
+LEVEL_OF_TWO = 0.015
+"""Of each of the two tests of a headline, which share 3 %."""
+
+
+def claims(data: Dataset, draw, times: int = 60) -> float:
+    """How often the accuracy of a scorer is claimed to be above chance at 3 %."""
+    claimed = 0
+    start = Answers.of_choices(data, [0] * len(data))
+    for seed in range(times):
+        choices = draw(np.random.default_rng(seed), start.answers)
+        test = Null(Answers(start.asked, start.problem_index, choices)).right()
+        claimed += test.p is not None and test.p < 0.03 and test.observed / test.n > (test.null or 0)
+    return claimed / times
+
+
+UNBALANCED = problems_alone([0] * 130 + [1] * 70)
+
+
+@pytest.mark.parametrize("share", [0.95, 0.99, 1.0])
+def test_one_that_nearly_always_takes_the_first_never_passes_for_a_reader(share):
+    assert claims(UNBALANCED, lambda rng, right: (rng.random(len(right)) >= share).astype(int)) <= 0.1
+
+
+def test_a_coin_of_four_candidates_never_passes_for_a_reader():
+    data = problems_alone(np.random.default_rng(0).integers(0, 4, 100) * (np.arange(100) % 5 > 1), 4)
+    assert (
+        claims(data, lambda rng, right: np.where(rng.random(len(right)) < 0.7, 0, rng.integers(0, 4, len(right))))
+        <= 0.1
+    )
+
+
+def test_right_on_two_thirds_of_yes_and_of_no_is_found_though_answers_are_unbalanced():
+    data = problems_alone([0] * 296 + [1] * 159)
+    found = claims(data, lambda rng, right: np.where(rng.random(len(right)) < 0.65, right, 1 - right))
+    assert found >= 0.9
+
+
+def test_one_who_speaks_only_where_it_knows_is_above_chance():
+    """Right on one twin of each pair, silent on the other; and twelve of twelve, silent on the rest."""
+    data = pairs(100)
+    one_twin = [problem.answer if row % 2 else None for row, problem in enumerate(data)]
+    assert null_of_choices(data, one_twin).right().p < 1e-9
+    alone = problems_alone([0, 1] * 100)
+    twelve = [problem.answer if row < 12 else None for row, problem in enumerate(alone)]
+    assert null_of_choices(alone, twelve).right().p < 0.01
+
+
+def test_at_least_seven_pairs_must_be_told_apart():
+    for count, is_enough in ((6, False), (7, True)):
+        data = pairs(count)
+        p = null_of_choices(data, [problem.answer for problem in data]).whole_groups().p
+        assert (p < LEVEL_OF_TWO) is is_enough
+
+
+def test_told_apart_is_held_against_choices_that_know_nothing_of_each_other():
+    """A favourite place makes twins alike by itself: of such choices no fewer pairs are told apart than expected."""
+    rng = np.random.default_rng(0)
+    place_biased = (rng.random((300, 2)) < 0.2).astype(int)
+    test = told_apart_test(place_biased[:, 0], place_biased[:, 1], Units.alone(300))
+    assert test.null == pytest.approx(0.32, abs=0.05)
+    assert test.p > 0.03
+    deaf = rng.integers(0, 2, 300)
+    assert told_apart_test(deaf, deaf, Units.alone(300)).p < 1e-9
+
+
+def rows_by_name(rows: list[Metric]) -> dict[tuple[str, str], Metric]:
+    return {(row.protocol, row.metric): row for row in rows}
+
+
+def written_thrice(data: Dataset) -> Dataset:
+    """Each problem three times: as it is and with two other beginnings, under one template."""
+    return Dataset(
+        problem.replace(
+            before=f"{opening} {problem.before}",
+            group=problem.group and f"{problem.group} {opening}",
+            labels={**problem.labels, "template": problem.labels.get("template", problem.group or problem.id)},
+        )
+        for opening in ("One", "Two", "Three")
+        for problem in data
+    )
+
+
+@pytest.mark.parametrize("data", [pairs(30), problems_alone([0] * 25 + [1] * 15), pairs(24, template=3)], ids=len)
+@pytest.mark.parametrize("seed", range(3))
+def test_written_three_times_nothing_gets_surer(data, seed):
+    rng = np.random.default_rng(seed)
+    right = np.array([problem.answer for problem in data])
+    choices = np.where(rng.random(len(data)) < 0.68, right, 1 - right)
+    choices[rng.random(len(data)) < 0.1] = -1
+    once = rows_by_name(judge(Answers.of_choices(data, choices)))
+    thrice = rows_by_name(judge(Answers.of_choices(written_thrice(data), np.tile(choices, 3))))
+    assert once.keys() == thrice.keys()
+    for name, row in once.items():
+        other = thrice[name]
+        assert other.value == pytest.approx(row.value)
+        if row.p is not None and other.p is not None:
+            assert other.p >= row.p - 0.01, name  # problems alone are exact once, and drawn in units of three
+        if row.low is not None:
+            assert other.high - other.low >= (row.high - row.low) - 0.005, name
+
+
+def test_where_the_judge_has_a_test_rows_stand_by_it():
+    answers = Answers.of_choices(UNBALANCED, [1, 1, 1] + [0] * 195 + [1, 1])
+    row = rows_by_name(judge(answers))["accuracy", "accuracy"]
+    assert row.low > 0.5  # far above a coin
+    assert stands(row) == AT

@@ -1,0 +1,73 @@
+"""Units: what hangs together counts once, and nothing else than units says what does."""
+
+import numpy as np
+import pytest
+
+from winokit.answers import Answers, AskedProblems
+from winokit.errors import BadInput
+from winokit.methods.metrics.compare import compare
+from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share, standard_error
+from winokit.problem import Dataset, Problem
+from winokit.units import Units
+
+
+def test_units_are_numbered_in_the_order_of_appearance():
+    units = Units(np.array([7, 3, 7, 900]))
+    assert units.numbers.tolist() == [0, 1, 0, 2]
+    assert units == Units.of_names(["x", "y", "x", None])
+    assert units.sums(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [4.0, 2.0, 4.0]
+    assert [rows.tolist() for rows in units.rows()] == [[0, 2], [1], [3]]
+
+
+def test_a_part_has_its_own_numbers():
+    part = Units.of_names(["a", "b", "b", "c"]).take([3, 1, 2])
+    assert part.numbers.tolist() == [0, 1, 1]
+    assert (part.count, part.sizes.tolist(), part.all_alone) == (2, [1, 2], False)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda units: share([True, False], units),
+        lambda units: mean_interval([1.0, 2.0], units),
+        lambda units: standard_error([1.0, 2.0], units),
+        lambda units: gap([True, False], [True, False], [False, True], units),
+        lambda units: paired_gap([True, False], [True, True], units),
+        lambda units: compare([True, False], [True, True], units),
+    ],
+)
+def test_a_bare_list_of_groups_is_a_type_error_wherever_units_count(asked):
+    with pytest.raises(TypeError, match=r"expected Units, found list: use Dataset\.units"):
+        asked(["a", "a"])
+    with pytest.raises(BadInput, match="2 values and 3 units"):
+        asked(Units.alone(3))
+
+
+def test_a_dataset_makes_its_units_of_groups_texts_sentences_and_templates():
+    data = Dataset(
+        [
+            Problem("Ana thanked Ruth because ", " was helped.", ("Ana", "Ruth"), 0, group="a"),
+            Problem("Ana thanked Ruth because ", " helped.", ("Ana", "Ruth"), 1, group="a"),
+            Problem("Ana thanked Ruth because ", " helped.", ("Ana", "Eve"), 0),
+            Problem("A nurse left since ", " was late.", ("nurse", "clerk"), 0, labels={"template": 1}),
+            Problem("The clerk left since ", " was late.", ("nurse", "clerk"), 1, labels={"template": 1}),
+            Problem("Alone ", " is.", ("x", "y"), 1),
+        ]
+    )
+    assert data.units.numbers.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+def test_answers_know_the_units_of_the_whole_dataset_in_every_variant_and_part():
+    data = Dataset(
+        [
+            Problem("Ana thanked Ruth because ", f" {end}.", ("Ana", "Ruth"), answer, labels={"template": 1})
+            for answer, end in enumerate(("was helped", "helped"))
+        ]
+    )
+    switched = [problem.replace(before="Ruth thanked Ana because ", provenance={"of": problem.id}) for problem in data]
+    asked = AskedProblems.of(data, {"switched": switched})
+    assert asked.units.numbers.tolist() == [0, 0, 0, 0]
+    assert asked.rows_of_variant["switched"].tolist() == [2, 3]
+    answers = Answers(asked, np.array([2, 3]), np.array([0, 1]))
+    before = Answers(asked, np.array([1]), np.array([1]))
+    assert [part.ids for part in before.matched(answers)] == [[data[1].id], [data[1].id]]
