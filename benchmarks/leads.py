@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.stages.grade.leaderboard import lead_test
+from winokit.methods.metrics.grading import lead_of
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import HiddenPart
 
@@ -39,8 +39,8 @@ def labels_of(pairs_per_unit: list[int]) -> HiddenPart:
 
 def submission(units: GradedUnits, agreement: float, rng: np.random.Generator) -> np.ndarray:
     """Which problems a submission has right, 1 or 0; pairs are right or wrong as a whole."""
-    pair_units = units.of_groups
-    of_units = rng.random(len(units.sizes)) < ACCURACY
+    pair_units = units.of_groups.numbers
+    of_units = rng.random(units.of_groups.count) < ACCURACY
     of_pairs = rng.random(len(pair_units)) < ACCURACY
     follows_unit = rng.random(len(pair_units)) < agreement
     right = np.where(follows_unit, of_units[pair_units], of_pairs)
@@ -56,7 +56,7 @@ def rejected(pairs_per_unit: list[int], agreement: float, times: int) -> tuple[f
     for _ in range(times):
         first, second = (submission(by_unit, agreement, rng) for _ in range(2))
         ways = (by_unit.of_problems, by_group.of_problems)
-        found += [lead_test(first, second, way)[1] < LEVEL for way in ways]
+        found += [lead_of(first, second, way).p < LEVEL for way in ways]
     return float(found[0] / times), float(found[1] / times)
 
 

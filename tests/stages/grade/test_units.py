@@ -9,10 +9,11 @@ from support import small
 
 from winokit.data.loading import load
 from winokit.errors import Malformed
+from winokit.methods.metrics.grading import lead_of
 from winokit.problem import Card, Dataset
 from winokit.stages.evolve.run import release
 from winokit.stages.grade.ladder import rules_of, to_step
-from winokit.stages.grade.leaderboard import lead_test, leaderboard, write_board
+from winokit.stages.grade.leaderboard import leaderboard, write_board
 from winokit.stages.grade.record import Statement, write_graded
 from winokit.stages.grade.run import grade_submission, lines
 from winokit.stages.grade.units import GradedUnits
@@ -114,10 +115,10 @@ def test_equal_submissions_on_sixty_templates_are_distinguished_in_one_case_of_t
         # Each is as good as the other; what one knows of a template holds for nearly all of its problems.
         entries = []
         for _ in range(2):
-            known = rng.random(60)[units.of_problems] < 0.6
+            known = rng.random(60)[units.of_problems.numbers] < 0.6
             entries.append((known ^ (rng.random(720) < 0.1)).astype(float))
-        found["units"] += lead_test(*entries, units.of_problems)[1] < 0.05
-        found["groups"] += lead_test(*entries, groups.of_problems)[1] < 0.05
+        found["units"] += lead_of(*entries, units.of_problems).p < 0.05
+        found["groups"] += lead_of(*entries, groups.of_problems).p < 0.05
     assert found["units"] / 400 <= 0.08
     assert found["groups"] / 400 >= 0.2
 

@@ -22,8 +22,8 @@ from winokit.drawing.wording import join
 from winokit.errors import BadInput, refusing
 from winokit.files import read_object
 from winokit.methods.metrics.accuracy import chance
+from winokit.methods.metrics.grading import score_interval
 from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
-from winokit.methods.metrics.intervals import share_interval
 from winokit.problem import Dataset
 from winokit.settings import Help, Settings
 from winokit.stages.evolve.pool import EvolvePool
@@ -31,6 +31,7 @@ from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_ch
 from winokit.stages.grade.ladder import on_grid, steps_of
 from winokit.stages.release.hidden import Draws, units_by_id
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
+from winokit.units import Units
 
 RECORD = "evolution.json"
 
@@ -214,15 +215,15 @@ def _fares(
             continue
         right, is_against = np.array([answers.right[p.id] for p in problems], np.bool_), answers in against
         groups, sizes = [p.group for p in problems], [len(p.candidates) for p in problems]
-        units = tuple(unit_of[p.id] for p in problems)
+        units = Units.of_names(unit_of[p.id] for p in problems)
         rows = [("accuracy", right, units, chance(sizes))]
         if members := complete_groups(groups).values():
             by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-            units_of_groups = tuple(units[own[0]] for own in members)
+            units_of_groups = units.take([own[0] for own in members])
             rows.append(("group_accuracy", all_right(right, groups), units_of_groups, by_chance))
         about = name, answers.model, is_against and problems is stays
         for metric, values, own_units, by_chance in rows:
-            ends, value = share_interval(values, own_units), float(values.mean())
+            ends, value = score_interval(values, own_units), float(values.mean())
             yield Fare(*about, metric, value, ends.low, ends.high, len(values), by_chance)
 
 

@@ -165,7 +165,7 @@ def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> I
         spent = spent_budget(registry, known_test(registry, released.folder, now), now).gradings().different
     if spent:
         units = GradedUnits.of_labels(now)
-        budget = rules_of(units.counted_problems, units.sizes).budget
+        budget = rules_of(units.counted_problems, units.of_problems.sizes).budget
         yield (
             f"gradings of earlier versions have spent {spent:,} of the {budget:,} that this test is for; new problems "
             "give it more room, winokit grade --budget N raises it"

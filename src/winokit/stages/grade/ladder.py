@@ -28,7 +28,7 @@ from scipy.special import ndtr
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import IntArray
-from winokit.methods.metrics.luck import guessed
+from winokit.methods.metrics.grading import guess_chances
 
 GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
@@ -60,7 +60,7 @@ def rules_of(problems: int, units: int | IntArray, budget: int | None = None) ->
     steps = steps_of(problems)
     budget = budget or max(10, steps)
     sizes = np.ones(units, np.int64) if isinstance(units, int) else units
-    chance = guessed(np.full(len(sizes), 0.5), sizes)
+    chance = guess_chances(sizes)
     scores = np.arange(len(chance)) / (len(chance) - 1)
     level = 1
     while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:

@@ -24,8 +24,8 @@ from winokit.drawing.decision import SMALL
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
-from winokit.methods.arrays import FloatArray, IntArray
-from winokit.methods.metrics.compare import holm, p_paired, paired_interval
+from winokit.methods.arrays import FloatArray
+from winokit.methods.metrics.grading import corrected_for_number, lead_of
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.results import Brief
 from winokit.stages.grade import record
@@ -38,6 +38,7 @@ from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
 from winokit.stages.release.hidden_registry import HiddenRegistry
 from winokit.stages.release.manifest import manifest_hash
+from winokit.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +201,14 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
         if first and second and (owner or places[at].rank != places[at + 1].rank):
             both = " ".join(place.entry.submission for place in places[at : at + 2])
             step = 1 / steps_of(units.counted_problems)
-            least = 0.0 if owner else MARGIN * labels.draws.share("lead", both) * step
-            tests[at, AHEAD] = lead_test(first[AHEAD], second[AHEAD], units.of_problems, least)
+            margin = 0.0 if owner else MARGIN * labels.draws.share("lead", both) * step
+            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], units.of_problems, margin)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
-                tests[at, GROUP_AHEAD] = lead_test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
+                tests[at, GROUP_AHEAD] = _test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
     tested = list(places)
-    for ((at, name), (lead, _)), p in zip(tests.items(), holm([p for _, p in tests.values()]), strict=True):
+    for ((at, name), (lead, _)), p in zip(
+        tests.items(), corrected_for_number([p for _, p in tests.values()]), strict=True
+    ):
         lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
         if not owner:
             first_shown, second_shown = places[at].main, places[at + 1].main
@@ -232,11 +235,11 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
     return worth
 
 
-def lead_test(first: FloatArray, second: FloatArray, units: IntArray, least: float = 0.0) -> tuple[LeadTest, float]:
-    """Whether the first is ahead, and how probable what goes beyond `least` is by chance."""
-    interval, difference = paired_interval(first, second, units), float(first.mean() - second.mean())
-    test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
-    return test, p_paired(first, second, units, least=least)
+def _test(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> tuple[LeadTest, float]:
+    """Whether the first is ahead, and how probable what goes beyond a margin is by chance."""
+    lead = lead_of(first, second, units, margin)
+    test = LeadTest(rounded(lead.difference), lead.difference > 0, None, rounded(lead.low), rounded(lead.high))
+    return test, lead.p
 
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4

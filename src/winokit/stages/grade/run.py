@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
-from winokit.methods.arrays import FloatArray, IntArray
+from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.curve import leaderboard_auc
+from winokit.methods.metrics.grading import interval_at, p_best_by_coins, score_interval
 from winokit.methods.metrics.groups import all_right, group_accuracy_chance
-from winokit.methods.metrics.intervals import share_interval
-from winokit.methods.metrics.luck import p_best_of
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
@@ -38,6 +37,7 @@ from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
 from winokit.stages.release.hidden_registry import HiddenTest, open_registry
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
+from winokit.units import Units
 
 if TYPE_CHECKING:
     from winokit.stages.grade.leaderboard import Leaderboard
@@ -170,7 +170,7 @@ def grade_submission(
     """
     labels, sizes = read_hidden(release, hidden), release_sizes(release)
     units = GradedUnits.of_labels(labels)
-    rules = rules_of(units.counted_problems, units.sizes, budget)
+    rules = rules_of(units.counted_problems, units.of_problems.sizes, budget)
     submission = read_submission(paths, labels.ids, tuple(sizes))
     name = statement.name if statement else None
     right = submission.predictions == np.array(labels.answers)[:, None]
@@ -185,7 +185,7 @@ def grade_submission(
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
         scores=tuple(_scores(right, labels.groups, units, submission.columns, weights, statement)),
-        p_luck=rounded(p_best_of(statement.trials, units.p_by_chance(right[:, -1]))) if statement else None,
+        p_luck=_p_luck(right[:, -1], units, statement),
         submission=submission.sha256,
         gradings=Gradings(0, 0, 0),
         rules=rules,
@@ -241,13 +241,20 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
     score, steps = owner.main, owner.rules.steps
     assert score is not None
     value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
-    ends, places = (max(0.0, value - 1 / steps), min(1.0, value + 1 / steps)), np.arange(units)
-    low, high = (share_interval(places < round(end * units), places) for end in ends)
+    low = interval_at(max(0.0, value - 1 / steps), units)
+    high = interval_at(min(1.0, value + 1 / steps), units)
     corrected = None
     if owner.statement is not None:
         spread = math.sqrt(value * (1 - value) / units)
         corrected = rounded(luck_corrected(value, spread, owner.statement.trials, score.chance))
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
+
+
+def _p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
+    """How probable as many right answers are by luck alone in so many trials; None if their number is not stated."""
+    if statement is None:
+        return None
+    return rounded(p_best_by_coins(right, units.of_problems, statement.trials))
 
 
 def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
@@ -305,7 +312,7 @@ def _scores(
 ) -> Iterator[GradeScore]:
     """Accuracy and group score for each column, and the area under the curve."""
     trials = statement.trials if statement else None
-    has_groups = bool(len(units.of_groups))
+    has_groups = len(units.of_groups) > 0
     chance = group_accuracy_chance([COIN] * len(right), groups) if has_groups else 0.0
     for size, column in zip(columns, right.T, strict=True):
         yield _score(size, ACCURACY, column.astype(np.float64), units.of_problems, COIN, trials)
@@ -316,12 +323,10 @@ def _scores(
         yield _score(CURVE, AUC, right @ weights, units.of_problems, COIN, trials)
 
 
-def _score(
-    size: str, metric: str, values: FloatArray, units: IntArray, chance: float, trials: int | None
-) -> GradeScore:
+def _score(size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None) -> GradeScore:
     """One score with its interval over units."""
     values = np.clip(values, 0.0, 1.0)
-    interval, value = share_interval(values, units), float(values.mean())
+    interval, value = score_interval(values, units), float(values.mean())
     spread = (interval.high - interval.low) / (2 * NORMAL)
     corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, chance))
     ends = rounded(interval.low), rounded(interval.high)

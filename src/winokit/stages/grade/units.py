@@ -8,14 +8,10 @@ did not, each group and each problem alone is taken for a unit.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
-
-from winokit.methods.arrays import BoolArray, IntArray, clusters
 from winokit.methods.metrics.groups import complete_groups
-from winokit.methods.metrics.luck import p_chance
 from winokit.stages.release.hidden import HiddenPart
+from winokit.units import Units
 
 BY_GROUP = (
     "intervals and tests count groups, not units: an earlier version made this release and stored no units; problems "
@@ -28,30 +24,25 @@ BY_GROUP = (
 class GradedUnits:
     """Which unit each problem and each complete group of a test belongs to."""
 
-    of_problems: IntArray
-    """Numbers from 0, in the order of the test."""
-    of_groups: IntArray
-    """The same for complete groups, in order of appearance."""
+    of_problems: Units
+    """In the order of the test."""
+    of_groups: Units
+    """Of complete groups, in order of appearance."""
     is_stored: bool
     """Whether the release says what its units are; else groups stand for them."""
 
     @classmethod
     def of_labels(cls, labels: HiddenPart) -> "GradedUnits":
         """The units of the hidden labels of a release."""
-        stored: Sequence[Hashable] = labels.groups if labels.units is None else labels.units
-        numbers = clusters(stored)
-        firsts = [rows[0] for rows in complete_groups(labels.groups).values()]
-        return cls(numbers, numbers[firsts], labels.units is not None)
-
-    @cached_property
-    def sizes(self) -> IntArray:
-        """How many problems each unit has."""
-        return np.bincount(self.of_problems)
+        names: Sequence[Hashable] = labels.groups if labels.units is None else labels.units
+        units = Units.of_names(names)
+        first_rows = [rows[0] for rows in complete_groups(labels.groups).values()]
+        return cls(units, units.take(first_rows), labels.units is not None)
 
     @property
     def count(self) -> int | None:
         """How many units the release says it has; None if it does not say."""
-        return len(self.sizes) if self.is_stored else None
+        return self.of_problems.count if self.is_stored else None
 
     @property
     def effective(self) -> int:
@@ -59,7 +50,8 @@ class GradedUnits:
 
         A large unit among many small ones makes few.
         """
-        return max(1, round(float(self.sizes.sum() ** 2 / (self.sizes**2).sum())))
+        sizes = self.of_problems.sizes
+        return max(1, round(float(sizes.sum() ** 2 / (sizes**2).sum())))
 
     @property
     def counted_problems(self) -> int:
@@ -69,22 +61,9 @@ class GradedUnits:
         """
         if not self.is_stored:
             return len(self.of_problems)
-        return len(self.sizes) + len(np.unique(self.of_groups))
+        return self.of_problems.count + self.of_groups.count
 
     @property
     def note(self) -> str | None:
         """What must be said of the way this test is counted; None if it is counted by units."""
         return None if self.is_stored else BY_GROUP
-
-    def p_by_chance(self, right: BoolArray) -> float:
-        """Probability that as many are right if a coin for each unit turned its answers round.
-
-        Of a unit with 5 right and 1 wrong, turned round, 1 would be right and 5 wrong.
-        """
-        right_counts = np.bincount(self.of_problems, weights=right).astype(np.int64)
-        wrong_counts = self.sizes - right_counts
-        leads = np.abs(right_counts - wrong_counts)
-        sure = int(np.minimum(right_counts, wrong_counts).sum())
-        if not leads.any():
-            return 1.0
-        return p_chance(int(right_counts.sum()) - sure, int(leads.sum()), 0.5, times=leads[leads > 0])

@@ -2,7 +2,7 @@
 
 `release.json` says which release they belong to, `labels.jsonl` has one row for each line of `winogrande/test.jsonl`:
 the public id, the answer as the index of the right candidate, from 0, the group or null, and the number of the unit:
-problems of one number hang together, and count once in an interval or a test (`Dataset.clusters`). Releases of earlier
+problems of one number hang together, and count once in an interval or a test (`Dataset.units`). Releases of earlier
 versions have no units. `secret` is what splits and orders were drawn from, `checks.json` what the card may not say of
 the test. Only their owner can read the files. Reading them back refuses labels of another release, and labels that the
 manifest's commitment does not fit.
@@ -147,8 +147,8 @@ def units_by_id(problems: Dataset, earlier: Mapping[str, int]) -> dict[str, int]
     `earlier` has the units that an earlier release stored: the public rows of its test do not say which template they
     are from.
     """
-    rows = zip(problems, problems.clusters, strict=True)
-    units = joined([("cluster", cluster), ("earlier", earlier.get(problem.id))] for problem, cluster in rows)
+    rows = zip(problems, problems.units.numbers.tolist(), strict=True)
+    units = joined([("unit", unit), ("earlier", earlier.get(problem.id))] for problem, unit in rows)
     return {problem.id: unit for problem, unit in zip(problems, units, strict=True)}
 
 
