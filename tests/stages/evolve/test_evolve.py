@@ -19,6 +19,7 @@ from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.run import evolved, write_evolution
 from winokit.stages.evolve.run import release as verb
 from winokit.stages.evolve.solved import SWITCHED, EvolveAnswers, answers_of, solved_beyond_chance
+from winokit.stages.release.contents import Succession
 from winokit.stages.release.hidden import Draws, hidden_folder
 from winokit.stages.release.manifest import read_lineage, read_release, write_lineage
 from winokit.stages.release.run import write_release
@@ -366,7 +367,7 @@ def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, an
     kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(
-        kept, tmp_path / "v2", removed=removed, settings=made, fixed=fixed, lineage=evolution.placed
+        kept, tmp_path / "v2", removed=removed, settings=made, succession=Succession(fixed, evolution.placed)
     ).folder
     write_evolution(evolution, out)
     assert [finding for finding in verify(out).findings if finding.warns] == []

@@ -26,7 +26,7 @@ from winokit.settings import Help, Settings
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
-from winokit.stages.release.hidden import Draws
+from winokit.stages.release.hidden import Draws, units_by_id
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
@@ -113,6 +113,10 @@ class Evolution:
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """The stored units of the previous test, by id."""
+    returned: tuple[str, ...] = ()
+    """Ids of problems that were retired before, and are brought back for training."""
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
         """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before.
@@ -184,6 +188,8 @@ def evolve(
         fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved)),
+        units=pool.units,
+        returned=tuple(name for name in pool.returning if pool.where.get(name) == TRAIN),
     )
 
 
@@ -222,11 +228,12 @@ def _fares(
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
     before = pool.asked.filter(lambda problem: not pool.is_new(problem))
+    unit_of = units_by_id(pool.problems, pool.units)
     for answers, (problems, name) in product((*against, *watched), ((before, pool.version), (stays, version))):
         if not len(problems):
             continue
         is_filtered = problems is stays and any(answers is model for model in against)
-        for row in judge(answers.on(problems), by=()):
+        for row in judge(answers.on(problems).with_units(unit_of), by=()):
             if row.metric in SHOWN:
                 yield Fare.of(row, name, answers.model, is_filtered)
 

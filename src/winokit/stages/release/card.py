@@ -30,6 +30,7 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents, ReleaseInputs
+from winokit.stages.release.disclosure import Disclosure
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
@@ -92,6 +93,8 @@ class CardFacts:
     audits: Sequence[Audited] = ()
     about: str = ""
     """The authors' own words."""
+    revealed: Sequence[Disclosure] = ()
+    """What other releases kept hidden, and this one publishes on purpose."""
 
 
 def card_facts(
@@ -101,6 +104,7 @@ def card_facts(
     settings: ReleaseSettings,
     extras: ReleaseExtras,
     title: str,
+    revealed: Sequence[Disclosure] = (),
 ) -> CardFacts:
     """What the card says: checks of the finished splits, and all that is known about where problems come from.
 
@@ -138,6 +142,7 @@ def card_facts(
         debiasing=inputs.debias,
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
         about=read_text(extras.about) if extras.about else "",
+        revealed=revealed,
     )
 
 
