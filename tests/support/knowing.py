@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from support.servers import ChatServer, Response, says
 from winokit.methods.scoring.ask import ask
 from winokit.methods.scoring.base import Setting
 from winokit.problem import Dataset
-
-from support.servers import ChatServer, Response, says
 
 
 class KnowingServer(ChatServer):
@@ -29,8 +28,9 @@ class KnowingServer(ChatServer):
         self.share = share
         self.says_instead: str | None = None
         self._letters: dict[str, tuple[str, str, float]] = {}
-        for problem in dataset:
-            luck = int.from_bytes(hashlib.sha256(f"{problem.before} {problem.after}".encode()).digest()[:4]) / 2**32
+        shuffled = sorted(dataset, key=lambda problem: hashlib.sha256(problem.text.encode()).digest())
+        for rank, problem in enumerate(shuffled):
+            luck = (rank + 0.5) / len(shuffled)
             for request in ask(problem, Setting("chat")):
                 places = [alias[0] for alias in request.aliases]
                 right = places.index(problem.right)

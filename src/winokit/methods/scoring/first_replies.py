@@ -5,10 +5,11 @@ is seen in twenty replies as well as in two thousand.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from winokit.errors import AskingStopped
 from winokit.methods.scoring.canary import shortened, shown_prompt
-from winokit.models.base import Answer, Model, Reply, Request
+from winokit.models.base import Answer, Ask, Model, Reply, Request
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
 
 FIRST = 20
@@ -38,6 +39,13 @@ class FirstReplies:
         self._watching = not kept
         self._unread: list[tuple[Request, Reply]] = []
 
+    def parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
+        """The requests in the parts in which they are sent: questions first as many as are looked at, then the rest."""
+        questions = any(isinstance(request, Ask) for request in requests)
+        if not self._watching or not questions or len(requests) <= FIRST:
+            return [requests]
+        return [requests[:FIRST], requests[FIRST:]]
+
     def look_at(self, request: Request, answer: Answer) -> None:
         """Take note of an answer; one that is no reply does not count."""
         if not self._watching or not isinstance(answer, Reply):
@@ -63,10 +71,11 @@ class FirstReplies:
         reasons = Counter(reply.why or UNREADABLE for _, reply in self._unread)
         reason = reasons.most_common(1)[0][0]
         request, reply = next(each for each in self._unread if (each[1].why or UNREADABLE) == reason)
+        because = "" if reason == UNREADABLE else f" ({reason})"
         return AskingStopped(
             f"{model.spec}: no choice could be read from any of the first {len(self._unread)} replies, "
             f"so no more are asked for and none is kept. To {shown_prompt(request)!r} it said "
-            f"{shortened(reply.text, SHOWN)!r} ({reason}); {WAYS_OUT.get(reason, OTHERWISE)}"
+            f"{shortened(reply.text, SHOWN)!r}{because}; {WAYS_OUT.get(reason, OTHERWISE)}"
         )
 
 

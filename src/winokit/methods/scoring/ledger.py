@@ -33,9 +33,7 @@ class Spending(Settings):
     max_cost: Annotated[
         float | None, Help("Stop at this cost, computed from --price-in and --price-out.", metavar="MONEY", above=0)
     ] = None
-    forget: Annotated[
-        bool, Help("Ask servers anew: what the cache has of their answers to these texts is dropped.")
-    ] = False
+    forget: Annotated[bool, Help("Ask servers anew; their cached answers to these texts are dropped.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,11 +159,11 @@ class Ledger:
         limit = self.spending.exhausted(self.usages)
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
-        way_on = (
-            f"what was answered is kept in {kept}, and the same command continues from there"
-            if kept
-            else "nothing was kept, because of --cache off"
-        )
+        if kept is None:
+            way_on = "nothing was kept, because of --cache off"
+        else:
+            command = "the same command without --forget" if self.spending.forget else "the same command"
+            way_on = f"what was answered is kept in {kept}, and {command} continues from there"
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
@@ -181,14 +179,14 @@ class Ledger:
 
     @property
     def notes(self) -> list[str]:
-        """The same in a sentence."""
-        spent = self.spent()
+        """The same in a sentence, after what servers say of themselves."""
+        changes, spent = self.replays.changes, self.spent()
         if not spent:
-            return []
+            return [*changes]
         about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
         tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
-        return [f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
+        return [*changes, f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.

@@ -74,6 +74,8 @@ class Replays:
         """Keys of answers given in this run: they are used again, not replayed."""
         self._accepted: set[bytes] = set() if whole is None else whole._accepted
         self._identities: dict[str, ServerIdentity] = {} if whole is None else whole._identities
+        self.changes: list[str] = []
+        """Notes on servers that name another model than the last time."""
 
     def identity_of(self, model: Model, ask: Callable[[], ServerIdentity]) -> ServerIdentity:
         """What the server of a model said of it in this run; asked once."""

@@ -101,18 +101,26 @@ class ModelShelf:
 
     def ask(self, missing: Sequence[Request], kept: Kept) -> Iterator[tuple[Request, Answer]]:
         """Ask the model, keeping every answer as it comes. Raises AskingStopped where a server's cannot be read."""
+        if self._identity is None:
+            yield from self._ask_and_keep(missing)
+            return
         first = FirstReplies(any(is_read(each.answer) for each in kept.values()))
+        # The first by themselves, so that no more are sent, and paid for, where they are in vain.
+        for part in first.parts(missing):
+            for request, answer in self._ask_and_keep(part):
+                first.look_at(request, answer)
+                if first.hopeless:
+                    self._cache.forget(self._keys[request] for request in first.requests)
+                    raise first.error(self._model)
+                yield request, answer
+
+    def _ask_and_keep(self, missing: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
         for index, answer in self._model.answer(missing) if missing else ():
             request = missing[index]
             # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
             if not isinstance(answer, Refusal):
                 self._cache.keep(self._keys[request], answer)
                 self._replays.note_asked(self._model, self._keys[request])
-            if self._identity is not None:
-                first.look_at(request, answer)
-                if first.hopeless:
-                    self._cache.forget(self._keys[request] for request in first.requests)
-                    raise first.error(self._model)
             yield request, answer
 
     @property
@@ -225,6 +233,9 @@ def server_identity(model: Model, cache: "Cache") -> ServerIdentity | None:
             return replace(ServerIdentity.recall(last), confirmed=False, reached=identity.reached)
         if identity.text != last:
             cache.keep_identity(model.fingerprint, identity.text)
+            if last:
+                change = "the server names another model than the last time; what is kept of that one is not replayed"
+                cache.ledger.replays.changes.append(f"{model.spec}: {change}")
         return identity
 
     return cache.ledger.replays.identity_of(model, ask)

@@ -331,7 +331,7 @@ def live(doing: str) -> Iterator[Watch]:
     from rich.console import Console
     from rich.live import Live
 
-    console, begun = Console(stderr=True, highlight=False), time.monotonic()
+    console, begun = Console(stderr=True, highlight=False, emoji=False), time.monotonic()
     board: list[SuiteCell] = []
     announced: set[int] = set()
 

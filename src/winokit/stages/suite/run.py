@@ -313,7 +313,7 @@ def identity_of(model: SuiteModel) -> str | None:
     if model.predictions is not None:
         return str([_stamp(Path(path)) for path in model.predictions.values()])
     if not isinstance(model.spec, str):
-        return None
+        return None if model.spec is None or is_served(model.spec) else model.spec.fingerprint
     parsed = Spec.parse(model.spec)
     places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
     identified = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places
