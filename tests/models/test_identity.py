@@ -32,6 +32,11 @@ def test_id_root_owner_and_date_of_the_named_model_are_its_identity():
     assert identity.tells
 
 
+def test_the_name_that_ollama_completes_is_found():
+    entries = [{"id": "llama3:latest", "created": MADE}, {"id": "gemma:latest", "created": MADE + 9}]
+    assert read_identity(listing(*entries), "llama3", NOW).facts == entries[0]
+
+
 def test_a_server_of_one_model_serves_it_under_any_name():
     assert read_identity(listing({"id": "/models/a.gguf"}), "tiny", NOW).facts == {"id": "/models/a.gguf"}
     assert read_identity(listing({"id": "a"}, {"id": "b"}), "tiny", NOW).facts == {}

@@ -2,7 +2,7 @@
 
 A name says little: a server may serve another model under it tomorrow, or the same one mended. Most servers list `id`,
 `root`, `owned_by` and `created`. Only `created` can tell a model from the one before it, and only where it is a date
-of the model: vLLM, SGLang and llama.cpp put the moment of the request there, LiteLLM one constant for all models.
+of the model, as Ollama's: vLLM and llama.cpp put the moment of the request there, LiteLLM one constant for all models.
 """
 
 import json
@@ -17,6 +17,8 @@ FACTS = ("id", "root", "owned_by")
 """What is taken from an entry as it is; `created` is looked at first."""
 PLACEHOLDERS = (0, 1, 1677610602)
 """Values of `created` that servers give for every model; the last is LiteLLM's."""
+OLLAMA_TAG = ":latest"
+"""What Ollama adds to a name without a tag."""
 A_MOMENT = 5.0
 """Seconds between a request and a `created` that is only the time of the request."""
 MILLISECONDS = 10**11
@@ -91,7 +93,7 @@ def _listed_entries(payload: Any) -> list[Entry]:
 def _entry_of(name: str, entries: Sequence[Entry]) -> Entry | None:
     """The entry of a model's name; the only one, if there is one only."""
     for entry in entries:
-        if entry.get("id") == name:
+        if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
             return entry
     return entries[0] if len(entries) == 1 else None
 
