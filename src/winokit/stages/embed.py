@@ -111,7 +111,7 @@ def embed(
         tell(notes)
         with open_cache(cache) as known:
             rows = plain.embed(dataset, loaded, features=features, pooling=pooling, cache=known, progress=progress)
-        later = [note for note in notes_of(loaded) if note not in notes]
+        later = [note for note in (*notes_of(loaded), *known.ledger.replays.notes) if note not in notes]
         tell(later)
         notes += later
     else:

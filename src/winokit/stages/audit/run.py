@@ -228,6 +228,7 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     if margin is not None:
         run.settings["margin"] = margin
+    run.settings["replayed"] = known.ledger.replays.to_json()
     run.settings["notes"] = [
         *dataset.notes,
         *within.notes,
@@ -244,6 +245,7 @@ def audit(
         *answers.notes,
         *reply_notes(answers.transcripts),
         *known.ledger.notes,
+        *known.ledger.replays.notes,
         *_unanswered(rows, ids),
         *_without_blank(dataset, chosen),
         *(_without_rows(run, protocols) if protocol else ()),
@@ -255,7 +257,8 @@ def audit(
         if part.unmatched
     ]
     run.left_out[:0] = unused
-    tell(run.notes)
+    shown = known.ledger.replays.notes  # beside the result, by `table.lines`
+    tell(note for note in run.notes if note not in shown)
     tell(f"{row.subset}: {row.n:,} rows not used: {row.why}" for row in unused)
     if folder is not None:
         run.save(folder)

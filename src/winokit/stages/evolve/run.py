@@ -74,6 +74,7 @@ def release(
         with open_cache(cache) as known:
             asking: dict[str, Any] = {"cache": known, "progress": progress}
             released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
+            tell(known.ledger.replays.notes)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
