@@ -203,9 +203,7 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
 
 
 def test_products_in_another_precision_are_another_model(place):
-    found, asked_for = (
-        HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit{more}")) for more in ("", "&dtype=float32")
-    )
+    found, asked_for = (HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit{more}")) for more in ("", "&dtype=float32"))
     assert (found.compute_dtype, asked_for.compute_dtype) == ("bfloat16", "float32")
     in_float32 = [replace(settings, kind="causal", dtype="float32") for settings in (found, asked_for)]
     assert fingerprint(in_float32[0]) != fingerprint(in_float32[1])
