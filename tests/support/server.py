@@ -7,37 +7,50 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 
+HANGS = 120
+"""Seconds after which a test is given up that would wait for ever. No test that passes waits so long."""
+
+
 class Server:
-    """A server, and the wire to it."""
+    """A server at a port that it chose itself, and the wire to it."""
 
     def __init__(self, folder: Path, before: str = "", options: Sequence[str] = ()) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         start = ["-c", f"{before}\nfrom winokit.cli.main import main; main()"] if before else ["-m", "winokit"]
-        command = [sys.executable, *start, "collect", "serve", str(folder), "--port", str(self.port), *options]
+        command = [sys.executable, *start, "collect", "serve", str(folder), "--port", "0", *options]
         # Tests that a shell runs in the background ignore interrupts, and so would what they start.
         heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, preexec_fn=heeds, **piped)
-        for _ in range(1800):  # a minute and a half, of which a busy machine may need twenty seconds
-            with socket.socket() as line:
-                if line.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        raise AssertionError(f"no server: {self.stop()}")
+        self.port = 0
+        self._lines: list[str] = []
+        self._is_settled = threading.Event()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        # It listens by the time it says where, and answers once all of it has started.
+        is_there = self._is_settled.wait(HANGS) and self.port
+        if not is_there or self.request("GET /health")[0] != 200:
+            raise AssertionError(f"no server: {self.stop()}")
+
+    def _listen(self) -> None:
+        """Keep what it says, up to its end; its port is in the first line."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.append(line)
+            address = re.search(r": http://127\.0\.0\.1:(\d+)$", line.rstrip())
+            if address and not self.port:
+                self.port = int(address[1])
+                self._is_settled.set()
+        self._is_settled.set()
 
     def raw(self, *pieces: bytes) -> bytes:
         """Send bytes as they are and hear all of the answer; a server that closes early is no error."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=HANGS) as line:
             try:
                 for piece in pieces:
                     line.sendall(piece)
@@ -65,4 +78,12 @@ class Server:
     def stop(self) -> str:
         """End it; what it said meanwhile."""
         self.process.terminate()
-        return self.process.communicate(timeout=60)[0]
+        return self.ended()
+
+    def ended(self) -> str:
+        """Wait for its end; what it said meanwhile."""
+        self.process.wait(HANGS)
+        self._listener.join(HANGS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return "".join(self._lines)
