@@ -23,6 +23,7 @@ from winokit.collect.study import invites, workers
 from winokit.collect.study.schema import LogEntry, Task
 from winokit.collect.study.study import Study
 from winokit.collect.verbs import listen
+from winokit.collect.web.protocol import ImpatientProtocol
 from winokit.errors import BadInput, WinokitError
 
 
@@ -270,6 +271,13 @@ def test_a_database_of_before_becomes_private_when_it_is_opened(folder):
     assert stat.S_IMODE((folder / "study.db").stat().st_mode) == 0o600
 
 
+def test_what_is_served_hangs_up_on_whoever_takes_too_long(folder, serving_nothing, monkeypatch):
+    served = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: served.append(server.config.http))
+    run("serve", folder, "--port", 0)
+    assert served == [ImpatientProtocol]
+
+
 def test_a_folder_that_others_can_look_into_is_told(folder, serving_nothing):
     folder.chmod(0o755)
     assert f"chmod 700 {folder}" in run("serve", folder, "--port", 0)
@@ -354,9 +362,9 @@ def test_whoever_comes_before_the_pages_are_served_waits():
 
 
 def test_a_port_in_use_is_one_line(folder):
-    with listen("127.0.0.1", 0) as taken:
-        with pytest.raises(BadInput, match=r"cannot listen there .* choose another --port"):
-            run("serve", folder, "--port", taken.getsockname()[1])
+    refusal = pytest.raises(BadInput, match=r"cannot listen there .* choose another --port")
+    with listen("127.0.0.1", 0) as taken, refusal:
+        run("serve", folder, "--port", taken.getsockname()[1])
 
 
 def test_nothing_is_left_behind_by_an_init_that_fails(tmp_path):

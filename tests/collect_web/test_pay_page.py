@@ -1,13 +1,13 @@
 """The page Pay: payouts as they go out by the server's own task, and those in doubt in plain sight."""
 
 import threading
-import time
 
 import pytest
 from sqlalchemy import text
 from support.people import Browser
-from support.server import HANGS, Server
+from support.server import Server
 from support.stand_in import AFTER, HANG_UP, prolific_stand_in
+from support.waiting import HANGS, until
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import arrive
@@ -34,13 +34,6 @@ def study(make_study, books):
 
 def hang_up_after_paying(books):
     books.trouble = lambda path: (AFTER, HANG_UP) if path.endswith("/pay/") else None
-
-
-def wait(until):
-    late = time.monotonic() + HANGS
-    while not until():
-        assert time.monotonic() < late, "it never happens"
-        time.sleep(0.02)
 
 
 def test_pressing_plans_and_the_page_follows(study, books, requester):
@@ -96,8 +89,8 @@ def test_the_server_pays_by_itself_and_goes_on_where_another_left_off(study, boo
     payout.step(study)
     app = create_app(study)
     with Browser(app).client:
-        wait(lambda: books.paid == 2 * EARNED)
-        wait(lambda: not ledger.payouts(study, 9).planned)
+        until(lambda: books.paid == 2 * EARNED)
+        until(lambda: not ledger.payouts(study, 9).planned)
     assert [job.state for job in ledger.payouts(study, 9).ended] == ["confirmed"] * 2
     names = {thread.name for thread in threading.enumerate()}
     assert "payouts" not in names
@@ -126,7 +119,7 @@ def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobod
         session.execute(text("UPDATE payout_jobs SET due_at = planned_at"))
     server = Server(study.folder)
     try:
-        wait(lambda: not ledger.payouts(study, 9).planned)
+        until(lambda: not ledger.payouts(study, 9).planned)
     finally:
         server.stop()
     assert [job.state for job in ledger.payouts(study, 9).ended] == ["confirmed"] * 2

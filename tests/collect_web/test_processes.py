@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +10,9 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 from support.people import Browser
-from support.server import HANGS, Server
+from support.server import Server
 from support.studies import studies_in
+from support.waiting import HANGS, until
 
 from winokit.collect import verbs
 from winokit.collect.study.schema import Payment, Submission, Task, Vote
@@ -66,13 +66,6 @@ def is_alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def until(holds):
-    late = time.monotonic() + HANGS
-    while not holds():
-        assert time.monotonic() < late, "it never happens"
-        time.sleep(0.05)
 
 
 def both_answer(server):

@@ -12,41 +12,57 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-
-HANGS = 120
-"""Seconds after which a test is given up that would wait for ever. No test that passes waits so long."""
+from support.waiting import HANGS
 
 
 class Server:
     """A server at a port that it chose itself, and the wire to it."""
 
-    def __init__(self, folder: Path, before: str = "", options: Sequence[str] = ()) -> None:
-        start = ["-c", f"{before}\nfrom winokit.cli.main import main; main()"] if before else ["-m", "winokit"]
-        command = [sys.executable, *start, "collect", "serve", str(folder), "--port", "0", *options]
+    def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
+        command = [sys.executable, "-m", "winokit", "collect", "serve", str(folder), "--port", "0", *options]
         # Tests that a shell runs in the background ignore interrupts, and so would what they start.
         heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, preexec_fn=heeds, **piped)
-        self.port = 0
         self._lines: list[str] = []
-        self._is_settled = threading.Event()
+        self._has_ended = False
+        self._news = threading.Condition()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        # It listens by the time it says where, and answers once all of it has started.
-        is_there = self._is_settled.wait(HANGS) and self.port
-        if not is_there or self.request("GET /health")[0] != 200:
-            raise AssertionError(f"no server: {self.stop()}")
+        try:
+            # It listens by the time it says where, and answers once all of it has started.
+            self.port = int(self.hear(r": http://127\.0\.0\.1:(\d+)$")[1])
+            assert self.request("GET /health")[0] == 200, self.said()
+        except BaseException:
+            self.process.kill()
+            raise
 
     def _listen(self) -> None:
-        """Keep what it says, up to its end; its port is in the first line."""
+        """Keep what it says, up to its end."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._lines.append(line)
-            address = re.search(r": http://127\.0\.0\.1:(\d+)$", line.rstrip())
-            if address and not self.port:
-                self.port = int(address[1])
-                self._is_settled.set()
-        self._is_settled.set()
+            with self._news:
+                self._lines.append(line)
+                self._news.notify_all()
+        with self._news:
+            self._has_ended = True
+            self._news.notify_all()
+
+    def said(self) -> str:
+        """What it has said so far."""
+        return "".join(self._lines)
+
+    def hear(self, pattern: str) -> re.Match[str]:
+        """Wait until it says something; the match in all it has said."""
+
+        def heard() -> re.Match[str] | None:
+            return re.search(pattern, self.said(), re.MULTILINE)
+
+        with self._news:
+            self._news.wait_for(lambda: heard() or self._has_ended, HANGS)
+        match = heard()
+        assert match is not None, f"it does not say {pattern!r}, but {self.said()!r}"
+        return match
 
     def raw(self, *pieces: bytes) -> bytes:
         """Send bytes as they are and hear all of the answer; a server that closes early is no error."""
@@ -86,4 +102,4 @@ class Server:
         self._listener.join(HANGS)
         assert self.process.stdout is not None
         self.process.stdout.close()
-        return "".join(self._lines)
+        return self.said()
