@@ -19,6 +19,7 @@ import json
 import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -90,7 +91,7 @@ class SimulatedClient:
     """An `HttpClient` that moves the clock on to the next reply, or as far as it was to wait."""
 
     def __init__(self, server: SimulatedServer, address: str) -> None:
-        self.server, self.path = server, address.removeprefix(URL)
+        self.server, self.path = server, urlsplit(address).path.removeprefix("/v1")
         self._underway: dict[Any, tuple[float, Outcome]] = {}
         """By ticket, when its reply comes, and which."""
 
