@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from winokit.answers import Answers
 from winokit.data.loading import DATA_HELP, load_one
-from winokit.data.predictions.read import SECOND, read_predictions
+from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.drawing.page import rendered_plain
 from winokit.drawing.tables import Lines, table
@@ -173,8 +173,6 @@ def _loaded(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | 
                 raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
             reads = read_predictions(str(file), dataset)
             tell(note for read in reads for note in read.notes)
-            if twice := [row for read in reads for row in read.unmatched if SECOND in row]:
-                raise BadInput(f"{file}: which row counts? {twice[0]} ({len(twice):,} in all)")
             runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
     return {name: runs[name] for name in given}
 
