@@ -20,9 +20,10 @@ import numpy as np
 from scipy import stats
 
 from winokit.methods.metrics.agreement import Coefficient, fleiss_kappa, gwet_ac1
-from winokit.methods.metrics.compare import compare, drop_to_find, n_to_tell_apart, p_paired, paired_interval
+from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
+from winokit.units import Units
 
 TIMES = 2000
 GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 80, 100, 150, 284, 300)
@@ -43,7 +44,7 @@ class Measured:
 def coverage(times: int = TIMES) -> Iterator[Measured]:
     """Shares of groups, each right as a whole or not: exact coverage of the interval, worst over true shares."""
     for n in GROUPS:
-        ends = [share([1.0] * right + [0.0] * (n - right), range(n)).interval() for right in range(n + 1)]
+        ends = [share([1.0] * right + [0.0] * (n - right), Units.alone(n)).interval() for right in range(n + 1)]
         low, high = np.array([interval.low for interval in ends]), np.array([interval.high for interval in ends])
         chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, SHARES)
         kept = (low[:, None] <= SHARES) & (high[:, None] >= SHARES)
@@ -63,8 +64,9 @@ def pairs(rng: np.random.Generator, groups: int, right: float, correlation: floa
     return np.concatenate([np.stack([one, other], axis=1).ravel(), rng.random(singles) < right])
 
 
-def _numbers(groups: int, singles: int = 0) -> np.ndarray:
-    return np.concatenate([np.repeat(np.arange(groups), 2), groups + np.arange(singles)])
+def pair_units(pair_count: int, singles: int = 0) -> Units:
+    """Units of two problems each, then problems alone."""
+    return Units(np.concatenate([np.repeat(np.arange(pair_count), 2), pair_count + np.arange(singles)]))
 
 
 def accuracy(times: int = TIMES) -> Iterator[Measured]:
@@ -72,12 +74,12 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
     rng = np.random.default_rng(1)
     for groups in (4, 6, 8, 13, 20, 37, 100, 284):
         for singles in (0, 2 * groups):
-            numbers, worst = _numbers(groups, singles), 1.0
+            units, worst = pair_units(groups, singles), 1.0
             for right in (0.1, 0.25, 0.5, 0.7, 0.9):
                 for correlation in CORRELATIONS:
                     kept = 0
                     for _ in range(times):
-                        interval = share(pairs(rng, groups, right, correlation, singles), numbers).interval()
+                        interval = share(pairs(rng, groups, right, correlation, singles), units).interval()
                         kept += interval.low - 1e-9 <= right <= interval.high + 1e-9
                     worst = min(worst, kept / times)
             alone = f", {singles} alone" if singles else ""
@@ -102,7 +104,7 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
             for _ in range(times):
                 common, own = rng.random(len(sizes)) < 0.5, rng.random(len(numbers)) < 0.5
                 right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
-                interval = share(right, numbers).interval()
+                interval = share(right, Units(numbers)).interval()
                 kept += interval.low <= 0.5 <= interval.high
             yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
     for many in (1, 2, 4):
@@ -111,7 +113,7 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
         for _ in range(times):
             common, own = rng.random(numbers.max() + 1) < 0.5, rng.random(len(numbers)) < 0.5
             right = np.where(rng.random(len(numbers)) < math.sqrt(0.3), common[numbers], own)
-            interval = gap(right, first, ~first, numbers).interval()
+            interval = gap(right, first, ~first, Units(numbers)).interval()
             kept += interval.low <= 0 <= interval.high
         yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
 
@@ -119,7 +121,7 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
 def repeated(times: int = TIMES) -> Iterator[Measured]:
     """Each text read three times by a scorer that does not see the pronoun, in templates of twelve (Winogender)."""
     rng = np.random.default_rng(2)
-    templates = np.repeat(np.arange(60), 12)
+    templates = Units(np.repeat(np.arange(60), 12))
     for right in (0.5, 0.6, 0.8):
         kept = small = 0
         for _ in range(times):
@@ -161,11 +163,11 @@ def gaps(times: int = TIMES) -> Iterator[Measured]:
         for one, other in shares:
             for _ in range(times):
                 right = rng.random(2 * n) < np.where(first, one, other)
-                interval = gap(right, first, ~first, np.arange(2 * n)).interval()
+                interval = gap(right, first, ~first, Units.alone(2 * n)).interval()
                 kept["apart"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
                 draw = rng.random(n)  # twins agree on what is hard
                 right = np.concatenate([draw < one, draw < other])
-                interval = gap(right, first, ~first, np.tile(np.arange(n), 2)).interval()
+                interval = gap(right, first, ~first, Units(np.tile(np.arange(n), 2))).interval()
                 kept["twins"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
         for name, count in kept.items():
             yield Measured(
@@ -186,17 +188,17 @@ def paired(times: int = TIMES) -> Iterator[Measured]:
     """Two models on the same problems: how often equal ones are told apart, coverage, and power."""
     rng = np.random.default_rng(5)
     for groups in (6, 12, 37, 136):
-        numbers = _numbers(groups)
+        units = pair_units(groups)
         small = outside = kept = 0
         settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
         for right, shared in settings:
             for _ in range(times):
                 one, other = two_models(rng, groups, right, right, shared)
-                small += p_paired(one, other, numbers) <= 0.05
-                interval = paired_interval(one, other, numbers)
+                small += p_paired(one, other, units) <= 0.05
+                interval = paired_interval(one, other, units)
                 outside += not interval.low <= 0 <= interval.high
                 one, other = two_models(rng, groups, min(right + 0.1, 0.95), right, shared)
-                interval = paired_interval(one, other, numbers)
+                interval = paired_interval(one, other, units)
                 kept += interval.low <= min(right + 0.1, 0.95) - right <= interval.high
         n = times * len(settings)
         yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", small / n)
@@ -208,18 +210,18 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
     """With as many problems as were asked for, how often the test finds the difference."""
     rng = np.random.default_rng(6)
     for right, correlation in ((0.55, 0.0), (0.6, -0.5), (0.6, 0.5), (0.7, 0.0)):
-        pilot = share(pairs(rng, 4000, right, correlation), _numbers(4000))
+        pilot = share(pairs(rng, 4000, right, correlation), pair_units(4000))
         needed = n_to_beat_chance(right, design_effect=pilot.design_effect) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += share(pairs(rng, groups, right, correlation), _numbers(groups)).p(0.5) <= 0.05
+            hits += share(pairs(rng, groups, right, correlation), pair_units(groups)).p(0.5) <= 0.05
         setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
         yield Measured("problems to beat chance", setting, "0.80", hits / times)
     for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
-        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), _numbers(300_000)) or 0
+        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), pair_units(300_000)) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += compare(*two_models(rng, groups, first, second, shared), _numbers(groups)).p_groups <= 0.05
+            hits += compare(*two_models(rng, groups, first, second, shared), pair_units(groups)).p <= 0.05
         setting = f"{first:.0%} against {second:.0%}: {needed} problems, power"
         yield Measured("problems to tell two apart", setting, "0.80", hits / times)
 
@@ -232,13 +234,14 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
     ]
     for pairs_, right, shared, allowed in shapes:
-        numbers, alarms, detected, drops = _numbers(pairs_), 0, 0, []
+        units, alarms, detected, drops = pair_units(pairs_), 0, 0, []
         for _ in range(times):
-            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), numbers, allowed)
-            drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), numbers, allowed=allowed)
+            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
+            found = compare(*two_models(rng, pairs_, right, right, shared), units)
+            drop = found.resolution.gap_to_find(allowed=allowed, most=found.first)
             if drop is not None:
                 drops.append(drop)
-                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), numbers, allowed)
+                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
         setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
         yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
         if drops:
@@ -251,13 +254,37 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         for _ in range(times):
             one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
             twice = (np.repeat(one, 2), np.repeat(other, 2))
-            both = ((twice, _numbers(groups)), ((one, other), np.arange(groups)))
-            alarms += any(_fails(sides, numbers, 0.02, 0.975) for sides, numbers in both)
+            both = ((twice, pair_units(groups)), ((one, other), Units.alone(groups)))
+            alarms += any(_fails(sides, units, 0.02, 0.975) for sides, units in both)
         yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
 
 
-def _fails(sides: tuple[np.ndarray, np.ndarray], numbers: np.ndarray, allowed: float, level: float = 0.95) -> bool:
-    return paired_interval(*sides, numbers, level).low > allowed
+def _fails(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
+    return paired_interval(*sides, units, level).low > allowed
+
+
+def margins(times: int = TIMES) -> Iterator[Measured]:
+    """What is said of a margin, of two models that differ by just that; and the gap that would have been found."""
+    rng = np.random.default_rng(11)
+    shapes = [(20, 0.7, 0.5, 0.05), (60, 0.7, 0.5, 0.1), (136, 0.7, 0.9, 0.05), (634, 0.75, 0.6, 0.05)]
+    for pair_count, right, shared, margin in shapes:
+        units, equal, beyond, gaps_found = pair_units(pair_count), 0, 0, []
+        for _ in range(times):
+            found = compare(*two_models(rng, pair_count, right + margin, right, shared), units)
+            equal += -margin < found.narrow.low and found.narrow.high < margin
+            beyond += found.interval.low > margin
+            alike = compare(*two_models(rng, pair_count, right, right, shared), units)
+            gaps_found.append(alike.resolution.gap_to_find())
+        setting = f"{pair_count} pairs, {right:.0%} right, {shared:.0%} shared, margin {100 * margin:.0f}"
+        yield Measured("equal within the margin, at its border", setting, "≤ 0.05", equal / times)
+        yield Measured("more than the margin, at its border", setting, "≤ 0.025", beyond / times)
+        known = [each for each in gaps_found if each is not None]
+        if known:
+            gap_found = float(np.median(known))
+            shares = (min(right + gap_found / 2, 1.0), min(right + gap_found / 2, 1.0) - gap_found)
+            hits = sum(p_paired(*two_models(rng, pair_count, *shares, shared), units) <= 0.05 for _ in range(times))
+            setting = f"{pair_count} pairs, {right:.0%}, {shared:.0%}: a gap of {100 * gap_found:.1f}"
+            yield Measured("gap to find, power", setting, "0.80", hits / times)
 
 
 def searches(times: int = TIMES) -> Iterator[Measured]:
@@ -353,6 +380,7 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "paired": paired,
     "sample-sizes": sample_sizes,
     "gates": gates,
+    "margins": margins,
     "searches": searches,
     "curves": curves,
     "relabelled": relabelled,
