@@ -89,7 +89,8 @@ def test_the_page_replaces_an_earlier_one_and_no_page_of_somebody_else(runs, com
 def test_the_page_says_of_each_test_what_is_shown_with_the_margin(runs, comparisons, tmp_path):
     html = write_comparison(runs, comparisons, tmp_path, margin=5).read_text("utf-8")
     assert "ahead, by more than the margin" in html
-    assert "not shown<br><small>a gap under " in html
+    assert "<td>not shown</td>" in html
+    assert "points would usually have been missed, and" in html
     assert "equality within 5 points cannot be shown with 120 groups" in html
     assert "“more than the margin” of 5 points" in html
 
