@@ -312,7 +312,7 @@ def _duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Ite
         for row, other in rows:
             both = name_both(places[place].of(row), places[other_place].of(other))
             examples.append(f"{both}: {first[row].text} / {second[other].text}")
-        details = {"kind": kind, "rows": rows}
+        details: dict[str, Any] = {"kind": kind, "rows": rows}
         if place == other_place and kind in REPEATED:
             details["within"] = True
         yield Finding(where, "duplicates", True, message, len(rows), tuple(examples), details)
