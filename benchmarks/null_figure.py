@@ -1,6 +1,6 @@
 """The figure of docs/statistics.md: two scorers with 66 % right, and what each one's own choices get by chance.
 
-    python benchmarks/null_figure.py docs/null.png
+python benchmarks/null_figure.py docs/null.png
 """
 
 from __future__ import annotations

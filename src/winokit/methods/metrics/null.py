@@ -62,7 +62,8 @@ class CountDistribution:
     def of_draws(cls, counts: IntArray) -> CountDistribution:
         """Relative frequencies of drawn counts."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start).astype(np.float64) / len(counts))
+        frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
+        return cls(start, frequencies)
 
     @classmethod
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
@@ -596,7 +597,8 @@ def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generato
     if pool.exchanges_within:
         return _exchanged_within(right, pool.texts, draws, rng)
     orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
-    return right[orders]
+    exchanged: IntArray = right[orders]
+    return exchanged
 
 
 def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: np.random.Generator) -> IntArray:

@@ -171,7 +171,8 @@ def audit(
         is_scored = scoring is not None or plan != ScoringPlan(seed=plan.seed)
         within = predictions_within(data, whole, is_scored=is_scored)
         tell(within.notes)
-        files, named_columns = list(within.files), within.columns
+        files = list(within.files)
+        named_columns = None if within.columns is None else dict(within.columns)
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
