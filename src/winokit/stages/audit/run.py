@@ -149,7 +149,9 @@ def audit(
         raise BadInput(f"--perturbed has no effect on {', '.join(chosen)}; add stability or strict")
     if columns is not None and prediction_columns is None and are_of_predictions(columns):
         columns, prediction_columns = (None, columns) if predictions else split_columns(columns)
-    named_columns = None if prediction_columns is None else checked_columns(prediction_columns)
+    named_columns: Mapping[str, str] | None = None
+    if prediction_columns is not None:
+        named_columns = checked_columns(prediction_columns)
     if named_columns and not predictions:
         predictions = paths_of(data) if data is not None else []
         if not predictions:
