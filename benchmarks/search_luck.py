@@ -10,11 +10,14 @@ below 0.05: the size of the test where nobody is ahead, its power where one is.
 
 import argparse
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
 
-from winokit.stages.search.luck import luck
+from winokit.answers import Answers, Trial
+from winokit.methods.metrics.judge_best import judge_best
+from winokit.problem import Card, Dataset, Problem
 
 LEVEL = 0.05
 
@@ -31,8 +34,18 @@ class Search:
     ahead: float = 0.0
 
 
-def drawn(search: Search, seed: int) -> tuple[np.ndarray, list[int]]:
-    """Credits of every trial on every problem, and the pairs problems belong to."""
+@lru_cache(maxsize=8)
+def pairs_of(problems: int) -> Dataset:
+    """A dev set of so many problems, two a pair."""
+    made = []
+    for at in range(problems):
+        pair, answer = divmod(at, 2)
+        made.append(Problem(f"Pair {pair} says ", f" {answer}.", ("one", "two"), answer, group=f"g{pair}"))
+    return Dataset(made, Card("dev"))
+
+
+def drawn(search: Search, seed: int) -> Answers:
+    """The choices of every trial for every problem."""
     rng = np.random.default_rng([seed, search.trials, search.problems])
     pairs = np.arange(search.problems) // 2
     hard = search.shared * (rng.normal(size=pairs.max() + 1)[pairs] + rng.normal(size=search.problems)) / np.sqrt(2)
@@ -41,12 +54,15 @@ def drawn(search: Search, seed: int) -> tuple[np.ndarray, list[int]]:
     # A logit shrinks by this much once difficulty is averaged over, so that accuracies are what they are called.
     level = special.logit(right) * np.sqrt(1 + search.shared**2 * 0.346)
     chance = special.expit(level[:, None] + hard)
-    return (rng.random(chance.shape) < chance).astype(float), pairs.tolist()
+    is_right = rng.random(chance.shape) < chance
+    answers = np.arange(search.problems) % 2
+    choices = np.where(is_right, answers, 1 - answers)
+    return Answers.of_trials(pairs_of(search.problems), {Trial(number): own for number, own in enumerate(choices)})
 
 
 def rejected(search: Search, searches: int = 400, draws: int = 500) -> float:
     """Share of searches in which equals are ruled out at the level."""
-    rejections = [luck(*drawn(search, seed), 0.5, seed=seed, draws=draws).p_equal < LEVEL for seed in range(searches)]
+    rejections = [judge_best(drawn(search, seed), seed=seed, draws=draws).p_equal < LEVEL for seed in range(searches)]
     return float(np.mean(rejections))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from runs.sets import Sets
     from winokit.problem import Dataset
+    from winokit.units import Units
 
 DIFFERENCES = {
     # by the name of the difference, the first arm and the one that is taken from it
@@ -60,13 +61,13 @@ def credits_of(run: Record, name: str, data: Dataset, step: Step = last) -> Cred
 
 
 def difference(
-    place: Place, ours: Sequence[Credits], theirs: Sequence[Credits], clusters: Iterable[Hashable], n: int
+    place: Place, ours: Sequence[Credits], theirs: Sequence[Credits], units: Units, n: int
 ) -> tuple[Metric, list[float]]:
     """By how much our runs are ahead in the mean, with an interval over problems; and by how much each of them is."""
     from winokit.methods.metrics.compare import paired_interval
 
     first, second = np.mean(ours, axis=0), np.mean(theirs, axis=0)
-    ends = paired_interval(first, second, list(clusters))
+    ends = paired_interval(first, second, units)
     by_run = [float((one - other).mean()) for one, other in zip(ours, theirs, strict=True)]
     return row(*place, float((first - second).mean()), n, low=ends.low, high=ends.high), by_run
 
@@ -126,7 +127,7 @@ def arm_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
             for how, step in hows.items():
                 first, second = ([credits_of(run, test, data, step) for run in runs] for runs in (ours, theirs))
                 place = (test, "difference", how, "accuracy")
-                rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
+                rows += difference_rows(*difference(place, first, second, data.units, len(data)))
         yield Record(f"difference/{name}", {"seeds": [seed_of(run) for run in ours]}, tuple(rows))
 
 
@@ -151,7 +152,6 @@ def gender_rows(runs: Sequence[Record], sets: Sets) -> Iterator[Metric]:
     from winokit.methods.metrics.judge import is_gotcha
 
     data = sets.data[GENDERED]
-    clusters = np.array(data.clusters)
     earned = [credits_of(run, GENDERED, data) for run in runs]
     mean = np.mean(earned, axis=0)
     silent = [run.predictions[f"{GENDERED}@{last(run, GENDERED)}"].count("-") / len(data) for run in runs]
@@ -165,13 +165,13 @@ def gender_rows(runs: Sequence[Record], sets: Sets) -> Iterator[Metric]:
         parts |= {gender: own, f"{gender}.not_gotcha": own & plain, f"{gender}.gotcha": own & tricky}
     for subset, rows in parts.items():
         if rows.any():
-            accuracy = share(mean[rows], clusters[rows])
+            accuracy = share(mean[rows], data.units.take(rows))
             ends = accuracy.interval()
             yield row(GENDERED, "gender", subset, "accuracy", accuracy.value, accuracy.n, low=ends.low, high=ends.high)
     for gender in (*GENDERS, BOTH):
         first, second = parts[f"{gender}.not_gotcha"], parts[f"{gender}.gotcha"]
         if first.any() and second.any():
-            whole = gap(mean, first, second, clusters)
+            whole = gap(mean, first, second, data.units)
             ends, n = whole.interval(), int(first.sum() + second.sum())
             yield row(GENDERED, "gender", gender, "delta", whole.value, n, low=ends.low, high=ends.high)
             by_seed = [float(run[first].mean() - run[second].mean()) for run in earned]
@@ -192,7 +192,8 @@ def word_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
             for form, runs in arms.items():
                 earned = [credits_of(run, f"{name}:{form}", sets.data[f"{name}:{form}"]) == 1 for run in runs]
                 right[form] = [(credit[0::2] & credit[1::2]).astype(float) for credit in earned]
-            pairs = sets.data[f"{name}:matched"].clusters[0::2]
+            matched = sets.data[f"{name}:matched"]
+            pairs = matched.units.take(range(0, len(matched), 2))
             place = (name, "difference", "pairs", "group_accuracy")
             rows += difference_rows(*difference(place, right["words"], right["matched"], pairs, len(pairs)))
         yield Record(f"difference/words/{loss}", {"seeds": [seed_of(run) for run in arms["words"]]}, tuple(rows))
@@ -211,6 +212,6 @@ def curve_differences(records: Sequence[Record], sets: Sets) -> Iterator[Record]
                 data, seeds[f"{size}"] = sets.data[WORDS_TEST], [seed_of(run) for run in ours]
                 first, second = ([credits_of(run, WORDS_TEST, data) for run in runs] for runs in (ours, untrained))
                 place = (WORDS_TEST, "difference", f"{size}", "accuracy")
-                rows += difference_rows(*difference(place, first, second, data.clusters, len(data)))
+                rows += difference_rows(*difference(place, first, second, data.units, len(data)))
         if rows:
             yield Record(f"difference/word-curve/{loss}", {"seeds": seeds}, tuple(rows))

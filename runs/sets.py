@@ -95,9 +95,15 @@ class Sets:
         for name, data in self.data.items():
             if not name.startswith("train:"):
                 answers = "".join("-" if problem.answer is None else str(problem.answer) for problem in data)
-                tests[name] = {"n": len(data), "answers": answers, "clusters": list(data.clusters)}
+                tests[name] = {"n": len(data), "answers": answers, "clusters": first_rows(data)}
         trained = {name: len(data) for name, data in self.data.items() if name.startswith("train:")}
         return {"tests": tests, "train": trained, "empty": self.empty, "dropped": self.dropped, "rules": CHOSEN_ON}
+
+
+def first_rows(data: Dataset) -> list[int]:
+    """Of each problem the first row of its unit."""
+    starts = [int(rows[0]) for rows in data.units.rows()]
+    return [starts[unit] for unit in data.units.numbers.tolist()]
 
 
 def prepared(file: Path, folder: Path, limit: int | None = None) -> Sets:

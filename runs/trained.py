@@ -203,12 +203,11 @@ def _row(place: str, each: Sequence[Any]) -> Metric:
 
 def _more_rows(place: str, data: Dataset, choices: Sequence[int | None]) -> Iterator[Metric]:
     """Twins that are wrong on both sides; of judgements, how many were answered yes, and how many rightly."""
-    from winokit.answers import Answers, unit_number_by_id
-from winokit.methods.metrics.judge import Judge
+    from winokit.answers import Answers, Scorer
+    from winokit.methods.metrics.judge import Judge
 
-    columns = MetricColumns(data, choices, clusters_by_id(data))
-    sizes = {name: len(members) for name, members in data.groups.items()}
-    yield from RowHead(place, "", "").by_group(("groups", "all", "none_right"), columns, sizes)
+    answers = Answers.of_choices(data, choices)
+    yield from Judge(place, Scorer()).by_group(("groups", "all", "none_right"), answers)
     if all(problem.query is not None for problem in data):
         yes = sum(problem.answer == 1 for problem in data)
         right = sum(choice == 1 == problem.answer for choice, problem in zip(choices, data, strict=True))

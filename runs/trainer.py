@@ -24,13 +24,14 @@ import torch
 
 import winokit
 from runs.sets import OPEN, Sets, rows_of, some_of
+from winokit.answers import Answers, Scorer
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import rivals_name
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network, load_network
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.judge import BLIND, gender_rows, has_gender
+from winokit.methods.metrics.judge import BLIND, Judge, gender_rows, has_gender
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import make_variant
 from winokit.methods.training.evaluation import Evaluation, rows
@@ -251,10 +252,9 @@ def _sheet(data: Dataset, name: str, marks: Mapping[int, Mapping[str, list[Predi
             sheet = sheets[name]
             made = list(rows(data, sheet, "all"))
             if has_gender(data):
-                head = RowHead(name, "", "")
-                columns = MetricColumns(data, [prediction.prediction for prediction in sheet], clusters_by_id(data))
+                answers = Answers.of_choices(data, [prediction.prediction for prediction in sheet])
                 reads = network.formalization.definition.reads_pronoun
-                made += gender_rows(head, columns, None if reads else BLIND)
+                made += gender_rows(Judge(name, Scorer()), answers, None if reads else BLIND)
             by_step[str(step)] = {"predictions": written(sheet), "rows": [short_row(row) for row in made]}
     return by_step
 

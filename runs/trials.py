@@ -129,9 +129,12 @@ def searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
 
 def spread_rows(trials: Sequence[Record], common: Sequence[Record], on: str, data: Dataset) -> Iterator[Metric]:
     """How trials are spread, what the commonest answer has, and what the best is worth if that was luck."""
+    from winokit.answers import Answers
+    from winokit.answers import Trial as AnswerTrial
     from winokit.methods.formalizations.cases import guesses
     from winokit.methods.metrics.accuracy import chance, majority_class
-    from winokit.stages.search.luck import luck, spread
+    from winokit.methods.metrics.judge_best import judge_best
+    from winokit.stages.search.luck import spread
 
     answers, sizes = [problem.answer or 0 for problem in data], [len(problem.candidates) for problem in data]
     earned = np.array([credits_of(trial, on, data) for trial in trials])
@@ -146,7 +149,10 @@ def spread_rows(trials: Sequence[Record], common: Sequence[Record], on: str, dat
     floor = majority_class(answers) if all(problem.query is not None for problem in data) else chance(sizes)
     yield row(on, "search", "all", "floor", floor, len(data))
     if on == trials[0].settings["chosen_on"]:  # a test set knows of no luck
-        lucky = luck(earned, list(data.clusters), floor)
+        choices = {
+            AnswerTrial(name=trial.key): chosen(trial.predictions[f"{on}@{last(trial, on)}"]) for trial in trials
+        }
+        lucky = judge_best(Answers.of_trials(data, choices))
         ends = {"low": lucky.low, "high": lucky.high}
         yield row(on, "luck", "all", "corrected", lucky.corrected or 0.0, len(data), **ends)
         yield row(on, "luck", "all", "best_of_guessers", lucky.guessing, len(data))
@@ -197,11 +203,11 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
         if own:
             on, first, second = _earned(own, sets)
             place = (on, "difference", subset, COMPARED)
-            whole, by_draw = difference(place, first, second, sets.data[on].clusters, len(own))
+            whole, by_draw = difference(place, first, second, sets.data[on].units, len(own))
             yield whole
             yield from with_runs(whole, by_draw)
             if subset == COMMON:
-                p = p_paired(np.mean(first, axis=0), np.mean(second, axis=0), list(sets.data[on].clusters))
+                p = p_paired(np.mean(first, axis=0), np.mean(second, axis=0), sets.data[on].units)
                 yield row(*place[:3], P_VALUE, p, len(own))
 
 
@@ -218,7 +224,7 @@ def run_again(kind: str, trials: Trials, sets: Sets) -> Iterator[Record]:
     if last_two:
         on, later, earlier = _earned(last_two, sets)
         place = (on, "again", "other head", "accuracy")
-        whole, by_draw = difference(place, later, earlier, sets.data[on].clusters, len(last_two))
+        whole, by_draw = difference(place, later, earlier, sets.data[on].units, len(last_two))
         _, *both = _earned(couples, sets)
         sizes = [abs(float((first - second).mean())) for first, second in zip(*both, strict=True)]
         apart = row(*place[:3], "apart", fmean(sizes), len(sizes), low=min(sizes), high=max(sizes))

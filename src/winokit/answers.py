@@ -7,7 +7,7 @@ problem (its right answer, its candidates, its unit) is stored once, in `AskedPr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -184,6 +184,31 @@ class Answers:
         asked.variants = (variant,) * len(asked)
         return cls(asked, np.arange(len(asked)), choice_numbers(kept_choices), (scorer,), scores=kept_scores)
 
+    @classmethod
+    def of_trials(
+        cls,
+        dataset: Dataset,
+        choices: Mapping[Trial, Sequence[int | None] | NDArray[Any]],
+        scorer: Scorer = Scorer(),
+    ) -> Answers:
+        """The choices of each of several trials of one scorer for the problems of a dataset, in their order.
+
+        Trials follow one another. Unlabelled problems are left out.
+        """
+        lengths = {len(own) for own in choices.values()}
+        if lengths != {len(dataset)}:
+            raise BadInput(f"expected a choice per problem and trial, found {sorted(lengths)} for {len(dataset):,}")
+        labelled = [index for index, problem in enumerate(dataset) if problem.answer is not None]
+        by_trial = [choice_numbers([own[index] for index in labelled]) for own in choices.values()]
+        return cls(
+            AskedProblems.of(dataset),
+            np.tile(np.arange(len(labelled)), len(choices)),
+            np.concatenate(by_trial),
+            (scorer,),
+            trials=tuple(choices),
+            trial_index=np.repeat(np.arange(len(choices)), len(labelled)),
+        )
+
     def __len__(self) -> int:
         return len(self.problem_index)
 
@@ -217,6 +242,14 @@ class Answers:
         if self.whole is None or self.whole_rows is None:
             return replace(self.take(index), whole=self, whole_rows=index)
         return replace(self.take(index), whole_rows=self.whole_rows[index])
+
+    def with_units(self, unit_of: Mapping[str, Hashable]) -> Answers:
+        """The same answers with other units, such as those that a release stores; by the id of each original."""
+        units = Units.of_names(unit_of[name] for name in self.asked.ids)
+        asked = AskedProblems(
+            self.asked.problems, units, self.asked.group_sizes, self.asked.variants, self.asked.dataset
+        )
+        return replace(self, asked=asked, whole=None, whole_rows=None)
 
     def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
         """Take the table apart by `variant`, `scorer`, `trial` or `sample`: each value with its rows."""

@@ -12,9 +12,9 @@ from support.verdicts import states_of
 
 from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing, together
 from winokit.methods.metrics.curve import LogFit
+from winokit.methods.metrics.judge_curves import CurveLevel, CurveSeries, reach_of
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.curve import page as curve_page
-from winokit.stages.curve.fit import CurveLevel, CurveSeries, reach_of
 from winokit.stages.search import page as search_page
 from winokit.stages.train import run as train_page
 from winokit.stages.transfer import page as transfer_page
@@ -38,7 +38,7 @@ def row(place, subset="tested", metric="accuracy", protocol="accuracy", chance=0
 def fits(text, place):
     """Whether a text's words fit where it says something stands."""
     told = text.replace("\u00a0", " ").casefold()
-    above = re.search(r"(?<!not )\babove (guessing|the commonest)", told) and "no arm is above" not in told
+    above = re.search(r"(?<!not )\babove chance", told) and "no arm is above" not in told
     return {
         ABOVE: bool(above) and "below" not in told and "indistinguishable" not in told,
         AT: not above and ("indistinguishable from" in told or "no arm is above" in told or "no test set" in told),
@@ -61,13 +61,13 @@ def test_no_word_claims_what_its_facts_deny(name):
     for state in states_of(table):
         word = table.decide(state).word
         scored = state.get("test", state.get("cells", state.get("end")))
-        if re.search(r"above guessing on every|every arm is above", word.casefold()):
+        if re.search(r"above chance on every|every arm is above", word.casefold()):
             assert scored == ABOVE, (word, state)
-        if "above guessing on some" in word or "Some arms" in word:
+        if "above chance on some" in word or "Some arms" in word:
             assert scored == MIXED, (word, state)
         if re.search("on no test set|no arm|none ends above", word.casefold()):
             assert scored in (AT, BELOW), (word, state)
-        if "elow guessing on every" in word:
+        if "elow chance on every" in word:
             assert scored == BELOW, (word, state)
         if ("helps" in word and "Whether" not in word) or "Every line rises" in word:
             assert state["growth"] == ABOVE or "to say whether" in word, (word, state)
@@ -105,21 +105,31 @@ def test_a_training_page_never_contradicts_itself():
         assert "nothing" not in text
 
 
-def test_a_yes_or_no_set_is_held_against_the_commonest_answer():
-    lazy = row(ABOVE, "one", floor=0.65)
+def test_a_set_is_held_against_what_the_models_own_preferences_would_get():
+    lazy = row(ABOVE, "one", null=0.54, p=0.4)
     assert standing(lazy) == AT
     found = train_page.verdict_of_training([lazy], [], CURVE, 0)
-    assert "indistinguishable from the commonest answer (65.0)" in found.points[0].text
+    assert "indistinguishable from chance (54.0)" in found.points[0].text
+
+
+def test_a_set_whose_right_answer_is_always_in_one_place_tells_nothing():
+    fixed = replace(row(ABOVE, "one", null=0.55, in_one_place=True), note="always in one place")
+    found = train_page.verdict_of_training([fixed], [], CURVE, 0)
+    assert found.word == "Nothing can be told: the right answer is always in one place"
+    assert found.points[0].text.endswith("always in one place.")
 
 
 SLOPES = {ABOVE: (4.0, 0.01, 4), AT: (1.0, 1.0, 4), BELOW: (-4.0, 0.01, 4), UNKNOWN: (1.0, float("inf"), 0)}
+
+
+P_SEEDS = {"agree": None, "not_shown": 0.5, "disagree": 0.001}
 
 
 def series(growth, end, restarts, seeds="agree"):
     slope, variance, degrees = SLOPES[growth]
     fit = LogFit(slope, 30.0, 6, 5.0, (0.1, 0.0, variance), degrees)
     low, high = ENDS[end]
-    turn = [slope] + [-slope if seeds == "disagree" else slope] * (restarts - 1)
+    turn = [slope] + [slope if seeds == "agree" else -slope] * (restarts - 1)
     levels = tuple(
         CurveLevel(
             size,
@@ -129,11 +139,13 @@ def series(growth, end, restarts, seeds="agree"):
         )
         for step, size in enumerate((160, 640))
     )
-    return CurveSeries("d", "mc", "accuracy", levels, fit, (160, 640), reach_of(fit, 94.0))
+    reach = reach_of(fit, None, 94.0, (160, 640))
+    slopes = tuple(turn) if restarts > 1 else ()
+    return CurveSeries("d", "mc", "accuracy", levels, fit, (160, 640), None, reach, None, P_SEEDS[seeds], slopes)
 
 
 @pytest.mark.parametrize(("growth", "end"), list(product(SLOPES, ENDS)))
-@pytest.mark.parametrize("kind", [(1, "agree"), (3, "agree"), (3, "disagree")])
+@pytest.mark.parametrize("kind", [(1, "agree"), (3, "agree"), (3, "not_shown"), (3, "disagree")])
 def test_a_curves_page_never_contradicts_itself(growth, end, kind):
     one = series(growth, end, *kind)
     state = curve_page.state_of([one])
@@ -149,6 +161,7 @@ def test_a_curves_page_never_contradicts_itself(growth, end, kind):
         if "if the trend continued" in point.text:
             assert growth == ABOVE
     assert ("Restarts disagree" in found.headline) == (kind[1] == "disagree")
+    assert ("depends on the seed" in found.word) == (kind[1] == "disagree" and growth == AT)
 
 
 @pytest.mark.parametrize("gap", [ABOVE, AT, BELOW, None])
@@ -178,7 +191,7 @@ def searched(state):
     low, high = ENDS[state["corrected"]]
     rows = {f"t{at}": row(place, f"t{at}") for at, place in enumerate(places)}
     overall = SimpleNamespace(
-        trials=9, best=0.7, floor=0.5, guessing=0.6, equal=0.65, corrected=low, low=low, high=high
+        trials=9, best=0.7, level=0.5, guessing=0.6, equal=0.65, corrected=low, low=low, high=high
     )
     for fact, name in (("guessers", "p_guessing"), ("equals", "p_equal")):
         setattr(overall, name, 0.01 if state[fact] == ABOVE else 0.4)
@@ -208,6 +221,3 @@ def test_rows_of_one_verdict_share_its_level():
     assert standing(row) == "above"
     assert standing(row, among=2) == "at"
     assert standing(replace(row, value=0.44, details={"p": 0.001}), among=2) == "below"
-    # A yes/no set is held against its commonest answer; who has less may still be as good as guessing.
-    assert standing(replace(row, details={"p": 0.001, "floor": 0.51})) == "above"
-    assert standing(replace(row, details={"p": 0.001, "floor": 0.6})) == "at"

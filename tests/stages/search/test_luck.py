@@ -1,13 +1,10 @@
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.search.findings import ranked, voted
-from winokit.stages.search.luck import best_guesser, best_of, luck, spread
+from winokit.stages.search.luck import best_of, spread
 from winokit.stages.search.trials import DIVERGED, DONE, EndedTrial, Trial
 
 
@@ -30,63 +27,11 @@ def test_what_a_few_scores_cannot_tell_is_not_told():
     assert spread([0.6] * 5).excess_kurtosis is None
 
 
-def test_the_best_guesser_is_what_guessing_many_times_gives():
-    drawn = np.random.default_rng(0).binomial(104, 0.5, (4000, 60)).max(axis=1).mean() / 104
-    assert best_guesser(60, 104, 0.5) == pytest.approx(drawn, abs=0.002)
-
-
 def test_the_expected_best_of_fewer_trials_is_that_of_drawing_some():
     scores = [0.5, 0.5, 0.6, 0.8]
     drawn = np.random.default_rng(0).choice(scores, (20_000, 3)).max(axis=1).mean()
     assert best_of(scores, 3) == pytest.approx(drawn, abs=0.003)
     assert best_of(scores, 1) == pytest.approx(np.mean(scores))
-
-
-def guesses(trials: int, problems: int, seed: int = 1):
-    return np.random.default_rng(seed).integers(0, 2, (trials, problems)).astype(float)
-
-
-def test_the_best_of_many_guessers_is_corrected_to_what_guessing_gives():
-    found = [luck(guesses(60, 200, seed), [None] * 200, 0.5, draws=200) for seed in range(30)]
-    assert np.mean([one.best for one in found]) == pytest.approx(best_guesser(60, 200, 0.5), abs=0.01)
-    assert np.mean([one.corrected for one in found]) == pytest.approx(0.5, abs=0.015)
-    assert np.mean([one.equal for one in found]) == pytest.approx(best_guesser(60, 200, 0.5), abs=0.015)
-    assert np.mean([one.p_guessing < 0.05 for one in found]) <= 0.2
-    assert np.mean([one.p_equal < 0.05 for one in found]) <= 0.2
-
-
-def test_one_good_trial_among_guessers_keeps_its_score():
-    points = guesses(20, 200)
-    points[7] = np.arange(200) % 10 > 0
-    found = luck(points, [None] * 200, 0.5)
-    assert found.best == 0.9
-    assert found.corrected == pytest.approx(0.9, abs=0.01)
-    assert found.low < 0.9 < found.high
-    assert found.p_guessing < 1e-6
-    assert found.p_equal < 0.001
-
-
-def test_trials_that_answer_alike_are_not_sixty_chances_at_luck():
-    points = np.repeat(guesses(1, 200), 60, axis=0)
-    found = luck(points, [None] * 200, 0.5)
-    assert found.equal == pytest.approx(found.best, abs=0.002)
-    assert found.corrected == pytest.approx(found.best, abs=0.005)
-
-
-def test_twins_are_drawn_together():
-    # Whole groups are right or wrong: half as many units, so that the interval is wider.
-    half = np.random.default_rng(3).integers(0, 2, (1, 100)).astype(float)
-    points = np.repeat(half, 2, axis=1)
-    apart, together = (luck(points, groups, 0.5) for groups in ([None] * 200, [f"g{n // 2}" for n in range(200)]))
-    assert together.high - together.low > 1.2 * (apart.high - apart.low)
-
-
-def test_trials_that_find_the_same_problems_hard_are_told_apart_at_the_level_that_is_claimed():
-    # The best score by itself moves with how hard a draw is: it had size 0 and power 0.3 here.
-    found = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "search_luck.py"))
-    rejected, search = found["rejected"], found["Search"]
-    assert 0.01 <= rejected(search(20, 104, shared=4.0), 150, draws=200) <= 0.09
-    assert rejected(search(20, 104, shared=4.0, ahead=0.12), 60, draws=200) >= 0.6
 
 
 def trial(number, accuracy=0.5, state=DONE):

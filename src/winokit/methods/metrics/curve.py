@@ -166,18 +166,26 @@ class Crossed:
     variance positive.
     """
 
-    parts: tuple[tuple[FloatArray, int], ...]
+    parts: tuple[tuple[FloatArray, float], ...]
 
     @classmethod
-    def of(cls, values: FloatArray, *, scatter: tuple[FloatArray, int] | None = None) -> "Crossed":
+    def of(
+        cls,
+        values: FloatArray,
+        sizes: FloatArray | None = None,
+        *,
+        scatter: tuple[FloatArray, float] | None = None,
+    ) -> "Crossed":
         """From an array of (restarts, units, statistics) whose means over the first two are the statistics.
 
-        One restart says nothing of others. `scatter` stands in where something else does: a covariance and its
-        degrees of freedom, as a line's points around it give them. Without either, restarts are not in the variance.
+        `sizes` are the numbers of problems of the units, by default equal: large units count as few, as in every other
+        interval. One restart says nothing of others. `scatter` stands in where something else does: a covariance and
+        its degrees of freedom, as a line's points around it give them. Without either restarts are not in the variance.
         """
-        restarts = len(values)
-        first = _part(values.mean(axis=1)) if restarts > 1 else scatter
-        return cls((*([] if first is None else [first]), _part(values.mean(axis=0))))
+        restarts, units, _ = values.shape
+        first = _part(values.mean(axis=1), np.ones(restarts)) if restarts > 1 else scatter
+        of_units = _part(values.mean(axis=0), np.ones(units) if sizes is None else sizes)
+        return cls((of_units,) if first is None else (first, of_units))
 
     @property
     def covariance(self) -> FloatArray:
@@ -185,24 +193,40 @@ class Crossed:
         total: FloatArray = np.sum([matrix for matrix, _ in self.parts], axis=0)
         return total
 
-    def degrees(self, statistic: int) -> float:
-        """Degrees of freedom of the variance of one of the means (Satterthwaite)."""
-        shares = [(float(matrix[statistic, statistic]), free) for matrix, free in self.parts]
-        if any(free < 1 for _, free in shares):
+    def variance(self, weights: FloatArray) -> float:
+        """Variance of a weighted sum of the means; infinite where a source cannot be estimated."""
+        if any(free <= 0 for _, free in self.parts):
+            return math.inf
+        return float(weights @ self.covariance @ weights)
+
+    def degrees(self, weights: FloatArray) -> float:
+        """Degrees of freedom of the variance of a weighted sum of the means (Satterthwaite)."""
+        if any(free <= 0 for _, free in self.parts):
             return 0.0
-        below = sum(share**2 / free for share, free in shares)
-        return sum(share for share, _ in shares) ** 2 / below if below > 0 else math.inf
+        shares = [(float(weights @ matrix @ weights), free) for matrix, free in self.parts]
+        below = sum(variance**2 / free for variance, free in shares)
+        return sum(variance for variance, _ in shares) ** 2 / below if below > 0 else math.inf
 
 
-def _part(means: FloatArray) -> tuple[FloatArray, int]:
-    """Covariance of the mean of some rows; infinite for a single one."""
+def _part(means: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
+    """Covariance of the mean of some rows, by leaving out each in turn; infinite for a single one.
+
+    `sizes` says how much of the whole each row stands for: a large one pulls the mean, and is given that back.
+    """
     count, statistics = means.shape
     if count < 2:
-        return np.diag(np.full(statistics, math.inf)), 0
-    return np.atleast_2d(np.cov(means, rowvar=False)) / count, count - 1
+        return np.diag(np.full(statistics, math.inf)), 0.0
+    residuals = (means - means.mean(axis=0)) / (1 - sizes / sizes.sum())[:, None]
+    covariance: FloatArray = (count - 1) / count * (residuals.T @ residuals) / count**2
+    return covariance, equal_units(sizes) - 1
 
 
-def crossed_share(values: FloatArray, level: float = 0.95) -> tuple[float, float]:
+def equal_units(sizes: FloatArray) -> float:
+    """As how many units of one size these vary, if they agree within themselves."""
+    return float((sizes**2).sum() ** 2 / (sizes**4).sum())
+
+
+def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | None = None) -> tuple[float, float]:
     """Interval of a share from its values by restart and unit, whose mean it is.
 
     Wilson's, with as many independent problems as have the variance that was found. Where nothing differs (all right,
@@ -212,11 +236,116 @@ def crossed_share(values: FloatArray, level: float = 0.95) -> tuple[float, float
     >>> 0 <= low < 0.5 < high <= 1
     True
     """
-    crossed, mean = Crossed.of(values[:, :, None]), float(values.mean())
-    variance, free, units = float(crossed.covariance[0, 0]), crossed.degrees(0), values.shape[1]
+    unit_sizes = np.ones(values.shape[1]) if sizes is None else sizes
+    crossed = Crossed.of(values[:, :, None], unit_sizes)
+    itself = np.ones(1)
+    mean = float(values.mean())
+    variance = crossed.variance(itself)
     if not math.isfinite(variance):
         return 0.0, 1.0
-    alike = variance < ROUNDING
-    groups, number = (math.inf, units) if alike else (free + 1, mean * (1 - mean) / variance)
-    low, high = Share(mean, units, groups, number, exact=False).limits(level)
+    units = equal_units(unit_sizes)
+    if variance < ROUNDING:
+        share = Share(mean, len(unit_sizes), math.inf, units, exact=False)
+    else:
+        groups = crossed.degrees(itself) + 1
+        share = Share(mean, len(unit_sizes), groups, mean * (1 - mean) / variance, exact=False)
+    low, high = share.limits(level)
     return min(mean, low), max(mean, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Parabola:
+    """The parabola y = a + b u + c u², with u = ln(x) - centre, by least squares, and how sure it is."""
+
+    coefficients: FloatArray
+    centre: float
+    crossed: Crossed
+    """Of the three coefficients."""
+
+    def at(self, x: float) -> float:
+        """The parabola's y at a size."""
+        return float(self._powers(x) @ self.coefficients)
+
+    def interval_at(self, x: float, level: float = 0.95) -> Interval:
+        """Where the mean of y at a size plausibly lies; infinite where three sizes or their runs are lacking."""
+        return self._interval(self._powers(x), level)
+
+    def bend_interval(self, level: float = 0.95) -> Interval:
+        """Where the bend plausibly lies, the coefficient of the square: zero for a line."""
+        return self._interval(np.array([0.0, 0.0, 1.0]), level)
+
+    def _powers(self, x: float) -> FloatArray:
+        away = math.log(_positive(x)) - self.centre
+        return np.array([1.0, away, away**2])
+
+    def _interval(self, weights: FloatArray, level: float) -> Interval:
+        from scipy import special
+
+        check_level(level)
+        y = float(weights @ self.coefficients)
+        variance = self.crossed.variance(weights)
+        degrees = self.crossed.degrees(weights)
+        half = math.inf
+        if degrees > 0 and math.isfinite(variance):
+            half = float(special.stdtrit(degrees, (1 + level) / 2)) * math.sqrt(max(0.0, variance))
+        return Interval(y - half, y + half, level, "student")
+
+
+def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, float]:
+    """Weights of points, a row each, that give least-squares coefficients in ln(x) - centre, a column each; the centre.
+
+    >>> weights, centre = polynomial_weights([1, math.e, math.e**2], 1)
+    >>> (np.array([5.0, 7.0, 9.0]) @ weights).round(6).tolist(), centre
+    ([7.0, 2.0], 1.0)
+    """
+    logs = np.log([_positive(size) for size in x])
+    centre = float(logs.mean())
+    powers = np.vander(logs - centre, degree + 1, increasing=True)
+    weights = np.linalg.pinv(powers).T.astype(np.float64)
+    return weights, centre
+
+
+def p_slopes_differ(values: FloatArray, x: Sequence[float], sizes: FloatArray | None = None) -> float | None:
+    """P-value of restarts whose lines have one slope; None for one restart or two sizes, which cannot tell.
+
+    An F test: the variance between the slopes of restarts against what they would differ by if all were one. That is
+    added up from two sources, as in `Crossed`: how single runs scatter around the line of their restart, once what all
+    restarts have at a size is taken out (a bend is no scatter); and how units differ in their slopes from restart to
+    restart. Degrees of freedom are those of the single runs alone, the fewer: Satterthwaite's reject equal slopes in up
+    to .12 where two restarts at three sizes happen to scatter little.
+
+    Parameters
+    ----------
+    values
+        An array of (restarts, sizes, units) whose means over units are what the restarts have at the sizes.
+    x
+        The training sizes.
+    sizes
+        Numbers of problems of the units; by default equal.
+    """
+    from scipy import special
+
+    restarts, size_count, units = values.shape
+    if restarts < 2 or size_count < 3 or units < 2:
+        return None
+    logs = np.log([_positive(size) for size in x])
+    away = logs - logs.mean()
+    spread = float((away**2).sum())
+    unit_sizes = np.ones(units) if sizes is None else sizes
+    means = values.mean(axis=2)
+    left = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
+    slopes = left @ away / spread
+    between = float((slopes**2).sum()) / (restarts - 1)
+    scatter = left - slopes[:, None] * away
+    run_degrees = (restarts - 1) * (size_count - 2)
+    of_runs = float((scatter**2).sum()) / run_degrees / spread
+    unit_slopes = np.einsum("rsu,s->ru", values, away) / spread
+    apart = unit_slopes - unit_slopes.mean(axis=0) - unit_slopes.mean(axis=1, keepdims=True) + unit_slopes.mean()
+    apart = apart / (1 - unit_sizes / unit_sizes.sum())
+    of_units = (units - 1) / units * float((apart**2).sum()) / (restarts - 1) / units**2
+    noise = of_runs + of_units
+    if between <= ROUNDING:
+        return 1.0
+    if noise <= ROUNDING**2:
+        return 0.0
+    return float(special.fdtrc(restarts - 1, run_degrees, between / noise))

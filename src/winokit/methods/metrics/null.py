@@ -62,7 +62,8 @@ class CountDistribution:
     def of_draws(cls, counts: IntArray) -> CountDistribution:
         """Relative frequencies of drawn counts."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start).astype(np.float64) / len(counts))
+        frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
+        return cls(start, frequencies)
 
     @classmethod
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
@@ -198,6 +199,11 @@ class Null:
 
     answers: Answers
     seed: int = 0
+    trials: IntArray | None = None
+    """Choices of several trials on these problems, a row each, whose counts are added up; by default the answers'.
+
+    Right answers change places once for all of them.
+    """
     _pairs: _Pairs = field(init=False)
     _larger: list[list[_LargerGroup]] = field(init=False)
     """The groups of each unit that has not only pairs."""
@@ -219,6 +225,11 @@ class Null:
         object.__setattr__(self, "_pairs", self._find_pairs(pairs))
         object.__setattr__(self, "_larger", list(larger.values()))
         object.__setattr__(self, "_pools", self._find_pools(members))
+
+    @cached_property
+    def choices(self) -> IntArray:
+        """The choices that are counted: trials by problems."""
+        return self.answers.choices[None, :] if self.trials is None else self.trials
 
     @cached_property
     def answers_vary(self) -> bool:
@@ -256,8 +267,8 @@ class Null:
             distribution = distribution.plus(self._right_in_pool(pool, counted, number))
             if pool.is_fixed:
                 untestable += int(counted[pool.rows].sum())
-        observed = int(self.answers.correct[counted].sum())
-        return NullTest(observed, int(counted.sum()), distribution, untestable)
+        observed = int((self.choices[:, counted] == self.answers.answers[counted]).sum())
+        return NullTest(observed, len(self.choices) * int(counted.sum()), distribution, untestable)
 
     def whole_groups(self, is_counted: BoolArray | None = None) -> NullTest:
         """The test of the number of complete groups whose every member is right.
@@ -265,38 +276,63 @@ class Null:
         Only groups all of whose members are counted; their number is `n`.
         """
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
-        choices = self.answers.choices[self._pairs.rows]
+        choices = self.choices[:, self._pairs.rows]
         in_full = counted[self._pairs.rows].all(axis=1)
-        now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=1)
-        turned = in_full & (choices == self._pairs.turned_answers).all(axis=1)
+        is_now = in_full & (choices == self.answers.answers[self._pairs.rows]).all(axis=2)
+        is_turned = in_full & (choices == self._pairs.turned_answers).all(axis=2)
+        now, turned = is_now.sum(axis=0), is_turned.sum(axis=0)
         distribution = self._pairs.coins(now, turned)
         observed = int(now.sum())
         group_count = int(in_full.sum())
         for groups in self._larger:
             own = [group for group in groups if counted[group.rows].all()]
             if own:
-                tables = [self._is_right(group) for group in own]
+                tables = [table for group in own for table in self._is_right(group)]
                 distribution = distribution.plus(self._permuted(tables, np.logical_and))
                 observed += sum(int(table.diagonal().all()) for table in tables)
                 group_count += len(own)
-        return NullTest(observed, group_count, distribution)
+        return NullTest(observed, len(self.choices) * group_count, distribution)
+
+    def draw(self, draws: int, rng: np.random.Generator) -> IntArray:
+        """Right answers that changed places, draws by problems: for what several scorers get together.
+
+        The exchanges that `right` and `whole_groups` count out.
+        """
+        right = np.tile(self.answers.answers, (draws, 1))
+        pair_rows = self._pairs.rows
+        if len(pair_rows):
+            is_turned = rng.random((draws, self._pairs.units.count)) < 0.5
+            turned = is_turned[:, self._pairs.units.numbers, None]
+            right[:, pair_rows] = np.where(turned, self._pairs.turned_answers, self.answers.answers[pair_rows])
+        for groups in self._larger:
+            for size in sorted({len(group.rows) for group in groups}):
+                orders = self._orders(size)
+                drawn_orders = orders[rng.integers(len(orders), size=draws)]
+                for group in groups:
+                    if len(group.rows) == size:
+                        right[:, group.rows] = group.right_places[np.arange(size), drawn_orders]
+        for pool in self._pools:
+            if not pool.is_fixed:
+                right[:, pool.rows] = _exchanged(self.answers.answers[pool.rows], pool, draws, rng)
+        return right
 
     def _right_in_groups(self, counted: BoolArray) -> CountDistribution:
         """Distribution of the number right in complete groups."""
-        choices = self.answers.choices[self._pairs.rows]
+        choices = self.choices[:, self._pairs.rows]
         own_counted = counted[self._pairs.rows]
-        now = (own_counted & (choices == self.answers.answers[self._pairs.rows])).sum(axis=1)
-        turned = (own_counted & (choices == self._pairs.turned_answers)).sum(axis=1)
+        now = (own_counted & (choices == self.answers.answers[self._pairs.rows])).sum(axis=(0, 2))
+        turned = (own_counted & (choices == self._pairs.turned_answers)).sum(axis=(0, 2))
         distribution = self._pairs.coins(now, turned)
         for groups in self._larger:
             if any(counted[group.rows].any() for group in groups):
-                tables = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
+                is_right = [self._is_right(group) & counted[group.rows][:, None] for group in groups]
+                tables = [table for group_tables in is_right for table in group_tables]
                 distribution = distribution.plus(self._permuted(tables, np.add))
         return distribution
 
     def _is_right(self, group: _LargerGroup) -> BoolArray:
-        """Entry (i, j): whether member i is right if it had the answer of member j."""
-        is_right: BoolArray = self.answers.choices[group.rows][:, None] == group.right_places
+        """Entry (t, i, j): whether member i is right in trial t if it had the answer of member j."""
+        is_right: BoolArray = self.choices[:, group.rows, None] == group.right_places
         return is_right
 
     def _permuted(self, tables: Sequence[BoolArray], combine: np.ufunc) -> CountDistribution:
@@ -378,14 +414,16 @@ class Null:
 
     def _right_in_pool(self, pool: _Pool, counted: BoolArray, number: int) -> CountDistribution:
         """Distribution of the number right among the counted rows of a pool."""
-        choices = np.where(counted[pool.rows], self.answers.choices[pool.rows], ABSTAINED)
+        choices = np.where(counted[pool.rows], self.choices[:, pool.rows], ABSTAINED)
         right = self.answers.answers[pool.rows]
         if pool.is_fixed:
             return CountDistribution.constant(int((choices == right).sum()))
         rng = np.random.default_rng([self.seed, number])
         if pool.exchanges_within:
             return _drawn_within(choices, right, pool.texts, rng)
-        return matches_if_exchanged(choices, right, rng)
+        # The members of all trials side by side: a unit brings its right answers to each trial alike.
+        side_by_side = np.concatenate(list(choices), axis=1)
+        return matches_if_exchanged(side_by_side, np.tile(right, len(choices)), rng)
 
 
 def null_of(answers: Answers) -> Null:
@@ -545,22 +583,36 @@ def _drawn_permutations(first: IntArray, second: IntArray, rng: np.random.Genera
 def _drawn_within(
     choices: IntArray, right: IntArray, texts: tuple[int, ...], rng: np.random.Generator
 ) -> CountDistribution:
-    """Drawn numbers right if units swap and the members of each text exchange their answers."""
-    unit_count, size = choices.shape
+    """Drawn numbers right, over trials, if units swap and the members of each text exchange their answers."""
+    at_once = max(DRAWN_AT_ONCE // right.size, 1)
+    counts = []
+    for start in range(0, DRAWS, at_once):
+        drawn = _exchanged_within(right, texts, min(at_once, DRAWS - start), rng)
+        counts.append(sum((drawn == own).sum(axis=(1, 2)) for own in choices))
+    return CountDistribution.of_draws(np.concatenate(counts))
+
+
+def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generator) -> IntArray:
+    """Right answers of a pool whose units swap, draws by units by members."""
+    if pool.exchanges_within:
+        return _exchanged_within(right, pool.texts, draws, rng)
+    orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
+    exchanged: IntArray = right[orders]
+    return exchanged
+
+
+def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: np.random.Generator) -> IntArray:
+    """Right answers whose units swap and whose members of each text exchange theirs, draws by units by members."""
+    unit_count, size = right.shape
     # A member that is no yes/no question stays at its place.
     text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
     in_text_order = np.argsort(text_numbers, kind="stable")
-    at_once = max(DRAWN_AT_ONCE // (unit_count * size), 1)
-    counts = []
-    for start in range(0, DRAWS, at_once):
-        draws = min(at_once, DRAWS - start)
-        orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
-        keys = text_numbers[None, None, :] + rng.random((draws, unit_count, size))
-        members = np.argsort(keys, axis=2)
-        drawn = np.empty((draws, unit_count, size), np.int64)
-        drawn[:, :, in_text_order] = right[orders[:, :, None], members]
-        counts.append((drawn == choices).sum(axis=(1, 2)))
-    return CountDistribution.of_draws(np.concatenate(counts))
+    orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
+    keys = text_numbers[None, None, :] + rng.random((draws, unit_count, size))
+    members = np.argsort(keys, axis=2)
+    drawn = np.empty((draws, unit_count, size), np.int64)
+    drawn[:, :, in_text_order] = right[orders[:, :, None], members]
+    return drawn
 
 
 def _places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:

@@ -14,10 +14,10 @@ from winokit.drawing.decision import BAD, GOOD, PLAIN, SEVERAL, DecisionTable, V
 from winokit.drawing.figures import COLOURS
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
-from winokit.drawing.wording import PER_CENT, percent
+from winokit.drawing.wording import PER_CENT, name_coin, percent
+from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, REACHED, CurveSeries
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, stands
-from winokit.stages.curve.fit import ACCURACY, GROUP, CurveSeries
-from winokit.stages.curve.table import BEYOND, amount, by_size, doubling, end_of, fitted, names_of, titles_of
+from winokit.stages.curve.table import amount, by_size, doubling, end_of, fitted, names_of, titles_of
 
 if TYPE_CHECKING:
     from winokit.stages.curve.run import LearningCurve
@@ -55,7 +55,7 @@ def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
 
 
 class CurveDot(NamedTuple):
-    """One size of one curve; hollow where guessing is inside the interval."""
+    """One size of one curve; hollow where it cannot be told from chance."""
 
     x: float
     y: float
@@ -79,12 +79,14 @@ class CurveChart:
     """All curves of single or of group accuracy, from sizes and shares to places."""
 
     def __init__(self, title: str, series: Sequence[CurveSeries]) -> None:
-        """Sizes from the first to the last, and tenths that hold every interval, guessing and the goal."""
+        """Sizes from the first to the last, and tenths that hold every interval, a coin and the goal."""
         self.title, levels = title, [level for curve in series for level in curve.levels]
         sizes = sorted({level.size for level in levels})
         self._start = ZERO if sizes[0] == 0 else LEFT
         self._logs = [math.log(size) for size in sizes if size > 0]
-        guess = next((level.mean.chance for level in levels if level.mean.chance is not None), None)
+        tossed = next((level.mean for level in levels if level.mean.chance is not None), None)
+        guess = None if tossed is None else tossed.chance
+        self.coin = name_coin(tossed)
         goal = next((curve.reach.target / 100 for curve in series if curve.reach is not None), None)
         known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
         known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
@@ -133,9 +135,9 @@ class CurveChart:
 
 
 GROWTH, END, SEEDS = "growth", "end", "seeds"
-ONE, AGREE, DISAGREE = "one", "agree", "disagree"
+ONE, AGREE, NOT_SHOWN, DISAGREE = "one", "agree", "not_shown", "disagree"
 
-CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, DISAGREE)})
+CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, NOT_SHOWN, DISAGREE)})
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
@@ -146,19 +148,28 @@ def growth(series: CurveSeries, among: int = 1) -> str:
     return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
 
 
-def seeds(series: CurveSeries) -> str:
-    """Whether the lines of single restarts go the same way."""
+def seeds_of(series: CurveSeries, among: int = 1) -> str:
+    """Whether the lines of single restarts go the same way; as one of so many curves.
+
+    Lines that rise and fall disagree only if their slopes differ by more than single runs and test problems vary.
+    """
     slopes = series.restart_slopes
-    return ONE if len(slopes) < 2 else AGREE if min(slopes) > 0 or max(slopes) <= 0 else DISAGREE
+    if len(slopes) < 2:
+        return ONE
+    if min(slopes) > 0 or max(slopes) <= 0:
+        return AGREE
+    is_shown = series.p_seeds is not None and series.p_seeds * among < decision.SURE
+    return DISAGREE if is_shown else NOT_SHOWN
 
 
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     """The facts of all curves together."""
-    kinds = {seeds(curve) for curve in series}
+    among = len(series)
+    kinds = {seeds_of(curve, among) for curve in series}
     return {
-        GROWTH: decision.together(growth(curve, len(series)) for curve in series),
-        END: decision.together(stands(curve.levels[-1].mean) for curve in series),
-        SEEDS: next((kind for kind in (DISAGREE, ONE) if kind in kinds), AGREE),
+        GROWTH: decision.together(growth(curve, among) for curve in series),
+        END: decision.together(decision.standing(curve.levels[-1].mean, among) for curve in series),
+        SEEDS: next((kind for kind in (DISAGREE, ONE, NOT_SHOWN) if kind in kinds), AGREE),
     }
 
 
@@ -182,33 +193,28 @@ def _points(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]
         slope = f" Doubling the training data adds {doubling(curve)} points{doubt}." if curve.fit else ""
         yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
     if curve.reach is not None:
-        text = f"{name}: {of_reach(curve, max(level.size for level in curve.levels))}"
-        yield VerdictPoint(text, PLAIN if rise == ABOVE else BAD, {f"{name}/{GROWTH}": rise})
-    last, place = curve.levels[-1], stands(curve.levels[-1].mean)
+        tone = PLAIN if rise == ABOVE else BAD
+        yield VerdictPoint(f"{name}: {of_reach(curve)}", tone, {f"{name}/{GROWTH}": rise})
+    last = curve.levels[-1]
+    place = decision.standing(last.mean, among)
     if place != UNKNOWN:
-        said = decision.SAID[place].format(level=f"guessing ({percent(last.mean.chance)})")
-        yield VerdictPoint(
-            f"{name}: {percent(last.mean.value)} with {last.asked:,} is {said}.",
-            decision.TONES[place],
-            {f"{name}/{END}": place},
-        )
+        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, place, unit_of(curve))}."
+        yield decision.point_of(f"{name}/{END}", place, text)
 
 
-def of_reach(curve: CurveSeries, largest: float) -> str:
-    """Where the goal is reached, as a sentence."""
-    reach, fit = curve.reach, curve.fit
+def unit_of(curve: CurveSeries) -> str:
+    """What a curve is a share of."""
+    return "problems" if curve.measure == ACCURACY else "groups as a whole"
+
+
+def of_reach(curve: CurveSeries) -> str:
+    """Where the goal is reached, as a sentence; or why no size is given."""
+    reach = curve.reach
     assert reach is not None
-    assert fit is not None
     goal = f"{reach.target:g}{PER_CENT}"
-    if fit.slope <= 0:
-        return f"the line does not rise, and never reaches {goal}."
-    if reach.size <= largest:
-        return f"the line reaches {goal} at {amount(reach.size)} problems, within the sizes trained on."
-    if not reach.size < BEYOND:
-        return f"the line rises too slowly to reach {goal} with any realistic number of problems."
-    reached = f"the line would reach {goal} at {amount(reach.size)} problems"
-    if not curve.sure:
-        return f"{reached}; how certain this is cannot be estimated."
-    if fit.slope_interval().low > 0:  # it rises for sure, at 95 per cent
-        return f"{reached} (95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}), if the trend continued."
-    return f"{reached}, but its slope may be zero: at {end_of(reach.low)} problems, or never."
+    if reach.kind != REACHED or reach.size is None:
+        return str(CURVE.words["reach"][reach.kind]).format(goal=goal)
+    ends = f"95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}"
+    if reach.size <= max(curve.fitted):
+        return f"the line reaches {goal} at {amount(reach.size)} problems ({ends}), within the sizes trained on."
+    return f"the line would reach {goal} at {amount(reach.size)} problems ({ends}), if the trend continued."

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 import winokit
+from winokit.answers import choice_numbers
 from winokit.data.loading import DATA_HELP, Loading, Plain
 from winokit.errors import BadInput
 from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
+from winokit.methods.metrics.judge_curves import CurveSeries
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, make_variant
 from winokit.methods.transforms.variants import ORIGINAL
@@ -28,7 +30,7 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Metric, rows_to_json
 from winokit.settings import Help, Settings, Without, verb
-from winokit.stages.curve.fit import CurveGoal, CurvePoint, CurveSeries, series_of, write_points
+from winokit.stages.curve.fit import CurveGoal, CurvePoint, series_of, write_points
 from winokit.stages.curve.nested import NestedGrowth
 from winokit.stages.curve.page import write_curve_page
 from winokit.stages.curve.table import rows_of
@@ -277,11 +279,11 @@ def planned_jobs(
 
 
 def _point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
-    """A run's scores on a test set, with every problem's right or wrong as its predictions say."""
+    """A run's scores on a test set, with what it chose for every problem."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]
     predictions = json_lines((outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8"))
-    answered = [row for row in predictions if row["answer"] is not None]
+    choices = [row["prediction"] for row in predictions]
     return CurvePoint(
         dataset=test.card.name,
         formalization=accuracy.scoring,
@@ -293,7 +295,7 @@ def _point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
         group_accuracy=rows.get("group_accuracy"),
         abstained=rows["abstained"].value if "abstained" in rows else 0.0,
         warnings=tuple(outcome.warnings),
-        right=np.array([row["prediction"] == row["answer"] for row in answered], np.bool_),
+        choices=choice_numbers(choices),
     )
 
 

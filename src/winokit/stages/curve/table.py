@@ -3,14 +3,27 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import NOTHING, percent, points, say_interval
+from winokit.methods.metrics.judge_curves import (
+    ACCURACY,
+    BENT,
+    BEYOND,
+    FALLS,
+    FARTHEST,
+    GROUP,
+    PROTOCOL,
+    UNSURE,
+    CurveLevel,
+    CurveReach,
+    CurveSeries,
+    curve_rows,
+)
 from winokit.results import Metric, rows_to_json
-from winokit.stages.curve.fit import ACCURACY, GROUP, PROTOCOL, CurveLevel, CurvePoint, CurveSeries
+from winokit.stages.curve.fit import CurvePoint
 
 if TYPE_CHECKING:
     from winokit.stages.curve.run import LearningCurve
@@ -18,8 +31,6 @@ if TYPE_CHECKING:
 NAMES = {"accuracy": "single", "group_accuracy": "group"}
 """As the papers call the two scores."""
 LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-BEYOND = 1e15
-"""More problems than this are as good as none."""
 
 
 def lines(curve: "LearningCurve") -> Lines:
@@ -58,33 +69,44 @@ def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
     """Of each curve name and score, line, what a doubling adds, goal, where it is reached, area and its interval."""
     for name, curve in zip(names_of(series), series, strict=True):
         fit, reach, area = curve.fit, curve.reach, curve.auc
-        line = arrival = NOTHING
+        line = NOTHING
         if fit is not None:
             sign = "−" if fit.intercept < 0 else "+"
             line = f"{fit.slope:.3f}·ln x {sign} {abs(fit.intercept):.2f}".replace("-", "−")
-        if reach is not None:
-            ends = f" [{end_of(reach.low)}, {end_of(reach.high)}]" if reach.low < BEYOND else ""
-            arrival = f"{amount(reach.size)}{ends}"
         yield (
             name,
             NAMES[curve.measure],
             line,
             doubling(curve),
             NOTHING if reach is None else f"{reach.target:g}",
-            arrival,
+            NOTHING if reach is None else arrival(reach),
             NOTHING if area is None else f"{area.value:.4f}",
             "" if area is None or area.low is None else f"[{area.low:.4f}, {area.high:.4f}]",
         )
 
 
+ARRIVALS = {
+    FALLS: "never: no rise",
+    BENT: "not told: it bends",
+    UNSURE: "not told",
+    BEYOND: f"beyond {FARTHEST} times the largest",
+}
+"""What the table says where no size is given."""
+
+
+def arrival(reach: CurveReach) -> str:
+    """Where a goal is reached, with its interval, in a cell."""
+    if reach.size is None:
+        return ARRIVALS[reach.kind]
+    return f"{amount(reach.size)} [{end_of(reach.low)}, {end_of(reach.high)}]"
+
+
 def amount(size: float) -> str:
     """A number of problems to three digits, large ones in words.
 
-    >>> amount(1_186_923), amount(117_643.2), amount(38.2), amount(math.inf)
-    ('1.19 million', '118,000', '38', 'never')
+    >>> amount(1_186_923), amount(117_643.2), amount(38.2)
+    ('1.19 million', '118,000', '38')
     """
-    if not size < BEYOND:
-        return "never"
     for unit, name in LARGE:
         if size >= unit:
             return f"{size / unit:.3g} {name}"
@@ -100,9 +122,9 @@ def doubling(series: CurveSeries) -> str:
     return f"{gained} [{low}, {high}]" if series.sure else gained
 
 
-def end_of(size: float) -> str:
+def end_of(size: float | None) -> str:
     """An end of an interval of sizes: less than one problem is none."""
-    return "0" if size < 1 else "no end" if not size < BEYOND else amount(size)
+    return "0" if size is None or size < 1 else amount(size)
 
 
 def names_of(series: Sequence[CurveSeries]) -> list[str]:
@@ -126,29 +148,11 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.
     """
-    rows = [replace(row, model=model) for curve in series for row in _series_rows(curve)]
+    rows = [replace(row, model=model) for curve in series for row in curve_rows(curve)]
     for point, measure in product(points, (ACCURACY, GROUP)):
         row, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
         if row is not None:
             about: dict[str, Any] = {"size": point.size, "restart": point.restart, "seed": point.seed}
-            rows.append(replace(row, model=model, protocol=PROTOCOL, subset=subset, note=None, details=about))
+            details = {**row.details, **about}
+            rows.append(replace(row, model=model, protocol=PROTOCOL, subset=subset, note=None, details=details))
     return rows
-
-
-def _series_rows(curve: CurveSeries) -> Iterator[Metric]:
-    for level in curve.levels:
-        yield level.mean
-        if level.spread is not None:
-            bare = replace(level.mean, low=None, high=None, chance=None, note=None)
-            yield replace(bare, metric=f"{curve.measure}_std", value=level.spread, n=len(level.values))
-    if curve.auc is not None:
-        yield curve.auc
-    fit, reach = curve.fit, curve.reach
-    if fit is not None:
-        row = partial(Metric, curve.dataset, "", curve.formalization, curve.formalization, PROTOCOL, "fit")
-        over = f"per cent = slope * ln(size) + intercept, over {curve.fitted[0]:,} to {curve.fitted[-1]:,}"
-        for name, ends in (("slope", fit.slope_interval()), ("intercept", fit.interval_at(1))):
-            yield row(f"{curve.measure}_{name}", getattr(fit, name), fit.n, ends.low, ends.high, note=over)
-        if reach is not None:
-            size = reach.size if math.isfinite(reach.size) else math.nan
-            yield row(f"n_to_reach_{reach.target:g}", size, fit.n, reach.low, reach.high, note=f"of {curve.measure}")

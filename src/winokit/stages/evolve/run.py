@@ -19,7 +19,7 @@ from winokit.files import private, result_bytes, write_whole
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
-from winokit.results import Metric, stands
+from winokit.results import stands
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
 from winokit.stages.evolve.pool import pool_of
@@ -74,6 +74,7 @@ def release(
         with open_cache(cache) as known:
             asking: dict[str, Any] = {"cache": known, "progress": progress}
             released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
+            tell(known.ledger.replays.notes)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
@@ -260,10 +261,8 @@ def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
         blocks: dict[str, list[ForestLine]] = {}
         for fare in fares:
             if fare.metric == metric:
-                numbers = (fare.value, fare.n, fare.low, fare.high, fare.chance)
-                row = Metric("", fare.model, "", None, "", fare.version, metric, *numbers)
                 note = "filtered against it: a fall is by construction" if fare.against else None
-                line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
+                line = ForestLine(f"version {fare.version}", (ForestMark(0, fare.row, stands(fare.row)),), note)
                 blocks.setdefault(fare.model, []).append(line)
         notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
         yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))

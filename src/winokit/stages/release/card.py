@@ -18,6 +18,7 @@ from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import Structure, statistics
+from winokit.data.loading import path_of
 from winokit.data.predictions.documents import scoring_of, slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
@@ -110,8 +111,9 @@ def card_facts(
     Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
     """
     collection = extras.collection
-    if collection is None and not isinstance(kept, Dataset) and (Path(kept).parent / STUDY).is_file():
-        collection = Path(kept).parent if Path(kept).is_file() else None  # an export lies beside what it exported
+    source = path_of(kept)
+    if collection is None and source is not None and source.is_file() and (source.parent / STUDY).is_file():
+        collection = source.parent  # an export lies beside what it exported
     study = None
     if collection is not None:
         path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)

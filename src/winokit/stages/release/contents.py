@@ -26,7 +26,7 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.data.formats.source import Source
-from winokit.data.loading import Loading, load
+from winokit.data.loading import Loading, load, path_of
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Card, Dataset, Problem, grouped
@@ -79,8 +79,8 @@ def read_inputs(
 ) -> ReleaseInputs:
     """Read what was kept and what was removed; twins that filtering put apart find each other again."""
     record = None
-    if not isinstance(kept, Dataset) and Path(kept).is_dir():
-        folder = Path(kept)
+    folder = path_of(kept)
+    if folder is not None and folder.is_dir():
         for name in (KEPT_FILE, RECORD):
             if not (folder / name).is_file():
                 raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
@@ -111,8 +111,9 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
         return data
     loaded = load(data, **loading.how, groups=False)
     prefix, colon, place = str(data).partition(":")
-    if Path(data).is_file():
-        path, chosen = Path(data), recognise(Path(data), loading.named_columns)
+    named = path_of(data)
+    if named is not None and named.is_file():
+        path, chosen = named, recognise(named, loading.named_columns)
     elif colon and prefix in FORMATS and Path(place).is_file():
         path, chosen = Path(place), FORMATS[prefix]
     else:
@@ -120,8 +121,8 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
     if loading.as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    named = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
-    return loaded.with_problems(p.replace(group=named[p.id]) for p in loaded)
+    groups = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
+    return loaded.with_problems(p.replace(group=groups[p.id]) for p in loaded)
 
 
 def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:

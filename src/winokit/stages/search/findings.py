@@ -4,28 +4,26 @@ The ensemble is the five best trials as one: each votes and the majority decides
 predictions.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 
+from winokit import answers as asked
 from winokit.errors import BadInput
 from winokit.files import json_lines
-from winokit.methods.arrays import FloatArray
-from winokit.methods.formalizations.cases import guesses
-from winokit.methods.metrics.accuracy import chance, credit, majority_class
+from winokit.methods.metrics.accuracy import chance, majority_class
+from winokit.methods.metrics.judge_best import BestOfTrials, judge_best
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.evaluation import rows
+from winokit.methods.training.evaluation import chances_of_guessing, rows
 from winokit.methods.training.finetune import DEV, PREDICTIONS, file_name
 from winokit.problem import Dataset
 from winokit.results import Brief, Metric, decide
-from winokit.stages.search.luck import SearchLuck, Spread, best_of, luck, spread
+from winokit.stages.search.luck import Spread, best_of, spread
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 
@@ -44,7 +42,7 @@ class SearchFinding:
     """What guessing among the options that the formalization compares gets on the dev set."""
     spread: Spread | None = None
     """Of the accuracies on the dev set of all trials that are done; None where none is."""
-    luck: SearchLuck | None = None
+    luck: BestOfTrials | None = None
     ensemble: tuple[Trial, ...] = ()
     """The best trials on the dev set; the first of them is the one that is chosen."""
     metrics: tuple[Metric, ...] = ()
@@ -102,7 +100,7 @@ class SearchFindings(Brief):
     """The accuracy of always giving the commonest answer."""
     human: float | None
     """The accuracy of people, where it is known."""
-    overall: SearchLuck
+    overall: BestOfTrials
     """The best of all trials, whatever their formalization."""
     notes: tuple[str, ...] = ()
 
@@ -139,13 +137,8 @@ class SearchSets:
         assert data.dev is not None
         self.out, self.dev = out, data.dev
         self.tests = {file_name(test, at, data.tests): test for at, test in enumerate(data.tests)}
-        self.groups = list(self.dev.clusters)
-        self.texts = Counter((p.before, p.after, p.candidates, p.query) for p in self.dev)
-        self.sizes = [len(problem.candidates) for problem in self.dev]
-        self.answers = [problem.answer or 0 for problem in self.dev]
-        self.chance, self.majority = chance(self.sizes), majority_class(self.answers)
-        asks_yes_or_no = all(problem.query is not None for problem in self.dev)
-        self.floor = self.majority if asks_yes_or_no else self.chance
+        self.chance = chance([len(problem.candidates) for problem in self.dev])
+        self.majority = majority_class([problem.answer or 0 for problem in self.dev])
 
     def predictions(self, trial: Trial, name: str) -> list[Prediction]:
         """What a trial predicted of a set."""
@@ -161,11 +154,13 @@ class SearchSets:
             raise BadInput(f"{path}: {len(predictions):,} predictions for {len(dataset):,} problems")
         return predictions
 
-    def luck(self, trials: Sequence[Trial], seed: int) -> SearchLuck:
+    def luck(self, trials: Sequence[Trial], seed: int) -> BestOfTrials:
         """What the best on the dev set of some trials that are done owes to luck."""
-        chosen = ([row.prediction for row in self.predictions(trial, DEV)] for trial in trials)
-        credited: FloatArray = np.array([credit(choices, self.answers, self.sizes) for choices in chosen])
-        return luck(credited, self.groups, self.floor, list(self.texts.values()), seed=seed)
+        choices = {}
+        for trial in trials:
+            predictions = self.predictions(trial, DEV)
+            choices[asked.Trial(name=str(trial.folder))] = [prediction.prediction for prediction in predictions]
+        return judge_best(asked.Answers.of_trials(self.dev, choices), seed=seed)
 
 
 def search_findings(
@@ -207,7 +202,8 @@ def search_findings(
 
 def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
     """What the trials of a formalization come to."""
-    best, guess = ranked(trials), fmean(guesses(sets.dev, formalization) or [sets.chance])
+    best = ranked(trials)
+    guess, _ = chances_of_guessing(sets.dev, formalization)
     row = partial(_row, sets.dev.card.name, model, formalization)
     if not best:
         return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_counts(trials, row)))
@@ -270,7 +266,7 @@ def tries_up_to(most: int) -> list[int]:
     return [*(tries for tries in TRIES if tries < most), most]
 
 
-def _lucky_rows(lucky: SearchLuck, guess: float, row: Any) -> Iterator[Metric]:
+def _lucky_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Metric]:
     n = lucky.trials
     yield row("luck", "best_accuracy", lucky.best, n, chance=guess)
     yield row("luck", "best_of_guessers_accuracy", lucky.guessing, n, chance=guess)

@@ -18,10 +18,11 @@ from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import percent, plural, probability
+from winokit.methods.metrics.judge_best import DRAWS
 from winokit.methods.training.finetune import DEV
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings, tries_up_to
-from winokit.stages.search.luck import DRAWS, best_of
+from winokit.stages.search.luck import best_of
 from winokit.stages.search.trials import DIVERGED, FAILED, Trial
 
 CLOSE, ROOM = 1.1, 4
@@ -157,7 +158,7 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
     tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
     corrected = UNKNOWN
     if lucky.low is not None and lucky.high is not None:
-        corrected = ABOVE if lucky.low > lucky.floor else BELOW if lucky.high < lucky.floor else AT
+        corrected = where_lies(lucky.low, lucky.high, lucky.level)
     return {
         GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
         EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
@@ -165,6 +166,13 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
         TEST: decision.together(decision.standing(row, len(tests)) for row in tests),
         DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
     }
+
+
+def where_lies(low: float, high: float, level: float) -> str:
+    """Where an interval lies against a level."""
+    if low > level:
+        return ABOVE
+    return BELOW if high < level else AT
 
 
 def verdict_of_search(findings: SearchFindings) -> Verdict:
@@ -184,8 +192,8 @@ def verdict_of_search(findings: SearchFindings) -> Verdict:
 def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
     lucky = findings.overall
     yield VerdictPoint(
-        f"The best of as many guessers would reach {percent(lucky.guessing)}, and with probability "
-        f"{probability(lucky.p_guessing)} what was reached here.",
+        f"The best of as many guessers that prefer what these trials prefer would reach {percent(lucky.guessing)}, "
+        f"and with probability {probability(lucky.p_guessing)} what was reached here.",
         BAD if state[GUESSERS] == AT else GOOD,
         {GUESSERS: state[GUESSERS]},
     )

@@ -2,7 +2,7 @@
 
 The page has the curve of a run, what it has on every set, what is wrong with it, and what it is worth. A run is judged
 by its test sets, which had no say in it; by the dev set, on which weights are chosen, only where there is no other.
-That a model is above guessing does not say that it learned: it may have been before. So nothing here says "learned".
+That a model is above chance does not say that it learned: it may have been before. So nothing here says "learned".
 """
 
 import json
@@ -20,6 +20,7 @@ from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import say, say_chance, say_interval
 from winokit.errors import BadInput, refusing
+from winokit.methods.metrics.judge import IN_ONE_PLACE
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, hold_out
 from winokit.problem import Dataset
@@ -190,10 +191,13 @@ def charts(curve: Mapping[str, Any]) -> Iterator[Chart]:
             )
 
 
-TEST, GROUPS, DEV, SIGNS = "test", "groups", "dev", "signs"
+TEST, GROUPS, DEV, SIGNS, PLACES = "test", "groups", "dev", "signs", "places"
 YES, NO = "yes", "no"
+ONE, MORE = "one", "several"
 
-TRAIN = DecisionTable.of_stage("train", {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO)})
+TRAIN = DecisionTable.of_stage(
+    "train", {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO), PLACES: (ONE, MORE)}
+)
 
 
 def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
@@ -206,6 +210,7 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
         GROUPS: decision.together(decision.standing(row, among) for row in tests if row.metric == "group_accuracy"),
         DEV: decision.standing(dev, among),
         SIGNS: YES if warnings else NO,
+        PLACES: ONE if any(IN_ONE_PLACE in row.details for row in rows) else MORE,
     }
 
 
@@ -233,7 +238,10 @@ def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Verdict
     for row in family:
         place = decision.standing(row, len(family))
         unit = "problems" if row.metric == "accuracy" else "groups as a whole"
-        text = f"{where(row)}: {decision.said(row, place, unit)}."
+        told = decision.said(row, place, unit)
+        if IN_ONE_PLACE in row.details:
+            told = f"{say(row)} of {row.n:,} {unit}: {row.note}"
+        text = f"{where(row)}: {told}."
         yield decision.point_of(f"{row.subset}/{row.metric}", place, text)
     for warning in warnings:
         yield VerdictPoint(f"{warning[0].upper()}{warning[1:]}.", BAD, {SIGNS: YES})

@@ -15,7 +15,7 @@ from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionT
 from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.tables import Lines, dim, table
-from winokit.drawing.wording import NOTHING, join, percent, plural, points, say, say_interval
+from winokit.drawing.wording import NOTHING, join, name_coin, percent, plural, points, say, say_interval
 from winokit.files import our_toml, write_whole
 from winokit.methods.metrics.letters import letter_name
 from winokit.results import ABOVE, AT, BELOW, Metric, stands
@@ -57,7 +57,7 @@ class ShownCell(NamedTuple):
 
     @property
     def at_chance(self) -> bool:
-        """Whether guessing is inside its interval."""
+        """Whether it cannot be told from chance."""
         return self.row is not None and stands(self.row) == AT
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> T
     columns: dict[str, str] = {}
     for test in transfer.tests:
         rows = [row for cell in transfer.cells if cell.test == test.name and (row := cell.row(*named))]
-        size = f"n = {rows[0].n:,}, guessing {percent(rows[0].chance)}" if rows else ""
+        size = f"n = {rows[0].n:,}, {name_coin(rows[0])} {percent(rows[0].chance)}" if rows else ""
         choice = "nothing chosen" if test.chosen_on is None else f"chosen on {test.chosen_on.name}"
         if rows or named == SINGLE:
             columns[test.name] = ", ".join(filter(None, (size, choice if named == SINGLE else "")))
@@ -226,20 +226,20 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
     above = sum(decision.standing(row, _among(transfer)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
-        f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above guessing. {case.sentence}"
+        f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above chance. {case.sentence}"
     )
     once = "Each is one run; another seed may give another result." if rows else ""
     return Verdict(case.word, case.tone, f"{headline}{once}".strip(), tuple(_points(transfer)))
 
 
 def _points(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """For each test set, which arms are above guessing, singly and in groups; gaps that are no accident."""
+    """For each test set, which arms are above chance, singly and in groups; gaps that are no accident."""
     among, gaps = _among(transfer), _gaps(transfer)
     for test, (fact, where) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _rows(transfer, fact, test.name)
         place = decision.together(decision.standing(row, among) for _, row in rows)
         above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
-        text = f"above guessing after training on {join(above)}" if above else SAID["not_above"].get(place)
+        text = f"above chance after training on {join(above)}" if above else SAID["not_above"].get(place)
         if text is not None:
             yield VerdictPoint(f"{test.name}{where}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
     for where, gender, row in gaps:

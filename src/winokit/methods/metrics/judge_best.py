@@ -1,0 +1,142 @@
+"""The judge of many trials on one dev set: what the best of them owes to having been chosen.
+
+The best of n scores on one dev set is high for three reasons: the trial is good, the trial suits these problems by
+chance, and n is large. Four numbers tell them apart.
+
+`guessing` is what the best of the trials would reach if right answers changed places: guessers that prefer what these
+trials prefer, and agree with one another as these do (`null.py`). `equal` is what the best would reach if all trials
+were as good as the middle one and differed only by which problems are in the dev set (White, 2000, "A Reality Check for
+Data Snooping"). What is compared is how far the best lies above the middle trial *of the same draw*: a draw of easy
+problems lifts all trials alike, and the best score by itself would move with that and hide what one trial has over the
+others. `corrected` is what the chosen trial should reach on problems it was not chosen on: in each of many draws of
+units with replacement the best trial is chosen on what was drawn and scored on what was not (Tsamardinos, Greasidou and
+Borboudakis, 2018, "Bootstrapping the Out-of-sample Predictions for Efficient and Accurate Cross-validation"). Draws are
+the same for all trials, so that what trials have in common is not counted as luck.
+
+None of them undoes that each run's weights are those of its best evaluation on the same dev set; a test set does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.answers import Answers
+from winokit.methods.arrays import FloatArray
+from winokit.methods.metrics.intervals import LEVEL, ROUNDING
+from winokit.methods.metrics.trials import TrialTable, count_right
+from winokit.units import Units
+
+DRAWS, AT_A_TIME = 2000, 200
+
+
+@dataclass(frozen=True)
+class BestOfTrials:
+    """The best of some trials, and what is left of it; abstentions count as guesses."""
+
+    trials: int
+    problems: int
+    best: float
+    level: float
+    """What the best trial's own preferences would get if right answers changed places."""
+    guessing: float
+    """The expected best of the trials if right answers changed places."""
+    p_guessing: float
+    """The probability that the best of them then does as well."""
+    equal: float
+    """The expected best if all trials were as good as the middle one."""
+    p_equal: float
+    """The probability that the best of equals does as well."""
+    corrected: float | None
+    """The expected score of the chosen trial on other problems; None where a draw leaves none over."""
+    low: float | None
+    high: float | None
+    """Where that score plausibly lies."""
+
+
+def judge_best(answers: Answers, *, seed: int = 0, draws: int = DRAWS) -> BestOfTrials:
+    """What the best of the trials in a table owes to luck.
+
+    Parameters
+    ----------
+    answers
+        The choices of one trial or more for one dev set.
+    seed, draws
+        Of the units with replacement, and of right answers that change places.
+    """
+    table = TrialTable.of(answers)
+    earned = settled_credits(table)
+    scores = earned.mean(axis=1)
+    best = float(scores.max())
+    median = float(np.median(scores))
+    guessed = best_if_exchanged(table, draws, seed)
+    chosen, ahead = _draw_units(earned, table.problems.units, seed, draws)
+    corrected = low = high = None
+    if len(chosen):
+        corrected = float(chosen.mean())
+        low, high = (float(end) for end in np.quantile(chosen, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)))
+    return BestOfTrials(
+        trials=len(table),
+        problems=earned.shape[1],
+        best=best,
+        level=level_of(table, int(scores.argmax())),
+        guessing=float(guessed.mean()),
+        p_guessing=_share_as_high(guessed, best),
+        equal=min(1.0, median + float(ahead.mean())),
+        p_equal=_share_as_high(ahead, best - median),
+        corrected=corrected,
+        low=low,
+        high=high,
+    )
+
+
+def settled_credits(table: TrialTable) -> FloatArray:
+    """What each trial is expected to have of each problem if abstentions are settled by a coin."""
+    return np.where(table.choices < 0, 1 / table.problems.candidates, table.correct.astype(np.float64))
+
+
+def best_if_exchanged(table: TrialTable, draws: int = DRAWS, seed: int = 0) -> FloatArray:
+    """The best score of all trials in each of many draws of the null."""
+    count = table.choices.shape[1]
+    by_coin = np.where(table.choices < 0, 1 / table.problems.candidates, 0.0).sum(axis=1)
+    scores = (table.drawn_counts(count_right, draws, seed) + by_coin) / count
+    best: FloatArray = scores.max(axis=1)
+    return best
+
+
+def level_of(table: TrialTable, row: int) -> float:
+    """The expected score of one trial under its null, abstentions settled by a coin."""
+    choices = table.choices[row]
+    null = table.take([row]).right_test().null or 0.0
+    return null + float(np.where(choices < 0, 1 / table.problems.candidates, 0.0).mean())
+
+
+def _share_as_high(drawn: FloatArray, observed: float) -> float:
+    """How often draws are as high as what was observed, which counts as one of them."""
+    as_high = int((drawn >= observed - ROUNDING).sum())
+    return (1 + as_high) / (1 + len(drawn))
+
+
+def _draw_units(earned: FloatArray, units: Units, seed: int, draws: int) -> tuple[FloatArray, FloatArray]:
+    """In each draw, the score of the trial chosen on it on what was not drawn, and how far the best of equals is ahead.
+
+    Equals are the trials less what each has in all; ahead is their best score less their middle one.
+    """
+    sizes = units.sizes.astype(np.float64)
+    sums = np.stack([units.sums(own) for own in earned], axis=1)  # units by trials
+    equals = sums - sizes[:, None] * earned.mean(axis=1)
+    rng = np.random.default_rng(seed)
+    count = units.count
+    chosen, ahead = [], []
+    for start in range(0, draws, AT_A_TIME):
+        drawn = rng.multinomial(count, np.full(count, 1 / count), size=min(AT_A_TIME, draws - start)).astype(np.float64)
+        weight = drawn @ sizes
+        picked = np.argmax(drawn @ sums, axis=1)
+        moved = drawn @ equals
+        ahead.append((moved.max(axis=1) - np.median(moved, axis=1)) / weight)
+        left = (drawn == 0).astype(np.float64)
+        over = left @ sizes
+        right = (left @ sums)[np.arange(len(picked)), picked]
+        chosen.append(right[over > 0] / over[over > 0])
+    return np.concatenate(chosen), np.concatenate(ahead)

@@ -1,0 +1,421 @@
+"""The judge of learning curves: means over restarts, lines, bends and areas of answers by training size and seed.
+
+Every interval says what another test set *and* other restarts would have given (`metrics/curve.py`): a mean, an area, a
+slope and a line's height are all weighted sums of one table of restarts by test units. A unit counts once, also where
+whole groups are scored: groups of one unit vary together.
+
+A line says where a curve arrives only if the curve is straight in the logarithm of the size. So a size is given only if
+a bend (the square of that logarithm, with an interval over restarts and units like that of the slope) is not found, and
+if the parabola with that bend still reaches the goal within four times the largest size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean, stdev
+
+import numpy as np
+
+from winokit.answers import Answers, Scorer, Trial
+from winokit.methods.arrays import FloatArray
+from winokit.methods.metrics.curve import (
+    Crossed,
+    LogFit,
+    Parabola,
+    crossed_share,
+    fit_log,
+    leaderboard_auc,
+    p_slopes_differ,
+    polynomial_weights,
+)
+from winokit.methods.metrics.judge import Judge, layout_of
+from winokit.methods.metrics.null import NullTest
+from winokit.methods.metrics.trials import TrialTable
+from winokit.problem import grouped
+from winokit.results import NULL, Detail, Metric, P
+from winokit.units import Units
+
+ACCURACY, GROUP = "accuracy", "group_accuracy"
+PROTOCOL = "curve"
+PER_CENT = 100
+FEWEST_SIZES = 2
+FARTHEST = 4
+"""No size is given beyond so many times the largest one that was trained on."""
+STEPS = 200
+"""Sizes at which a parabola is held against a goal."""
+
+REACHED, FALLS, BENT, UNSURE, BEYOND = "reached", "falls", "bent", "unsure", "beyond"
+"""What may be said of a goal: a size, that the line does not rise, that the curve bends, that a size within four times
+the largest one is not shown, or that it is farther."""
+
+
+@dataclass(frozen=True)
+class CurveLevel:
+    """One size: the mean over its restarts, and each of them."""
+
+    asked: int
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+    mean: Metric
+
+    @property
+    def size(self) -> float:
+        """Problems trained on, in the mean."""
+        return fmean(self.sizes)
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation over restarts; None for one."""
+        return stdev(self.values) if len(self.values) > 1 else None
+
+
+@dataclass(frozen=True)
+class CurveReach:
+    """Whether a curve reaches a goal, in per cent, and with how many problems.
+
+    `size`, `low` and `high` are known only if `kind` is REACHED.
+    """
+
+    target: float
+    kind: str
+    size: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class CurveSeries:
+    """One curve: a formalization on a test set, single or group accuracy."""
+
+    dataset: str
+    formalization: str
+    measure: str
+    levels: tuple[CurveLevel, ...]
+    fit: LogFit | None = None
+    """In per cent, of the logarithm of the size; None where there are fewer than two sizes above zero."""
+    fitted: tuple[int, ...] = ()
+    """The sizes the line was fitted to."""
+    bend: Parabola | None = None
+    """The same with a square; None where there are fewer than three sizes."""
+    reach: CurveReach | None = None
+    auc: Metric | None = None
+    """The leaderboard's area under the curve, from 0 to 1."""
+    p_seeds: float | None = None
+    """P-value of restarts whose lines have one slope; None where that cannot be told."""
+    restart_slopes: tuple[float, ...] = ()
+    """The slope of each restart's own line; nothing where restarts are not complete."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether there is enough to say how sure the line is."""
+        return self.fit is not None and math.isfinite(self.fit.slope_interval().low)
+
+
+def judge_curves(
+    answers: Answers,
+    goals: Mapping[str, float | None] = {},
+    *,
+    fit_from: int = 1,
+    trained: Mapping[Trial, int] | None = None,
+) -> list[CurveSeries]:
+    """The curves of each scorer: of single problems and, where there are complete groups, of whole groups.
+
+    Parameters
+    ----------
+    answers
+        The choices of trials for one test set, a trial per size and seed: `Trial(seed, size)`.
+    goals
+        What `accuracy` and `group_accuracy` are to reach, in per cent.
+    fit_from
+        Lines are fitted to sizes from this one on.
+    trained
+        How many problems each trial was really trained on, if not its size.
+    """
+    curves = []
+    for scorer, own in answers.by("scorer"):
+        table = TrialTable.of(own)
+        measures = [ACCURACY]
+        if layout_of(table.problems).members:
+            measures.append(GROUP)
+        for measure in measures:
+            curve = _Curve(scorer, measure, table, trained or {})
+            curves.append(curve.series(goals.get(measure), fit_from))
+    return curves
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """One measure of the trials of one scorer."""
+
+    scorer: Scorer
+    measure: str
+    table: TrialTable
+    trained: Mapping[Trial, int]
+
+    @cached_property
+    def is_right(self) -> FloatArray:
+        """Of each trial what is right: problems, or complete groups."""
+        right = self.table.correct
+        if self.measure == GROUP:
+            right = self.table.whole_groups(right)
+        return right.astype(np.float64)
+
+    @cached_property
+    def units(self) -> Units:
+        """The unit of each problem, or of each complete group."""
+        units = self.table.problems.units
+        if self.measure == GROUP:
+            layout = self.table.layout
+            units = units.take(layout.rows[layout.starts])
+        return units
+
+    @cached_property
+    def unit_shares(self) -> FloatArray:
+        """A number per trial and unit, whose plain mean over units is the trial's share right.
+
+        Units of other sizes weigh by their problems: each adds what it has more than the share gives it.
+        """
+        sizes = self.units.sizes.astype(np.float64)
+        totals = np.stack([self.units.sums(own) for own in self.is_right])
+        shares = self.is_right.mean(axis=1, keepdims=True)
+        adjusted: FloatArray = shares + (totals - shares * sizes) / sizes.mean()
+        return adjusted
+
+    @property
+    def unit_sizes(self) -> FloatArray:
+        """How many problems, or groups, each unit has."""
+        return self.units.sizes.astype(np.float64)
+
+    def size_of(self, row: int) -> int:
+        """How many problems a trial was trained on."""
+        trial = self.table.trials[row]
+        return self.trained.get(trial, trial.size or 0)
+
+    def series(self, goal: float | None, fit_from: int) -> CurveSeries:
+        """The curve with everything that is said of it."""
+        rows_by_size = grouped((trial.size or 0, row) for row, trial in enumerate(self.table.trials))
+        levels = tuple(self.level(asked, rows_by_size[asked]) for asked in sorted(rows_by_size))
+        trained = [level for level in levels if level.size > 0]
+        auc = None
+        if len(trained) >= FEWEST_SIZES:
+            auc = self.area(trained, [row for level in trained for row in rows_by_size[level.asked]])
+        dataset = self.table.problems.asked.dataset
+        series = CurveSeries(dataset, self.scorer.scoring, self.measure, levels, auc=auc)
+        fitted = [row for row in range(len(self.table)) if self.size_of(row) >= max(1, fit_from)]
+        sizes = tuple(sorted({self.size_of(row) for row in fitted}))
+        if len(sizes) < FEWEST_SIZES:
+            return series
+        fit = self.line(fitted)
+        bend = self.parabola(fitted)
+        reach = None if goal is None else reach_of(fit, bend, goal, sizes)
+        slopes, p_seeds = self.seeds(fitted)
+        return replace(series, fit=fit, fitted=sizes, bend=bend, reach=reach, p_seeds=p_seeds, restart_slopes=slopes)
+
+    def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
+        """One size: the mean over its trials, tested against what the trials' own choices would get."""
+        sizes = tuple(self.size_of(row) for row in rows)
+        values = tuple(float(self.is_right[row].mean()) for row in rows)
+        low, high = crossed_share(self.unit_shares[list(rows)], sizes=self.unit_sizes)
+        test = self.null_test(rows)
+        details: dict[str, Detail] = {"size": fmean(sizes), "restarts": len(values), NULL: test.null}
+        if test.p is not None:
+            details[P] = test.p
+        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        chance = fmean(self.chance(row) for row in rows)
+        n = self.is_right.shape[1]
+        mean = own.row((PROTOCOL, str(asked), self.measure), fmean(values), n, low, high, chance, details=details)
+        return CurveLevel(asked, sizes, values, mean)
+
+    def null_test(self, rows: Sequence[int]) -> NullTest:
+        """The test of some trials together under the null."""
+        trials = self.table.take(rows)
+        return trials.whole_groups_test() if self.measure == GROUP else trials.right_test()
+
+    def chance(self, row: int) -> float:
+        """What a coin with the same abstentions gets."""
+        chances = self.table.one(row).chances
+        if self.measure == GROUP:
+            chances = self.table.layout.reduce(np.multiply, chances)
+        return float(chances.mean())
+
+    def area(self, levels: Sequence[CurveLevel], rows: Sequence[int]) -> Metric:
+        """The area under the curve over all sizes above zero: a weighted sum of accuracies."""
+        sizes = [level.size for level in levels]
+        note = f"over log2 of {levels[0].asked:,} to {levels[-1].asked:,}"
+        value = leaderboard_auc([level.mean.value for level in levels], sizes)
+        own = Judge(self.table.problems.asked.dataset, self.scorer)
+        name = (PROTOCOL, "auc", f"{self.measure}_auc")
+        area = own.row(name, value, 0, chance=levels[0].mean.chance, note=note)
+        weight_by_size = {}
+        for level, unit in zip(levels, np.eye(len(sizes)).tolist(), strict=True):
+            weight_by_size[level.asked] = leaderboard_auc(unit, sizes) / len(level.values)
+        weights = np.array([[weight_by_size[self.table.trials[row].size or 0]] for row in rows])
+        table = self.by_restart(rows, weights)
+        if table is None:
+            return area
+        low, high = crossed_share(table[:, :, 0], sizes=self.unit_sizes)
+        return replace(area, low=low, high=high, n=len(table))
+
+    def line(self, rows: Sequence[int]) -> LogFit:
+        """The line through trials, as sure as restarts and test units let it be."""
+        sizes = [self.size_of(row) for row in rows]
+        fit = fit_log(sizes, [PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        weights, _ = polynomial_weights(sizes, 1)
+        table = self.by_restart(rows, PER_CENT * weights)
+        if table is None:
+            return fit
+        there, _, slope = fit.variance
+        crossed = Crossed.of(table, self.unit_sizes, scatter=(np.diag([there, slope]), fit.degrees))
+        (there, both), (_, slope) = crossed.covariance.tolist()
+        return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(np.array([0.0, 1.0])))
+
+    def parabola(self, rows: Sequence[int]) -> Parabola | None:
+        """The parabola through trials, as sure as restarts and test units let it be; None below three sizes."""
+        if len({self.table.trials[row].size for row in rows}) <= FEWEST_SIZES:
+            return None
+        sizes = [self.size_of(row) for row in rows]
+        values = np.array([PER_CENT * float(self.is_right[row].mean()) for row in rows])
+        weights, centre = polynomial_weights(sizes, 2)
+        coefficients: FloatArray = values @ weights
+        powers = np.vander(np.log(sizes) - centre, 3, increasing=True)
+        left = values - powers @ coefficients
+        free = len(rows) - 3
+        error = float((left**2).sum()) / max(free, 1)
+        scatter = (error * weights.T @ weights, float(free))
+        table = self.by_restart(rows, PER_CENT * weights)
+        crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
+        return Parabola(coefficients, centre, crossed)
+
+    def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
+        """The slope of each restart's own line, and the p-value of their being one."""
+        by_seed = self.by_seed(rows)
+        if by_seed is None:
+            return (), None
+        slopes = []
+        for own in by_seed:
+            sizes = [self.size_of(row) for row in own]
+            slopes.append(fit_log(sizes, [float(self.is_right[row].mean()) for row in own]).slope)
+        mean_sizes = [fmean(self.size_of(row) for row in level) for level in zip(*by_seed, strict=True)]
+        p = p_slopes_differ(self.unit_shares[np.array(by_seed)], mean_sizes, self.unit_sizes)
+        return tuple(slopes), p
+
+    def by_seed(self, rows: Sequence[int]) -> list[list[int]] | None:
+        """The trials of each restart, from small to large; None where a restart lacks a size."""
+        restarts = grouped((self.table.trials[row]._replace(size=None), row) for row in rows)
+        ordered = [sorted(own, key=self.asked_size) for own in restarts.values()]
+        sizes = [[self.asked_size(row) for row in own] for own in ordered]
+        return ordered if all(own == sizes[0] for own in sizes) else None
+
+    def asked_size(self, row: int) -> int:
+        """The size that a trial stands for."""
+        return self.table.trials[row].size or 0
+
+    def by_restart(self, rows: Sequence[int], weights: FloatArray) -> FloatArray | None:
+        """Weighted sums of trials as an array of (restarts, units, sums), whose means over the first two they are.
+
+        `weights` has a row for each trial and a column for each sum. None where a restart lacks a size.
+        """
+        by_seed = self.by_seed(rows)
+        if by_seed is None:
+            return None
+        place = {row: at for at, row in enumerate(rows)}
+        sums = []
+        for own in by_seed:
+            own_weights = weights[[place[row] for row in own]]
+            sums.append(len(by_seed) * self.unit_shares[own].T @ own_weights)
+        return np.stack(sums)
+
+
+def reach_of(fit: LogFit, bend: Parabola | None, target: float, sizes: Sequence[float]) -> CurveReach:
+    """With how many problems a curve reaches a target, in per cent, if that can be said.
+
+    `sizes` are those that were trained on. The interval holds every size at which the target is plausible on the line
+    (Fieller's) or on the parabola.
+    """
+    farthest = FARTHEST * max(sizes)
+    if fit.slope <= 0:
+        return CurveReach(target, FALLS)
+    if bend is None:
+        return CurveReach(target, UNSURE)
+    bend_interval = bend.bend_interval()
+    if not bend_interval.low <= 0 <= bend_interval.high:
+        return CurveReach(target, BENT)
+    on_line = fit.reaches_interval(target)
+    grid = np.geomspace(min(sizes), farthest, STEPS).tolist()
+    heights = [bend.interval_at(size) for size in grid]
+    if on_line.low > farthest and all(height.high < target for height in heights):
+        return CurveReach(target, BEYOND)
+    if on_line.high > farthest or heights[-1].low <= target:
+        return CurveReach(target, UNSURE)
+    plausible = [size for size, height in zip(grid, heights, strict=True) if height.low <= target <= height.high]
+    low = min([on_line.low, *plausible])
+    if heights[0].high >= target:
+        low = 0.0
+    return CurveReach(target, REACHED, fit.reaches(target), low, max([on_line.high, *plausible]))
+
+
+def curve_rows(series: CurveSeries) -> Iterator[Metric]:
+    """What was averaged and fitted, as rows: `subset` is a size, "auc" or "fit".
+
+    Slopes, intercepts and bends are in per cent of the logarithm of the size. A goal that is not reached at a size that
+    can be told has no value, and says why.
+    """
+    for level in series.levels:
+        yield level.mean
+        if level.spread is not None:
+            name = f"{series.measure}_std"
+            yield replace(
+                level.mean,
+                metric=name,
+                value=level.spread,
+                n=len(level.values),
+                low=None,
+                high=None,
+                chance=None,
+                details={"size": level.size, "restarts": len(level.values)},
+            )
+    if series.auc is not None:
+        yield series.auc
+    if series.fit is not None:
+        yield from _fit_rows(series, series.fit)
+
+
+def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
+    """The line, the bend, whether seeds differ, and where the goal is reached."""
+    own = Judge(series.dataset, Scorer("", series.formalization, series.formalization))
+    over = f"per cent = slope * ln(size) + intercept, over {series.fitted[0]:,} to {series.fitted[-1]:,}"
+    slope, intercept = fit.slope_interval(), fit.interval_at(1)
+    measure = series.measure
+    yield own.row((PROTOCOL, "fit", f"{measure}_slope"), fit.slope, fit.n, slope.low, slope.high, note=over)
+    yield own.row(
+        (PROTOCOL, "fit", f"{measure}_intercept"), fit.intercept, fit.n, intercept.low, intercept.high, note=over
+    )
+    if series.bend is not None:
+        bend = series.bend.bend_interval()
+        value = float(series.bend.coefficients[2])
+        note = "per cent per squared ln(size); zero for a line"
+        yield own.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
+    if series.p_seeds is not None:
+        note = "p-value of restarts whose lines have one slope"
+        restarts = len(series.restart_slopes)
+        yield own.row((PROTOCOL, "fit", f"{measure}_p_seeds"), series.p_seeds, restarts, note=note)
+    reach = series.reach
+    if reach is not None:
+        size = math.nan if reach.size is None else reach.size
+        name = (PROTOCOL, "fit", f"n_to_reach_{reach.target:g}")
+        note = f"of {measure}"
+        if reach.kind != REACHED:
+            note = f"of {measure}: {NOT_REACHED[reach.kind]}"
+        yield own.row(name, size, fit.n, reach.low, reach.high, note=note)
+
+
+NOT_REACHED = {
+    FALLS: "the line does not rise",
+    BENT: "the curve bends",
+    UNSURE: "not shown within four times the largest size",
+    BEYOND: "not within four times the largest size",
+}
+"""Why no size is given."""

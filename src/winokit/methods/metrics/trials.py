@@ -1,0 +1,111 @@
+"""Several trials on the same problems: their choices side by side, and what luck gives them together.
+
+Trials of one scorer differ in seed, size or settings, and are scored on one test set. Under the null right answers
+change places once, for all trials alike, so that what trials have in common is not counted as luck several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from winokit.answers import Answers, Trial
+from winokit.errors import BadInput
+from winokit.methods.arrays import BoolArray, IntArray
+from winokit.methods.metrics.groups import GroupLayout
+from winokit.methods.metrics.judge import layout_of
+from winokit.methods.metrics.null import DRAWN_AT_ONCE, DRAWS, Null, NullTest, null_of
+
+Counted = Callable[[BoolArray], IntArray]
+"""From right or wrong, problems last, to a count over them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrialTable:
+    """The choices of trials, a row each, for the same problems, a column each."""
+
+    trials: tuple[Trial, ...]
+    problems: Answers
+    """The answers of the first trial, for what is known of the problems."""
+    choices: IntArray
+
+    @classmethod
+    def of(cls, answers: Answers) -> TrialTable:
+        """The trials of a table of one scorer and one variant, each of which has the same problems."""
+        index = answers.trial_index
+        if index is None:
+            return cls(answers.trials, answers, answers.choices[None, :])
+        numbers = np.unique(index)
+        rows_by_trial = [np.flatnonzero(index == number) for number in numbers]
+        first = answers.take(rows_by_trial[0])
+        for rows in rows_by_trial[1:]:
+            if not np.array_equal(answers.problem_index[rows], first.problem_index):
+                raise BadInput("expected the same problems in every trial, in one order: found others")
+        trials = tuple(answers.trials[number] for number in numbers)
+        return cls(trials, first, answers.choices[np.stack(rows_by_trial)])
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    @cached_property
+    def correct(self) -> BoolArray:
+        """Whether each trial has each problem right; an abstention is not."""
+        is_right: BoolArray = self.choices == self.problems.answers
+        return is_right
+
+    @property
+    def layout(self) -> GroupLayout:
+        """The complete groups of the problems."""
+        return layout_of(self.problems)
+
+    def take(self, rows: Sequence[int]) -> TrialTable:
+        """Some of the trials, by their rows."""
+        return TrialTable(tuple(self.trials[row] for row in rows), self.problems, self.choices[list(rows)])
+
+    def one(self, row: int) -> Answers:
+        """The answers of one trial, by its row."""
+        return replace(self.problems, choices=self.choices[row], trials=(self.trials[row],), trial_index=None)
+
+    def whole_groups(self, is_right: BoolArray) -> BoolArray:
+        """Whether every member is right, for each complete group; problems last."""
+        together: BoolArray = np.logical_and.reduceat(is_right[..., self.layout.rows], self.layout.starts, axis=-1)
+        return together
+
+    @cached_property
+    def null(self) -> Null:
+        """The null of all trials together: right answers change places once for all."""
+        return Null(self.problems, trials=self.choices)
+
+    def right_test(self) -> NullTest:
+        """The test of the number right over all trials together."""
+        return self.null.right()
+
+    def whole_groups_test(self) -> NullTest:
+        """The test of the number of whole groups right over all trials together."""
+        return self.null.whole_groups()
+
+    def drawn_counts(self, counted: Counted, draws: int = DRAWS, seed: int = 0) -> IntArray:
+        """What each trial gets in each draw of the null: draws by trials."""
+        blocks = []
+        for right_answers in drawn_answers(self.problems, draws, seed):
+            each = [counted(right_answers == own) for own in self.choices]
+            blocks.append(np.stack(each, axis=1))
+        return np.concatenate(blocks)
+
+
+def count_right(is_right: BoolArray) -> IntArray:
+    """Number of things right, along the last axis."""
+    counts: IntArray = is_right.sum(axis=-1, dtype=np.int64)
+    return counts
+
+
+def drawn_answers(answers: Answers, draws: int = DRAWS, seed: int = 0) -> Iterator[IntArray]:
+    """Right answers that changed places as the null has it, draws by problems, in blocks."""
+    null = null_of(answers)
+    rng = np.random.default_rng(seed)
+    at_once = max(DRAWN_AT_ONCE // max(len(answers), 1), 1)
+    for start in range(0, draws, at_once):
+        yield null.draw(min(at_once, draws - start), rng)
