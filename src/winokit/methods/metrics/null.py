@@ -68,7 +68,7 @@ class CountDistribution:
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
         """Probabilities that are added up by count."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start, weights=chances))._trimmed()
+        return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._trimmed()
 
     def plus(self, other: CountDistribution) -> CountDistribution:
         """Distribution of the sum of two independent counts."""
@@ -596,7 +596,8 @@ def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generato
     if pool.exchanges_within:
         return _exchanged_within(right, pool.texts, draws, rng)
     orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
-    return right[orders]
+    exchanged: IntArray = right[orders]
+    return exchanged
 
 
 def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: np.random.Generator) -> IntArray:

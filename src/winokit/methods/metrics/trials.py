@@ -98,7 +98,8 @@ class TrialTable:
 
 def count_right(is_right: BoolArray) -> IntArray:
     """Number of things right, along the last axis."""
-    return is_right.sum(axis=-1, dtype=np.int64)
+    counts: IntArray = is_right.sum(axis=-1, dtype=np.int64)
+    return counts
 
 
 def drawn_answers(answers: Answers, draws: int = DRAWS, seed: int = 0) -> Iterator[IntArray]:
