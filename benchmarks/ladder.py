@@ -21,8 +21,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.methods.metrics.compare import p_paired
+from winokit.methods.metrics.grading import lead_of
 from winokit.stages.grade.ladder import MARGIN, LadderRules, rules_of, steps_of, to_step
+from winokit.units import Units
 
 NOTHING = 0.5
 """What an attacker takes a score for that is not shown."""
@@ -138,13 +139,14 @@ def main() -> None:
 
 def read_off_a_board(pairs: int, draws: int) -> float:
     """How often the best choice of known pairs lets a board tell an unknown one; one draw is no margin."""
-    groups, margins = np.repeat(np.arange(pairs), 2).tolist(), np.linspace(0, MARGIN / steps_of(2 * pairs), draws)
+    units = Units(np.repeat(np.arange(pairs), 2))
+    margins = np.linspace(0, MARGIN / steps_of(2 * pairs), draws)
 
     def distinguished(ahead: int, *, is_right: bool) -> float:
         first, second = np.ones(2 * pairs), np.ones(2 * pairs)
         second[: 2 * ahead] = 0
         (second if is_right else first)[2 * ahead : 2 * ahead + 2] = 0
-        return float(np.mean([p_paired(first, second, groups, least=least) < 0.05 for least in margins]))
+        return float(np.mean([lead_of(first, second, units, margin).p < 0.05 for margin in margins]))
 
     known = range(4, min(pairs // 2, 40))
     gaps = (distinguished(ahead, is_right=True) - distinguished(ahead, is_right=False) for ahead in known)

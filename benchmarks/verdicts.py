@@ -27,6 +27,8 @@ from itertools import repeat
 
 import numpy as np
 
+from winokit.answers import Answers
+from winokit.methods.metrics.judge_pairs import compare_answers, verdicts
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, Variant
 from winokit.problem import Dataset, Problem
@@ -405,21 +407,16 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
     bold = shy = 0
     for round_ in range(times):
         study = make_study(n, seed * 1_000_003 + round_)
-        hard = rng.random(len(study)) < 0.6  # on these both do the same
+        is_hard = rng.random(len(study)) < 0.6  # on these both do the same
         shared = rng.random(len(study))
-        first = np.where(hard, shared, rng.random(len(study))) < 0.7 + better
-        second = np.where(hard, shared, rng.random(len(study))) < 0.7
-        twins = np.bincount(study.group) == 2
-        whole = [np.bincount(study.group, weights=right)[twins] == 2 for right in (first, second)]
-        tests = {
-            ("A", "B", "accuracy"): compare(first, second, study.group),
-            ("A", "B", "group_accuracy"): compare(*whole, np.arange(len(whole[0]))),
-        }
-        said = " ".join(comparison_sentences(paired(tests)))
-        ahead = "A is ahead" in said
-        behind = "B is ahead" in said
-        bold += behind or (ahead and better == 0)
-        shy += better > 0 and not ahead and not behind
+        tables = []
+        for share in (0.7 + better, 0.7):
+            is_right = np.where(is_hard, shared, rng.random(len(study))) < share
+            choices = np.where(is_right, study.answers, 1 - study.answers)
+            tables.append(Answers.of_choices(study.dataset, choices))
+        leads = {said.lead for said in verdicts(list(compare_answers(*tables).values()))}
+        bold += -1 in leads or (1 in leads and better == 0)
+        shy += better > 0 and leads == {0}
     name = "two equal models" if better == 0 else f"one better by {100 * better:.0f} points"
     return Cell(name, n, times, (times - bold - shy) / times, shy / times, bold / times, 0.0)
 

@@ -149,7 +149,9 @@ def _words(text: str) -> list[str]:
 
 def _figure(rest: Dataset, real: AFLite, y: NDArray[np.int64], features: Any) -> list[list[Any]]:
     """Figure 1: a probe's accuracy and the divergence of all, of as many at random or by PMI, and of what is kept."""
-    rows = DebiasRows([_words(problem.sentence) for problem in rest], y, [problem.group for problem in rest], features)
+    words = [_words(problem.sentence) for problem in rest]
+    groups = [problem.group for problem in rest]
+    rows = DebiasRows(words, y, groups, rest.units, features)
     everything = np.ones(len(rest), bool)
     size = int(real.keep_.sum())
     arms = [
@@ -158,7 +160,7 @@ def _figure(rest: Dataset, real: AFLite, y: NDArray[np.int64], features: Any) ->
         DebiasArm("aflite", real.keep_, dict(real.settings_), real.scores_, real.phase_),
     ]
     how = Assessment(bins=bins_for(size), seed=real.seed, draws=20)
-    measures = DebiasMeasures(rows, "train_xl", "", "")
+    measures = DebiasMeasures(rows, rest, "", "")
     made = []
     for arm in arms:
         made += [*measures.sizes(arm), measures.probe(arm, how), *measures.divergences(arm, how)]

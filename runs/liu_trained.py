@@ -15,7 +15,7 @@ from runs.trained import BEFORE, mean_sd, score, seeds
 from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, signed, trained
 from runs.trials import ANY, COMMON, COMPARED, EARLIER, NOT_THE_PAPERS, P_VALUE
 from winokit.drawing.wording import plural
-from winokit.methods.metrics.compare import holm
+from winokit.methods.metrics.corrections import holm
 from winokit.results import Metric
 
 FORMALIZATIONS = {

@@ -235,7 +235,7 @@ def run_removed(bench: Bench) -> None:
 
     def count() -> Counted:
         gone = np.array([problem.id not in kept for problem in data])
-        sides = Sides(gone, [problem.group for problem in data])
+        sides = Sides(gone, data.units)
         texts = [[word.lower() for word in ptb(problem.sentence) if word != BLANK] for problem in data]
         words = overused_words(texts, sides)
         rows = [

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ os.environ["WINOKIT_DEVICE"] = "cpu"
 # Seconds say how busy the machine is, not whether the code is right.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+STATES = count()
 REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
@@ -50,6 +52,14 @@ def real(name: str) -> Path:
 def answers(tmp_path_factory) -> None:
     """Answers of models are kept for as long as the tests run, and not in the user's cache."""
     os.environ["WINOKIT_CACHE"] = str(tmp_path_factory.mktemp("cache") / "answers.sqlite")
+    # What fixtures of a whole module record; each test has a folder of its own.
+    os.environ["WINOKIT_STATE"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(autouse=True)
+def own_state(answers, tmp_path_factory, monkeypatch) -> None:
+    """What one test records in the user's state folder is not seen by others. The folder is made when it is needed."""
+    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path_factory.getbasetemp() / f"state-{next(STATES)}"))
 
 
 @pytest.fixture

@@ -55,7 +55,9 @@ def test_a_terminal_in_the_documents_shows_what_the_commands_print(page, tmp_pat
     assert shown
     for command, output in shown:
         printed = CliRunner().invoke(app, command.split()).stdout.replace("\u00a0", " ")
-        assert [line.rstrip() for line in printed.splitlines()] == output.splitlines(), command
+        lines = [line.rstrip() for line in printed.splitlines()]
+        # Whoever types it for the first time has nothing in the cache; tests before this one have.
+        assert [line for line in lines if "replayed from the cache" not in line] == output.splitlines(), command
 
 
 def api_blocks():

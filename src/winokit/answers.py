@@ -7,7 +7,7 @@ problem (its right answer, its candidates, its unit) is stored once, in `AskedPr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -242,6 +242,14 @@ class Answers:
         if self.whole is None or self.whole_rows is None:
             return replace(self.take(index), whole=self, whole_rows=index)
         return replace(self.take(index), whole_rows=self.whole_rows[index])
+
+    def with_units(self, unit_of: Mapping[str, Hashable]) -> Answers:
+        """The same answers with other units, such as those that a release stores; by the id of each original."""
+        units = Units.of_names(unit_of[name] for name in self.asked.ids)
+        asked = AskedProblems(
+            self.asked.problems, units, self.asked.group_sizes, self.asked.variants, self.asked.dataset
+        )
+        return replace(self, asked=asked, whole=None, whole_rows=None)
 
     def by(self, column: str) -> Iterator[tuple[Any, Answers]]:
         """Take the table apart by `variant`, `scorer`, `trial` or `sample`: each value with its rows."""

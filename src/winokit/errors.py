@@ -3,7 +3,8 @@
 WinokitError
 ├── BadInput            a file, a row or an option that does not say what it must
 │   ├── Malformed       one record of a file; carries file, line and field
-│   └── CannotWrite     a problem that a format has no words for
+│   ├── CannotWrite     a problem that a format has no words for
+│   └── AskingStopped   a model that is not worth asking on; another try would end alike
 ├── UnknownName         a name that no registry knows
 └── MissingExtra        an optional dependency that is not installed
 
@@ -79,6 +80,10 @@ class Message(str):
 
 class CannotWrite(BadInput):
     """A format has no way to express a problem, e.g. no pronoun for WSC."""
+
+
+class AskingStopped(BadInput):
+    """A model is not asked any further: its replies cannot be read, or are not those it gave before."""
 
 
 class UnknownName(WinokitError, LookupError):

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ from winokit.errors import BadInput, refusing
 
 SCHEMA = 1
 """Of the files that stages write. Another number means that one of them is to be read in another way."""
+OWNER_ONLY = 0o600
+"""The mode of a file that nobody but its owner may read."""
 BLOCK, BETWEEN = 200, "between lines"
 """How many lines of JSON are made at once, and what is put between them meanwhile."""
 _FOR_OTHERS = ContextVar("for_others", default=0o077)
@@ -41,6 +44,12 @@ def refused(path: Path, what: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         raise BadInput(f"{path}: cannot be {what} ({error.strerror or error})") from None
+
+
+def from_here(path: Path) -> Path:
+    """A path as one would type it: without the folder one is in."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def as_file_name(name: str) -> str:
@@ -120,6 +129,45 @@ def user_cache(name: str) -> Path:
     """A file beside the answers that are kept: in the folder of $WINOKIT_CACHE, else in the user's cache folder."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "winokit"
     return Path(os.environ.get("WINOKIT_CACHE") or folder / name).with_name(name)
+
+
+def user_state(name: str) -> Path:
+    """A folder of the owner's records: in $WINOKIT_STATE, else in the user's folder for the state of programs.
+
+    Unlike what is in the cache, a record cannot be made again.
+    """
+    given = os.environ.get("WINOKIT_STATE")
+    if given:
+        return Path(given) / name
+    with refusing("no home folder for winokit's records; name a folder in WINOKIT_STATE", RuntimeError):
+        return _platform_state() / "winokit" / name
+
+
+def _platform_state() -> Path:
+    """The folder in which this system's programs keep what they must remember of a user."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Keep others who lock the same file waiting meanwhile; gives False on a system that keeps no locks.
+
+    The file is made, for its owner alone, where it is missing; its folder must exist.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield False
+        return
+    with refused(path, "locked"):
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+        fcntl.flock(file, fcntl.LOCK_EX)
+    with file:  # Closing it frees the lock.
+        yield True
 
 
 def write_whole(path: Path, data: bytes) -> None:

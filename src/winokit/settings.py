@@ -59,6 +59,8 @@ class Help:
     """What may be typed, where Python takes more: `list[str]` for what may be one name, several, or objects."""
     also: str | None = None
     """Another name of the option: `license` for `licence`."""
+    was: str | None = None
+    """The name that the setting had before. Whoever gives it is told the new one."""
     noun: str | None = None
     """What an error calls a value that is none of the choices, where the parameter's name will not do."""
     option: bool = False
@@ -227,12 +229,13 @@ def verb(function: F) -> F:
     homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
     parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
     names = {*homes, *plain.parameters}
+    former = former_names(parameters)
     open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         if not open_ended:
-            check_names(function.__name__, kwargs, names)
+            check_names(function.__name__, kwargs, names, former)
         own = {name: kwargs.pop(name) for name in tuple(kwargs) if name not in homes}
         for name, kind in wholes.items():
             given = {field: kwargs[field] for field, home in homes.items() if home == name and field in kwargs}
@@ -305,16 +308,32 @@ def _in_python(words: str) -> str:
     return re.sub(rf"--([a-z][a-z-]*){outside}", lambda option: option[1].replace("-", "_"), words)
 
 
-def check_names(call: str, given: Iterable[str], known: Iterable[str]) -> None:
+def former_names(parameters: Iterable[inspect.Parameter]) -> dict[str, str]:
+    """The names that parameters had before, each with the present one."""
+    former = {}
+    for parameter in parameters:
+        said = help_of(parameter.annotation)
+        if said is not None and said.was is not None:
+            former[said.was] = parameter.name
+    return former
+
+
+def check_names(call: str, given: Iterable[str], known: Iterable[str], former: Mapping[str, str] = {}) -> None:
     """Refuse a parameter that a call does not have, as Python does, with the one that was probably meant.
 
     >>> check_names("bake", ["heet"], ["heat", "mode"])
     Traceback (most recent call last):
     ...
     TypeError: bake() has no parameter 'heet'. Did you mean 'heat'?
+    >>> check_names("bake", ["warmth"], ["heat", "mode"], former={"warmth": "heat"})
+    Traceback (most recent call last):
+    ...
+    TypeError: bake() has no parameter 'warmth': it is called 'heat' now
     """
     known = list(known)
     for name in given:
+        if name in former:
+            raise TypeError(f"{call}() has no parameter {name!r}: it is called {former[name]!r} now")
         if name not in known:
             close = get_close_matches(name, known, n=1)
             raise TypeError(f"{call}() has no parameter {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))

@@ -23,6 +23,7 @@ from winokit.collect.study import invites, workers
 from winokit.collect.study.schema import LogEntry, Task
 from winokit.collect.study.study import Study
 from winokit.collect.verbs import listen
+from winokit.collect.web.protocol import ImpatientProtocol
 from winokit.errors import BadInput, WinokitError
 
 
@@ -270,34 +271,48 @@ def test_a_database_of_before_becomes_private_when_it_is_opened(folder):
     assert stat.S_IMODE((folder / "study.db").stat().st_mode) == 0o600
 
 
+def test_what_is_served_hangs_up_on_whoever_takes_too_long(folder, serving_nothing, monkeypatch):
+    served = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: served.append(server.config.http))
+    run("serve", folder, "--port", 0)
+    assert served == [ImpatientProtocol]
+
+
 def test_a_folder_that_others_can_look_into_is_told(folder, serving_nothing):
     folder.chmod(0o755)
     assert f"chmod 700 {folder}" in run("serve", folder, "--port", 0)
 
 
 @pytest.fixture
-def nobody(tmp_path, monkeypatch):
-    """Somebody whom permissions stop, for as long as a test runs; a tester who is root is not."""
-    if os.geteuid():
-        yield
-        return
-    for place in (tmp_path, *tmp_path.parents[:3]):
-        place.chmod(0o755)
-    for path in (tmp_path, *tmp_path.rglob("*")):
-        os.chown(path, 65534, 65534)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    os.seteuid(65534)
-    yield
-    os.seteuid(0)
+def become_nobody(monkeypatch):
+    """Makes whoever tests somebody whom permissions stop, as root is not, and all in a folder theirs."""
+
+    def become(folder):
+        if os.geteuid() == 0:
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, 65534, 65534)
+            monkeypatch.setattr(tempfile, "tempdir", str(folder))
+            os.seteuid(65534)
+
+    root = os.geteuid()
+    yield become
+    os.seteuid(root)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that others may enter. They may not enter `tmp_path`, which every new pytest closes to them again."""
+    with tempfile.TemporaryDirectory(prefix="winokit-open-") as folder:
+        yield Path(folder)
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_status_and_export_read_a_copy_that_cannot_be_written(folder, tmp_path, log, request):
+def test_status_and_export_read_a_copy_that_cannot_be_written(folder, open_folder, log, become_nobody):
     study = Study.open(folder)
     worker = workers.join(study, "links")
-    copy = tmp_path / "copy"
+    copy = open_folder / "copy"
     run("status", folder, "--workers")  # loads what somebody else may not be let read
-    run("export", folder, "--out", tmp_path / "before")
+    run("export", folder, "--out", open_folder / "before")
     if log:  # as it stands while a server runs, with the last lines in the log alone
         shutil.copytree(folder, copy)
         (copy / "study.db-shm").unlink()
@@ -309,12 +324,12 @@ def test_status_and_export_read_a_copy_that_cannot_be_written(folder, tmp_path, 
     for path in copy.iterdir():
         path.chmod(0o400)
     copy.chmod(0o500)
-    request.getfixturevalue("nobody")
+    become_nobody(open_folder)
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     with pytest.raises(PermissionError):
         (copy / "x").touch()
     assert worker.code in run("status", copy, "--workers")
-    assert "workers.jsonl: 1" in run("export", copy, "--out", tmp_path / "out")
+    assert "workers.jsonl: 1" in run("export", copy, "--out", open_folder / "out")
     with pytest.raises(BadInput, match="cannot be written"):
         run("export", copy)
     with pytest.raises(BadInput, match=r"cannot be opened|cannot be written"):
@@ -338,11 +353,18 @@ def test_small_answers_are_sent_at_once():
         assert place.proto == socket.IPPROTO_TCP
 
 
+def test_whoever_comes_before_the_pages_are_served_waits():
+    with listen("127.0.0.1", 0) as place, socket.create_connection(place.getsockname()) as early:
+        early.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        accepted, _ = place.accept()
+        with accepted:
+            assert accepted.recv(99).startswith(b"GET / ")
+
+
 def test_a_port_in_use_is_one_line(folder):
-    with listen("127.0.0.1", 0) as taken:
-        taken.listen()
-        with pytest.raises(BadInput, match=r"cannot listen there .* choose another --port"):
-            run("serve", folder, "--port", taken.getsockname()[1])
+    refusal = pytest.raises(BadInput, match=r"cannot listen there .* choose another --port")
+    with listen("127.0.0.1", 0) as taken, refusal:
+        run("serve", folder, "--port", taken.getsockname()[1])
 
 
 def test_nothing_is_left_behind_by_an_init_that_fails(tmp_path):

@@ -1,13 +1,13 @@
 """The page Pay: payouts as they go out by the server's own task, and those in doubt in plain sight."""
 
 import threading
-import time
 
 import pytest
 from sqlalchemy import text
 from support.people import Browser
 from support.server import Server
 from support.stand_in import AFTER, HANG_UP, prolific_stand_in
+from support.waiting import HANGS, until
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import arrive
@@ -34,14 +34,6 @@ def study(make_study, books):
 
 def hang_up_after_paying(books):
     books.trouble = lambda path: (AFTER, HANG_UP) if path.endswith("/pay/") else None
-
-
-def wait(until):
-    for _ in range(3000):
-        if until():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen")
 
 
 def test_pressing_plans_and_the_page_follows(study, books, requester):
@@ -97,8 +89,8 @@ def test_the_server_pays_by_itself_and_goes_on_where_another_left_off(study, boo
     payout.step(study)
     app = create_app(study)
     with Browser(app).client:
-        wait(lambda: books.paid == 2 * EARNED)
-        wait(lambda: not ledger.payouts(study, 9).planned)
+        until(lambda: books.paid == 2 * EARNED)
+        until(lambda: not ledger.payouts(study, 9).planned)
     assert [job.state for job in ledger.payouts(study, 9).ended] == ["confirmed"] * 2
     names = {thread.name for thread in threading.enumerate()}
     assert "payouts" not in names
@@ -112,22 +104,22 @@ def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobod
         answer = do(method, path, body)
         if path.endswith("/pay/") and not is_paying.is_set():
             is_paying.set()
-            go_on.wait(60)
+            go_on.wait(HANGS)
         return answer
 
     books.do = slow
     payout.plan(study, "requester:ada")
     server = Server(study.folder)
-    assert is_paying.wait(60)
+    assert is_paying.wait(HANGS)
     server.process.kill()
-    server.process.communicate()
+    server.ended()
     go_on.set()
     assert books.paid == EARNED
     with study.store.write() as session:  # a minute later
         session.execute(text("UPDATE payout_jobs SET due_at = planned_at"))
     server = Server(study.folder)
     try:
-        wait(lambda: not ledger.payouts(study, 9).planned)
+        until(lambda: not ledger.payouts(study, 9).planned)
     finally:
         server.stop()
     assert [job.state for job in ledger.payouts(study, 9).ended] == ["confirmed"] * 2

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from sqlalchemy import func, select
 from support.people import Browser
 from support.server import Server
 from support.studies import studies_in
+from support.waiting import HANGS, until
 
 from winokit.collect import verbs
 from winokit.collect.study.schema import Payment, Submission, Task, Vote
@@ -32,7 +32,7 @@ class Visitor(Browser):
             base_url=f"http://127.0.0.1:{server.port}",
             headers={"Connection": "close"},
             follow_redirects=True,
-            timeout=60,
+            timeout=HANGS,
         )
         self.seen = ""
 
@@ -68,14 +68,6 @@ def is_alive(pid):
         return False
 
 
-def until(holds):
-    for _ in range(600):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("not within half a minute")
-
-
 def both_answer(server):
     """Each process answers while the other one is stopped."""
     for pid in servers(server):
@@ -88,7 +80,7 @@ def both_answer(server):
 
 def _answers(server):
     try:
-        return httpx.get(f"http://127.0.0.1:{server.port}/health", timeout=2).status_code == 200
+        return httpx.get(f"http://127.0.0.1:{server.port}/health", timeout=10).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -139,14 +131,14 @@ def test_the_processes_end_with_the_one_that_was_started(server, number):
     pids = servers(server)
     server.process.send_signal(number)
     until(lambda: not any(map(is_alive, pids)))
-    said = server.process.communicate(timeout=20)[0]
+    said = server.ended()
     assert "Traceback" not in said
 
 
 def test_where_one_process_ends_by_itself_all_do_and_it_is_an_error(server):
     one, other = servers(server)
     os.kill(one, signal.SIGKILL)
-    said = server.process.communicate(timeout=60)[0]
+    said = server.ended()
     assert "a server process ended by itself" in said
     assert server.process.returncode == 2
     assert not is_alive(other)

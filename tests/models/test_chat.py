@@ -1,13 +1,17 @@
+import itertools
 import math
 import random
 import signal
 import threading
-import time
-from email.utils import formatdate
+from dataclasses import replace
+from datetime import timedelta
+from email.utils import format_datetime
 from math import exp, log
 
 import pytest
 from support.servers import THOUGHTS_WRITTEN, ChatServer, ReasoningServer, Response, complains, says
+from support.simulated import BEGIN, SimulatedServer
+from support.waiting import HANGS
 
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.cache import Cache, answer_all, key_of
@@ -15,6 +19,7 @@ from winokit.models.base import Ask, Choose, Model, Refusal, Reply
 from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
+from winokit.models.server import LONGEST_PAUSE, PATIENCE
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
 
 LETTERS = ("A", "B")
@@ -33,6 +38,12 @@ def chat(server, **options):
     """The model of a test server; pauses are tiny unless a test says otherwise."""
     query = "&".join(f"{name}={value}" for name, value in ({"delay": 0.001} | options).items())
     return load_model(f"chat:tiny@{server.url}?{query}")
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Makes servers of behaviours; their time passes at once."""
+    return lambda behave: SimulatedServer(ChatServer(behave), monkeypatch)
 
 
 def asks(count):
@@ -414,19 +425,26 @@ def test_the_key_may_come_from_another_variable(monkeypatch):
     assert server.keys == ["Bearer right", None]
 
 
-def test_too_many_requests_are_tried_again_when_the_server_says():
-    busy = complains(429, "slow down", Retry_After="0.3")
-    with ChatServer(in_turn(busy, says("A"))) as server:
-        assert dict(chat(server).answer(asks(1)))[0].choice == 0
-    assert server.times[1] - server.times[0] >= 0.3
+def test_too_many_requests_are_tried_again_when_the_server_says(simulated):
+    busy = complains(429, "slow down", Retry_After="30")
+    server = simulated(in_turn(busy, says("A")))
+    assert dict(chat(server, delay=2).answer(asks(1)))[0].choice == 0
+    assert 30 <= server.times[1] - server.times[0] <= 32
 
 
 @pytest.mark.parametrize("as_date", [False, True])
-def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(as_date):
-    wait = formatdate(time.time() + 86400, usegmt=True) if as_date else "86400"
-    told = r"status 429: quota; it asks us to wait 86[34]\d\d s"
-    with ChatServer(in_turn(complains(429, "quota", Retry_After=wait))) as server, pytest.raises(BadInput, match=told):
-        list(chat(server).answer(asks(1)))
+def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(simulated, as_date):
+    tomorrow = format_datetime(BEGIN + timedelta(days=1), usegmt=True)
+    quota = complains(429, "quota", Retry_After=tomorrow if as_date else "86400")
+    with pytest.raises(BadInput, match="status 429: quota; it asks us to wait 86400 s"):
+        list(chat(simulated(in_turn(quota))).answer(asks(1)))
+
+
+def test_a_server_that_names_a_date_is_asked_again_then(simulated):
+    soon = format_datetime(BEGIN + timedelta(seconds=90), usegmt=True)
+    server = simulated(in_turn(complains(429, "slow down", Retry_After=soon), says("A")))
+    assert dict(chat(server, delay=0).answer(asks(1)))[0].choice == 0
+    assert server.times == [0, 90]
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -441,21 +459,21 @@ def test_random_refusals_use_up_no_tries_as_long_as_others_are_answered(status):
     assert len(answers) == 60
 
 
-def test_a_server_that_is_asked_too_much_is_asked_less_at_once():
+def test_a_server_that_is_asked_too_much_is_asked_less_at_once(simulated):
     def behave(number, body):
-        crowded = server.at_once > 2
-        time.sleep(0.005)
-        return complains(429, "slow down") if crowded else says("A")
+        response = complains(429, "slow down") if server.at_once > 2 else says("A")
+        return replace(response, pause=0.005)
 
-    with ChatServer(behave) as server:
-        assert len(dict(chat(server, concurrency=32, delay=0.01).answer(asks(200)))) == 200
-    assert len(server.bodies) < 500  # some 340; were it not asked less, more than 700
+    server = simulated(behave)
+    assert len(dict(chat(server, concurrency=32, delay=0.01).answer(asks(200)))) == 200
+    assert len(server.bodies) < 400  # some 300; were it not asked less, more than 600
 
 
-def test_a_server_that_only_refuses_is_given_up_after_a_while(monkeypatch):
-    monkeypatch.setattr("winokit.models.server.PATIENCE", 0.2)
-    with ChatServer(in_turn(complains(429, "slow down"))) as server, pytest.raises(BadInput, match="send fewer"):
+def test_a_server_that_only_refuses_is_given_up_after_a_while(simulated):
+    server = simulated(in_turn(complains(429, "slow down")))
+    with pytest.raises(BadInput, match="send fewer"):
         list(chat(server).answer(asks(5)))
+    assert PATIENCE < server.times[-1] <= PATIENCE + 2 * LONGEST_PAUSE
 
 
 def test_whoever_waits_for_a_server_that_does_not_answer_is_told_so_once(caplog):
@@ -494,11 +512,12 @@ def test_failures_of_the_server_are_tried_again():
     assert len(server.bodies) == 3
 
 
-def test_pauses_grow_with_each_try():
-    with ChatServer(in_turn(*[complains(500, "oh")] * 4, says("A"))) as server:
-        list(chat(server, delay=0.02).answer(asks(1)))
-    gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
-    assert all(gap >= 0.01 * 2**tries for tries, gap in enumerate(gaps))
+def test_pauses_grow_with_each_try_up_to_the_longest(simulated):
+    server = simulated(in_turn(*[complains(500, "oh")] * 8, says("A")))
+    list(chat(server, delay=1, retries=8).answer(asks(1)))
+    pauses = [later - earlier for earlier, later in itertools.pairwise(server.times)]
+    usual = [1, 2, 4, 8, 16, 32, LONGEST_PAUSE, LONGEST_PAUSE]
+    assert all(0.5 <= pause / length <= 1.5 for pause, length in zip(pauses, usual, strict=True))
 
 
 def test_patience_ends_after_the_tries_allowed():
@@ -509,29 +528,42 @@ def test_patience_ends_after_the_tries_allowed():
     assert server.url in str(failure.value)
 
 
-def test_a_reply_that_comes_too_late_is_asked_for_again():
-    late = Response(payload=says("B").payload, pause=9)
-    with ChatServer(in_turn(late, says("A"))) as server:  # of which the second has time enough on a busy machine
-        assert dict(chat(server, timeout=2).answer(asks(1)))[0].choice == 0
+def test_a_reply_that_comes_too_late_is_asked_for_again(simulated):
+    server = simulated(in_turn(replace(says("B"), pause=9), replace(says("A"), pause=1.9)))
+    assert dict(chat(server, timeout=2, delay=0).answer(asks(1)))[0].choice == 0
+    assert server.times == [0, 2]
+
+
+def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody(simulated):
+    def behave(number, body):
+        is_free = max(server.second, *free_from) + 0.25  # it answers one by one
+        free_from.append(is_free)
+        return replace(says("A"), pause=is_free - server.second)
+
+    server, free_from = simulated(behave), [0.0, 0.0]
+    assert len(dict(chat(server, concurrency=12, timeout=2).answer(asks(13)))) == 13
+    assert len(server.bodies) == 13
+    assert server.second == 13 * 0.25, "the last of twelve waited for three seconds"
+
+
+def test_a_server_that_never_replies_in_time_is_named(simulated):
+    server = simulated(in_turn(Response(pause=301)))
+    with pytest.raises(BadInput, match="no reply within 300 s"):
+        list(chat(server, retries=1).answer(asks(1)))
     assert len(server.bodies) == 2
 
 
-def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody():
-    one_by_one = threading.Lock()
+def test_a_server_without_a_reply_is_given_up_in_real_time_too():
+    is_over = threading.Event()
 
     def behave(number, body):
-        with one_by_one:
-            time.sleep(0.25)
+        is_over.wait(HANGS)
         return says("A")
 
-    with ChatServer(behave) as server:  # the last of twelve waits for three seconds
-        assert len(dict(chat(server, concurrency=12, timeout=2).answer(asks(13)))) == 13
-        assert len(server.bodies) == 13
-
-
-def test_a_server_that_never_replies_in_time_is_named():
-    with ChatServer(in_turn(Response(pause=0.3))) as server, pytest.raises(BadInput, match=r"no reply within 0\.05 s"):
-        list(chat(server, timeout=0.05, retries=1).answer(asks(1)))
+    with ChatServer(behave) as server:
+        with pytest.raises(BadInput, match=r"no reply within 0\.01 s"):
+            list(chat(server, timeout=0.01, retries=1).answer(asks(1)))
+        is_over.set()
 
 
 @pytest.mark.parametrize(
@@ -712,7 +744,7 @@ def test_one_later_reply_without_log_probabilities_does_not_end_them():
 
 
 def test_several_complaints_about_one_parameter_change_it_once():
-    four = threading.Barrier(4, timeout=10)
+    four = threading.Barrier(4, timeout=HANGS)
 
     def behave(number, body):
         if number == 0 or "max_tokens" not in body:
@@ -728,7 +760,7 @@ def test_several_complaints_about_one_parameter_change_it_once():
 
 
 def test_requests_are_sent_several_at_once():
-    four = threading.Barrier(4, timeout=10)
+    four = threading.Barrier(4, timeout=HANGS)
 
     def behave(number, body):
         if number > 0:  # the first goes alone, the other twelve by fours or not at all
@@ -745,7 +777,7 @@ def test_answers_come_as_soon_as_they_are_known_whatever_their_order():
 
     def behave(number, body):
         if body["messages"][0]["content"] == "Question 1?":
-            last_is_answered.wait(10)
+            last_is_answered.wait(HANGS)
         return says("A")
 
     order = []
@@ -757,12 +789,13 @@ def test_answers_come_as_soon_as_they_are_known_whatever_their_order():
     assert order == [0, 2, 3, 1]
 
 
-def test_a_server_that_dies_half_way_loses_nothing_that_was_answered():
+def test_a_server_that_dies_half_way_loses_nothing_that_was_answered(simulated):
     def behave(number, body):
         return Response(dies=True) if number == 3 else says("B", SURE_OF_B)
 
     questions, answered = asks(6), {}
-    with ChatServer(behave) as server, pytest.raises(BadInput) as failure:  # noqa: PT012 - a caller's loop
+    server = simulated(behave)
+    with pytest.raises(BadInput) as failure:  # noqa: PT012 - a caller's loop
         model = chat(server, retries=2, concurrency=1)
         for index, reply in model.answer(questions):
             answered[index] = reply
@@ -771,9 +804,9 @@ def test_a_server_that_dies_half_way_loses_nothing_that_was_answered():
     assert "run again" in str(failure.value)
 
     missing = [index for index in range(6) if index not in answered]
-    with ChatServer(lambda number, body: says("B", SURE_OF_B), server.port) as again:
-        for index, reply in model.answer([questions[index] for index in missing]):
-            answered[missing[index]] = reply
+    again = simulated(lambda number, body: says("B", SURE_OF_B))
+    for index, reply in model.answer([questions[index] for index in missing]):
+        answered[missing[index]] = reply
     assert sorted(answered) == list(range(6))
     assert len(again.bodies) == 3
 
@@ -782,8 +815,22 @@ def client_threads():
     return [thread for thread in threading.enumerate() if thread.name == "winokit-server"]
 
 
-def test_a_caller_who_leaves_early_leaves_nothing_running():
-    with ChatServer(in_turn(says("A"), then=Response(payload=says("A").payload, pause=3.0))) as server:
+@pytest.fixture
+def stubborn():
+    """A behaviour that answers the first request, and no other before the test ends."""
+    is_over = threading.Event()
+
+    def behave(number, body):
+        if number:
+            is_over.wait(HANGS)
+        return says("A")
+
+    yield behave
+    is_over.set()
+
+
+def test_a_caller_who_leaves_early_leaves_nothing_running(stubborn):
+    with ChatServer(stubborn) as server:
         replies = chat(server).answer(asks(20))
         next(replies)
         replies.close()
@@ -792,19 +839,22 @@ def test_a_caller_who_leaves_early_leaves_nothing_running():
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
-def test_an_interrupt_stops_the_run_at_once(request):
+def test_an_interrupt_stops_the_run_at_once(request, stubborn):
     main = threading.main_thread()
     if threading.current_thread() is not main:
         pytest.skip("signals reach the main thread only")
     # A shell that runs pytest in the background has interrupts ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    with ChatServer(in_turn(says("A"), then=Response(payload=says("A").payload, pause=3.0))) as server:
-        timer = threading.Timer(0.3, signal.pthread_kill, (main.ident, signal.SIGINT))
-        timer.start()
+
+    def interrupt(number, body):
+        if number == 3:  # while others are waited for
+            signal.pthread_kill(main.ident, signal.SIGINT)
+        return stubborn(number, body)
+
+    with ChatServer(interrupt) as server:
         with pytest.raises(KeyboardInterrupt):
             list(chat(server).answer(asks(20)))
-        timer.join()
         assert not client_threads()
 
 

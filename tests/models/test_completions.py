@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 from support.servers import CompletionsServer, FakeServer, FlakyServer, Response, complains, words_at_random
+from support.simulated import SimulatedServer
 from support.tiny_causal import TWINS, tiny_tokenizer
 from typer.testing import CliRunner
 
@@ -20,6 +21,12 @@ from winokit.models.registry import load_model
 
 CUP = Continuation("The jug fills the cup because the jug", " is large.")
 QUICK = "?retries=2&delay=0.01&timeout=5"
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Makes a server whose time passes at once: how many texts go into a call does not depend on the machine."""
+    return lambda server: SimulatedServer(server, monkeypatch)
 
 
 def answers(server, requests, options=QUICK):
@@ -138,22 +145,47 @@ MANY = [Continuation(f"The cup number {n}", " broke.") for n in range(60)]
 
 
 @pytest.mark.parametrize("speaks", ["echo", "prompt_logprobs", "generate"])
-def test_texts_in_lists_have_the_answers_of_texts_alone(speaks):
-    with CompletionsServer(speaks) as server:
-        alone, _ = answers(server, MANY, f"{QUICK}&batch=1")
-        sent_alone = len(server.bodies)
-        together, model = answers(server, MANY)
-        assert together == alone
-        assert model.usage.requests == 60
-        if speaks != "generate":  # SGLang's own answers lists in another way
-            assert model.usage.calls <= 30 < 60 <= sent_alone
-            assert max(len(body["prompt"]) for body in server.bodies if isinstance(body["prompt"], list)) in range(3, 9)
+def test_texts_in_lists_have_the_answers_of_texts_alone(speaks, simulated):
+    server = simulated(CompletionsServer(speaks))
+    alone, _ = answers(server, MANY, f"{QUICK}&batch=1")
+    sent_alone = len(server.bodies)
+    together, model = answers(server, MANY)
+    assert together == alone
+    assert model.usage.requests == 60
+    if speaks != "generate":  # SGLang's own answers lists in another way
+        assert model.usage.calls <= 30 < 60 <= sent_alone
+        assert max(len(body["prompt"]) for body in server.bodies if isinstance(body["prompt"], list)) in range(3, 9)
 
 
-def test_a_server_that_takes_no_lists_is_asked_for_one_text_at_a_time():
-    with CompletionsServer(lists=False) as server:
-        given, model = answers(server, MANY, "?delay=9")  # nor is it asked for lists again after a pause
-        assert [isinstance(body["prompt"], list) for body in server.bodies].count(True) == 1
+@pytest.mark.parametrize(
+    ("seconds", "sizes"),
+    [(0.4, [1, 2, 4, 8, 8, 8, 8]), (1.0, [1, 1, 1, 1, 1, 1, 1]), (2.1, [1, 1, 1, 1, 1, 1, 1])],
+)
+def test_a_server_is_sent_longer_lists_as_long_as_it_answers_soon(simulated, seconds, sizes):
+    assert sizes_sent(simulated, lambda number: seconds)[:7] == sizes
+
+
+@pytest.mark.parametrize(("seconds", "sizes"), [(1.0, [1, 2, 4, 8, 8, 8, 8]), (2.1, [1, 2, 4, 8, 4, 2, 1])])
+def test_a_server_that_slows_down_is_sent_shorter_lists(simulated, seconds, sizes):
+    assert sizes_sent(simulated, lambda number: seconds if number > 4 else 0.0)[:7] == sizes
+
+
+def sizes_sent(simulated, pause):
+    """How many texts go into each call, the two probes left out, if a call of some number takes so many seconds."""
+
+    class Slow(CompletionsServer):
+        def respond(self, number, path, body):
+            return replace(super().respond(number, path, body), pause=pause(number))
+
+    server = simulated(Slow())
+    answers(server, MANY, "?concurrency=1&batch=8")
+    return [len(body["prompt"]) if isinstance(body["prompt"], list) else 1 for body in server.bodies[2:]]
+
+
+def test_a_server_that_takes_no_lists_is_asked_for_one_text_at_a_time(simulated):
+    server = simulated(CompletionsServer(lists=False))
+    given, model = answers(server, MANY, "?delay=9")  # nor is it asked for lists again after a pause
+    assert [isinstance(body["prompt"], list) for body in server.bodies].count(True) == 1
     assert (len(given), model.usage.requests, model.usage.calls) == (60, 60, 60)
 
 
@@ -179,16 +211,16 @@ def test_a_text_too_long_among_others_is_the_only_one_refused():
     assert ["maximum context" in answer.why for answer in given if isinstance(answer, Refusal)] == [True]
 
 
-@pytest.mark.parametrize("failing", [replace(Response(), pause=9.0), complains(500, "out of memory")])
-def test_a_list_that_fails_is_sent_again_one_by_one_and_others_are_shorter(failing):
+@pytest.mark.parametrize("failing", [Response(pause=9.0), complains(500, "out of memory")])
+def test_a_list_that_fails_is_sent_again_one_by_one_and_others_are_shorter(failing, simulated):
     class Small(CompletionsServer):
         def respond(self, number, path, body):
             sound = super().respond(number, path, body)
             return failing if isinstance(body["prompt"], list) and len(body["prompt"]) > 4 else sound
 
-    with Small() as server:
-        given, _ = answers(server, MANY, "?concurrency=4&timeout=0.3&delay=9")
-        assert 1 <= sum(isinstance(body["prompt"], list) and len(body["prompt"]) > 4 for body in server.bodies) <= 4
+    server = simulated(Small())
+    given, _ = answers(server, MANY, "?concurrency=4&timeout=0.3&delay=9")
+    assert 1 <= sum(isinstance(body["prompt"], list) and len(body["prompt"]) > 4 for body in server.bodies) <= 4
     assert not any(isinstance(answer, Refusal) for answer in given)
 
 
@@ -257,7 +289,9 @@ def test_numbers_that_cannot_be_trusted_end_the_run_with_a_line(spoil, said):
 
 @pytest.mark.parametrize(("batch", "sound_calls", "kept"), [(1, 21, 20), (4, 7, 15)])
 @pytest.mark.parametrize("trouble", ["html", "half", "null", "500", "hangs up"])
-def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(trouble, batch, sound_calls, kept, tmp_path):
+def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(
+    simulated, trouble, batch, sound_calls, kept, tmp_path
+):
     class Failing(CompletionsServer):
         def respond(self, number, path, body):
             sound = super().respond(number, path, body)
@@ -265,24 +299,22 @@ def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(trouble, batc
 
     flaky = FlakyServer(CompletionsServer(), 1.0, [trouble])
     cache, out = tmp_path / "cache", tmp_path / "p.jsonl"
-    with Failing() as server:
-        spec = f"completions:m@{server.url}{QUICK}&concurrency=1&batch={batch}"
-        result = CliRunner().invoke(
-            app, ["score", "open", "--model", spec, "--limit", "40", "--cache", str(cache), "--out", str(out)]
-        )
+    spec = f"completions:m@{simulated(Failing()).url}{QUICK}&concurrency=1&batch={batch}"
+    result = CliRunner().invoke(
+        app, ["score", "open", "--model", spec, "--limit", "40", "--cache", str(cache), "--out", str(out)]
+    )
     assert isinstance(result.exception, BadInput)
     assert "given up after" in str(result.exception)
     plan = winokit.score("open", spec, limit=40, cache=cache, dry_run=True).plan
     assert plan["cached"] == kept  # with lists: 1 + 2 + 4 + 4 + 4, after two probes
 
 
-def test_a_flaky_server_gives_the_same_answers_in_the_end():
+def test_a_flaky_server_gives_the_same_answers_in_the_end(simulated):
     requests = [Continuation(f"The cup number {n}", " broke.") for n in range(40)]
-    with CompletionsServer() as sound:
-        expected, _ = answers(sound, requests)
-    with FlakyServer(CompletionsServer(), 0.5, ["429"]) as flaky:
-        given, _ = answers(flaky, requests)
-        assert flaky.failed > 10
+    expected, _ = answers(simulated(CompletionsServer()), requests)
+    flaky = FlakyServer(CompletionsServer(), 0.5, ["429"])
+    given, _ = answers(simulated(flaky), requests)
+    assert flaky.failed > 10
     assert given == expected
 
 

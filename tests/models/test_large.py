@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from winokit.errors import BadInput, MissingExtra, UnknownName, WinokitError
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Ask, Continuation, Embed
 from winokit.models.boundary import Boundary
-from winokit.models.registry import load_model, release
+from winokit.models.hf import fingerprint
+from winokit.models.hf_settings import HfSettings
+from winokit.models.registry import Spec, load_model, release
 
 REQUESTS = [Continuation(text[:12], text[12:]) for text in TWINS[:5]]
 SPREAD = {"model.embed_tokens": "cpu", "model.layers.0": "cpu", "model.layers.1": "disk"} | dict.fromkeys(
@@ -51,15 +54,15 @@ def logprobs(model) -> list[float]:
     return [piece.logprob for index in range(len(REQUESTS)) for piece in answers[index]]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "device_map=auto",
-        "device_map=balanced_low_0&max_memory=cpu:1KiB",
-        "device_map={file}",
-        "budget=9&device_map={file}",
-    ],
+SPREADING = (
+    "device_map=auto",
+    "device_map=balanced_low_0&max_memory=cpu:1KiB",
+    "device_map={file}",
+    "budget=9&device_map={file}",
 )
+
+
+@pytest.mark.parametrize("options", SPREADING)
 def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, options):
     file = tmp_path / "map.json"
     file.write_text(json.dumps(SPREAD))
@@ -73,6 +76,34 @@ def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, 
     ((_, one),), ((_, other),) = (model.answer([Embed("Nora left.")]) for model in (plain, spread))
     assert one == pytest.approx(other, abs=1e-5)
     release(spread)
+
+
+@pytest.mark.parametrize("options", SPREADING)
+def test_a_gpu_in_the_machine_changes_no_fingerprint(place, tmp_path, monkeypatch, options):
+    """With a GPU, a model that is spread is read in the precision of its files, which no option names."""
+    file = tmp_path / "map.json"
+    file.write_text(json.dumps(SPREAD))
+    plain = load_model(f"hf:{place}")
+    monkeypatch.setattr("winokit.models.hf_settings._devices", lambda: ["cuda", "cpu"])
+    monkeypatch.setattr("winokit.models.hf_settings.usable_device", lambda name: name or "cpu")
+    spread = load_model(f"hf:{place}?{options.format(file=file)}")
+    assert spread.settings.device == "cuda"
+    assert spread.fingerprint == plain.fingerprint
+    release(spread)
+    assert spread.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked"])
+@pytest.mark.parametrize("stored", ["float32", "bfloat16"])
+def test_a_fingerprint_names_the_precision_of_the_weights_and_not_how_it_was_asked_for(tmp_path, kind, stored):
+    folder = tiny_llama(tmp_path) if kind == "causal" else tiny("bert", tmp_path)
+    network = load_model(f"hf:{folder}").network
+    network.to(getattr(torch, stored)).save_pretrained(folder)
+    found, asked_for = (load_model(f"hf:{folder}?dtype={dtype}") for dtype in ("auto", stored))
+    assert f" dtype={stored}" in found.fingerprint
+    assert found.fingerprint == asked_for.fingerprint
+    other = {"float32": "bfloat16", "bfloat16": "float32"}[stored]
+    assert load_model(f"hf:{folder}?dtype={other}").fingerprint == found.fingerprint.replace(stored, other)
 
 
 def test_a_masked_model_may_be_spread_too(tmp_path):
@@ -166,8 +197,16 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
     plain, quantised = load_model(f"hf:{place}"), load_model(f"hf:{place}?load_in={bits}")
     gaps = [abs(a - b) for a, b in zip(logprobs(plain), logprobs(quantised), strict=True)]
     assert 1e-4 < sum(gaps) / len(gaps) < 1
-    assert quantised.fingerprint == plain.fingerprint.replace("float32", f"auto load_in={bits}")
+    products = " compute_dtype=bfloat16" if bits == "4bit" else ""
+    assert quantised.fingerprint == plain.fingerprint.replace("float32", f"float32 load_in={bits}{products}")
     assert quantised.plan == "prefix tree"
+
+
+def test_products_in_another_precision_are_another_model(place):
+    found, asked_for = (HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit{more}")) for more in ("", "&dtype=float32"))
+    assert (found.compute_dtype, asked_for.compute_dtype) == ("bfloat16", "float32")
+    in_float32 = [replace(settings, kind="causal", dtype="float32") for settings in (found, asked_for)]
+    assert fingerprint(in_float32[0]) != fingerprint(in_float32[1])
 
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.copies import repeated, thrice
 from typer.testing import CliRunner
 
 import winokit
@@ -87,12 +88,12 @@ def test_a_rise_is_called_one():
 
 def test_a_strict_gate_wants_it_shown():
     alike = {"new": run(0.8), "against": run(0.8, model="old")}
-    assert winokit.gate(**alike, max_drop=0.5).passed
-    closed = winokit.gate(**alike, max_drop=0.5, strict=True)
+    assert winokit.gate(**alike, margin=0.5).passed
+    closed = winokit.gate(**alike, margin=0.5, strict=True)
     assert not closed.passed
     assert closed.verdict.startswith("failed (--strict): m against old on ")
     assert "not shown to be more or less than the 0.5 allowed" in closed.sentences[0]
-    assert winokit.gate(**alike, max_drop=5, strict=True).passed
+    assert winokit.gate(**alike, margin=5, strict=True).passed
 
 
 def test_several_metrics_share_the_level():
@@ -100,7 +101,7 @@ def test_several_metrics_share_the_level():
     alone, together = winokit.gate(new, against=old, metric="accuracy"), winokit.gate(new, against=old)
     right = [np.array([row.prediction == row.answer for row in one.predictions]) for one in (old, new)]
     for outcome, level in ((alone, 0.95), (together, 0.975)):
-        interval = paired_interval(*right, DATA.clusters, level)
+        interval = paired_interval(*right, DATA.units, level)
         assert (outcome.tests[0].low, outcome.tests[0].high) == (interval.low, interval.high)
 
 
@@ -108,6 +109,43 @@ def test_an_abstention_is_no_right_answer():
     silent = run(0.8)
     silent.predictions = [replace(row, prediction=None) for row in silent.predictions]
     assert not winokit.gate(silent, against=run(0.8)).passed
+
+
+def silent(of: Run) -> Run:
+    """The same run, with nothing answered."""
+    return replace(of, predictions=[replace(row, prediction=None) for row in of.predictions])
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "expected_accuracy", "group_accuracy"])
+def test_who_answers_nothing_never_passes_whatever_is_counted(metric):
+    """A coin's part for each abstention is more than a bad model has, and no reason to pass."""
+    outcome = winokit.gate(silent(run(0.8)), against=run(0.1), metric=metric, margin=90)
+    assert not outcome.passed
+    assert outcome.sentences[0].endswith(", and the new model answers nothing")
+    assert winokit.gate(silent(run(0.8)), against=silent(run(0.8)), metric=metric).passed
+
+
+def test_each_problem_written_three_times_makes_nothing_surer():
+    """No narrower interval, no smaller drop that would have been found, no firmer verdict."""
+    data = DATA[:80]
+    firmness = {"open": 0, "passed": 1, "failed": 1}
+    for new_share, margin in ((0.8, 1), (0.6, 1), (0.8, 20), (0.9, 5)):
+        new, old = run(new_share, data=data, seed=1), run(0.8, data=data)
+        once = winokit.gate(new, against=old, margin=margin)
+        copied = winokit.gate(copies_of(new), against=copies_of(old), margin=margin)
+        for one, three in zip(once.tests, copied.tests, strict=True):
+            assert three.drop == pytest.approx(one.drop)
+            assert three.low <= one.low + 1e-9
+            assert three.high >= one.high - 1e-9
+            assert (three.found or 2) >= (one.found or 2) - 1e-9
+            assert firmness[three.verdict] <= firmness[one.verdict]
+
+
+def copies_of(of: Run) -> Run:
+    """The run on each problem written three times."""
+    data = thrice(of.dataset)
+    rows = [replace(row, id=p.id) for row, p in zip(repeated(of.predictions), data, strict=True)]
+    return Run(of.settings, [], rows, data)
 
 
 def test_few_problems_find_nothing_and_say_so(twins):
@@ -137,6 +175,41 @@ def test_what_differs_in_more_than_the_model_is_refused(old, said):
     with pytest.raises(BadInput) as error:
         winokit.gate(run(0.8), against=old)
     assert said in str(error.value)
+
+
+def test_a_file_format_is_no_scoring_and_is_compared_with_a_note(tmp_path):
+    """A csv against a log of a harness: neither says how the model was scored."""
+    old = run(0.8, model="harness", scoring="lm-eval")
+    rows = [f"{row.id},{row.prediction}" for row in run(0.6).predictions]
+    (tmp_path / "new.csv").write_text("\n".join(["id,prediction", *rows]))
+    outcome = winokit.gate(tmp_path / "new.csv", against=old)
+    assert not outcome.passed
+    assert outcome.verdict.endswith("scored by csv against lm-eval")
+    assert outcome.notes == (
+        "NEW (csv) and --against (lm-eval) do not say how the model was scored: a difference may be one of scoring",
+    )
+    (note,) = winokit.gate(run(0.8), against=old).notes
+    assert note.startswith("--against (lm-eval) does not say how")
+    assert winokit.gate(run(0.8), against=run(0.8)).notes == ()
+
+
+def test_two_models_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    for name in ("new", "old"):
+        run(0.8).save(tmp_path / name)
+    assert winokit.gate(tmp_path / "new", against=tmp_path / "old").verdict.startswith(
+        "passed: m (new) against m (old) on "
+    )
+    run(0.8, model="other").save(tmp_path / "other")
+    assert winokit.gate(tmp_path / "new", against=tmp_path / "other").verdict.startswith("passed: m against other on ")
+
+
+def test_the_name_that_the_margin_had_is_an_error_that_names_the_new_one(tmp_path):
+    with pytest.raises(TypeError, match=r"gate\(\) has no parameter 'max_drop': it is called 'margin' now"):
+        winokit.gate(run(0.8), against=run(0.8), max_drop=2)
+    for typed in (["--max-drop", "2"], ["--max-drop=2"]):
+        shown = CliRunner().invoke(app, ["gate", "new", "--against", "old", *typed])
+        assert isinstance(shown.exception, BadInput)
+        assert str(shown.exception) == "--max-drop is called --margin now"
 
 
 def test_other_seeds_matter_where_there_are_shots():
@@ -180,7 +253,9 @@ def test_a_second_prediction_for_a_problem_is_refused_in_a_run_and_in_a_file(tmp
     with pytest.raises(BadInput, match=r"new: .* \(300 of 600 predictions repeat an earlier one"):
         winokit.gate(tmp_path / "new", against=run(0.8))
     write_predictions(both[::-1], tmp_path / "new.jsonl")
-    with pytest.raises(BadInput, match=r"which row counts\? line 301: a second row for problem \w+ \(300 in all\)"):
+    with pytest.raises(
+        BadInput, match=r"line 1 and line 301 contradict each other on problem \w+ \(.*; so do 164 other"
+    ):
         winokit.gate(tmp_path / "new.jsonl", against=run(0.8))
 
 
@@ -201,7 +276,7 @@ def test_files_of_predictions_take_the_problems_of_the_run_beside_them(tmp_path)
     write_predictions(run(0.6).predictions, tmp_path / "new.jsonl")
     run(0.8).save(tmp_path / "old")
     outcome = winokit.gate(tmp_path / "new.jsonl", against=tmp_path / "old")
-    assert outcome == winokit.gate(run(0.6), against=run(0.8))
+    assert outcome.tests == winokit.gate(run(0.6), against=run(0.8)).tests
     winokit.write(DATA, tmp_path / "data.jsonl")
     files = {"new": tmp_path / "new.jsonl", "against": tmp_path / "new.jsonl"}
     assert winokit.gate(**files, data=tmp_path / "data.jsonl").passed
@@ -220,7 +295,7 @@ def test_the_command_line_exits_with_1_and_writes_a_summary(tmp_path):
     assert summary.startswith("### winokit gate failed\n\nnew against old on ")
     assert "| accuracy | " in summary
     assert "more than the 1.0 allowed" in summary
-    machine = CliRunner().invoke(app, [*typed, "--json", "--max-drop", "40"])
+    machine = CliRunner().invoke(app, [*typed, "--json", "--margin", "40"])
     assert machine.exit_code == 0
     outcome = json.loads(machine.stdout)
     assert outcome["passed"]

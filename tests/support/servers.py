@@ -46,6 +46,11 @@ def complains(status: int, message: str, **headers: str) -> Response:
     return Response(status, {"error": {"message": message, "type": "some_error"}}, named)
 
 
+def lists_model(**facts: Any) -> Response:
+    """What `/models` says of a single model: `lists_model(id="tiny", created=1_700_000_000)`."""
+    return Response(payload={"object": "list", "data": [{"object": "model", **facts}]})
+
+
 class FakeServer:
     """A server on a free port (or a given one) for as long as the `with` block lasts; kinds of it say what to respond.
 
@@ -53,12 +58,16 @@ class FakeServer:
     ----------
     bodies, paths, keys, times
         Of each request, in the order in which they came: its JSON (None for a GET), its path below the URL, its
-        Authorization header, and when it came.
+        Authorization header, and when it came. Whoever looks up `/models` is counted in `lookups` alone.
     most_at_once
         How many requests were under way together at most.
+    models
+        What `/models` lists, if anything: see `lists_model`.
     """
 
     def __init__(self, port: int = 0) -> None:
+        self.models: Response | None = None
+        self.lookups = 0
         self.bodies: list[Any] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
@@ -101,6 +110,9 @@ class FakeServer:
 
     def receive(self, path: str, body: Any, key: str | None) -> Response:
         """Count a request and respond to it."""
+        if path == "/models" and body is None:
+            self.lookups += 1
+            return self.models or complains(404, "nothing at /models")
         with self._lock:
             number = len(self.bodies)
             self.bodies.append(body)

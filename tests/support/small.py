@@ -13,13 +13,18 @@ SIZES = {"xs": 1, "s": 2, "m": 4, "l": 8, "xl": 16}
 """Groups in each training size."""
 
 
-def twins(number: int) -> list[Problem]:
-    """Two problems about the same two people; which of the two is first right changes from pair to pair."""
+def twins(number: int, copy: int = 0) -> list[Problem]:
+    """Two problems about the same two people; which of the two is first right changes from pair to pair.
+
+    Copies are the same story in other words.
+    """
     people, start = (f"Ann{number}", f"Bea{number}"), f"Ann{number} lent Bea{number} {number} books because "
+    if copy:
+        start = f"For reason {copy}: {start}"
     ends = (" had read them all.", " wanted to read them.")
     answers = (0, 1) if number % 3 else (1, 0)
     return [
-        Problem(start, end, people, answer, "she", group=f"g{number}")
+        Problem(start, end, people, answer, "she", group=f"g{number}-{copy}" if copy else f"g{number}")
         for end, answer in zip(ends, answers, strict=True)
     ]
 
@@ -29,11 +34,17 @@ def write_lines(path: Path, rows: list[dict]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
-def small_release(folder: Path, tests: int = 14, about: dict | None = None) -> Path:
-    """Write the release and its hidden labels, and return its folder."""
+def small_release(
+    folder: Path, tests: int = 14, about: dict | None = None, *, copies: int = 1, units: bool = True
+) -> Path:
+    """Write the release and its hidden labels, and return its folder.
+
+    Each pair of the test is written so many times, all copies one unit; without `units`, the labels have none.
+    """
     about = ABOUT | (about or {})
     groups = [twins(number) for number in range(26 + tests)]
-    train, dev, test = groups[:16], groups[16:26], groups[26:]
+    train, dev = groups[:16], groups[16:26]
+    test = [[problem for copy in range(copies) for problem in twins(number, copy)] for number in range(26, 26 + tests)]
     files = {f"train_{size}": train[:count] for size, count in SIZES.items()} | {"train_debiased": train, "dev": dev}
     for name, some in files.items():
         problems = [problem for group in some for problem in group]
@@ -51,7 +62,12 @@ def small_release(folder: Path, tests: int = 14, about: dict | None = None) -> P
     write_lines(folder / "lineage.jsonl", rows)
     (folder / "README.md").write_text("# small\n")
     remake_manifest(folder, about)
-    labels = label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in asked])
+    rows_of_labels = [
+        {"id": p.id, "answer": p.answer, "group": p.group, **({"unit": unit} if units else {})}
+        for unit, group in enumerate(test)
+        for p in group
+    ]
+    labels = label_lines(rows_of_labels)
     belongs = about | {COMMITMENT: Draws(SECRET).commitment(labels)}
     write_hidden(folder.with_name(folder.name + ".hidden"), belongs, labels, SECRET)
     return folder

@@ -56,13 +56,14 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        from winokit.cli.options import command, greedy_options, progress_bar, spread
+        from winokit.cli.options import command, greedy_options, progress_bar, refuse_former_options, spread
 
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
         shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
         app = typer.Typer(**PLAIN)
+        verb = call(*of) if of else call
         derived = command(
-            call(*of) if of else call,
+            verb,
             shown.lines,
             shown.as_json,
             doing=self.doing,
@@ -75,6 +76,7 @@ class Verb:
 
         class VerbCommand(TyperCommand):
             def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+                refuse_former_options(verb, args)
                 return super().parse_args(ctx, spread(args, greedy))
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:

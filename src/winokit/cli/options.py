@@ -19,8 +19,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from winokit.drawing.tables import Lines, console, progress_bar
+from winokit.errors import BadInput
 from winokit.progress import telling
-from winokit.settings import SEVERAL, Help, choices_of, help_of, members_of, signature_of
+from winokit.settings import SEVERAL, Help, choices_of, former_names, help_of, members_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
@@ -148,6 +149,17 @@ def greedy_options(verb: Callable[..., Any]) -> list[str]:
     """The options of a verb that several values may follow at once."""
     said = {parameter.name: help_of(parameter.annotation) for parameter in signature_of(verb).parameters.values()}
     return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
+
+
+def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str]) -> None:
+    """Refuse an option by the name that it had before, with the present one."""
+    for former, name in former_names(signature_of(verb).parameters.values()).items():
+        old, new = (f"--{each.strip('_').replace('_', '-')}" for each in (former, name))
+        for word in typed:
+            if word == "--":
+                break
+            if word.partition("=")[0] == old:
+                raise BadInput(f"{old} is called {new} now")
 
 
 def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NEW_OBJECTS = 5_000
 """After so many the collector looks at the new ones: some pages' worth, not a part of one."""
+WAITING = 2048
+"""Connections that may wait to be accepted, as in uvicorn."""
 PROCESSES = 2
 """Of a server on PostgreSQL: each has a core to give, and keeps some 30 of the 100 connections that are usual there."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
@@ -183,13 +185,18 @@ def serve(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound; port 0 takes any that is free. An address in use is told in one line."""
+    """A socket that listens; port 0 takes any that is free. An address in use is told in one line.
+
+    Whoever connects before the pages are served waits for them.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only where it is told that this is TCP.
     place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         place.bind((host, port))
+        # Of two sockets that are bound to one address, only the first may listen.
+        place.listen(WAITING)
     except OSError as error:
         place.close()
         raise BadInput(f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port") from None

@@ -21,6 +21,7 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 from winokit.files import our_toml
+from winokit.methods.overlap import copy_keys
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
 
@@ -119,7 +120,7 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
 
     keys = [problem_key(problem) for problem in problems]
     hashes = hashes_of(keys)
-    known, table, members = _known()
+    known, _, _ = _known()
     content, repeated = total(hashes), sum(problem.occurrence > 1 for problem in problems)
     same = sorted((each for each in known if each.content == content), key=lambda each: each.card != prefer)
     if same:
@@ -129,9 +130,7 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
         answered = all(problem.answer is not None for problem in problems)
         other = answered and whole.answers not in (None, answers_total(keys, problems))
         return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
-    short = hashes >> np.uint64(64 - BITS)
-    places = np.minimum(np.searchsorted(table, short), len(table) - 1)
-    bits = np.where(table[places] == short, members[places], 0)
+    short, _, bits = _looked_up(hashes)
     sampled = short < SAMPLED_BELOW
     sources: list[tuple[bool, float, bool, float, KnownSet]] = []
     for place, source in enumerate(known):
@@ -145,6 +144,66 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
         return None
     all_in, share, *_, best = max(sources, key=lambda entry: entry[:4])
     return KnownIdentity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
+
+
+def are_public(problems: Sequence[Problem]) -> list[bool]:
+    """Whether each problem is in a public set or bundled with winokit, so that its answer can be found elsewhere.
+
+    Of sets of more than 2,000 problems only the eighth with the smallest hashes is known. Where all problems with such
+    hashes are known, and eight or more are from such a set, those with other hashes are taken for its problems too: a
+    few foreign ones among them may pass, one of them with a chance of seven in eight, twenty with one of 1 in 14.
+    """
+    import numpy as np
+
+    known, _, _ = _known()
+    keys = [problem_key(problem) for problem in problems]
+    bundled = _bundled_texts()
+    is_bundled = np.array([copy_keys(problem)[0] in bundled for problem in problems], np.bool_)
+    short, is_listed, listed_in = _looked_up(hashes_of(keys))
+    sets_sampled = sum(1 << place for place, source in enumerate(known) if source.sampled)
+    is_sampled = is_listed & (listed_in & np.uint64(sets_sampled) != 0)
+    is_known = is_listed | is_bundled | _are_known_questions(problems, keys)
+    is_foreign = ~is_known & (short < SAMPLED_BELOW)
+    if is_sampled.sum() >= FEWEST_SAMPLED and not is_foreign.any():
+        return [True] * len(problems)
+    public: list[bool] = is_known.tolist()
+    return public
+
+
+def _looked_up(hashes: Hashes) -> tuple[Hashes, NDArray[np.bool_], Hashes]:
+    """The first bits of each hash, whether the table of known problems has them, and a bit for each set they are in."""
+    import numpy as np
+
+    _, table, members = _known()
+    short = hashes >> np.uint64(64 - BITS)
+    places = np.minimum(np.searchsorted(table, short), len(table) - 1)
+    is_listed = table[places] == short
+    return short, is_listed, np.where(is_listed, members[places], 0)
+
+
+def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether each problem is a choice that was merged from known yes/no questions about its candidates."""
+    import numpy as np
+
+    rows, asked = [], []
+    for row, (problem, key) in enumerate(zip(problems, keys, strict=True)):
+        if problem.pronoun is not None and problem.query is None:
+            rows += [row] * len(problem.candidates)
+            asked += [key + letters(name) for name in problem.candidates]
+    found = np.zeros(len(problems), np.bool_)
+    if asked:
+        _, is_listed, _ = _looked_up(hashes_of(asked))
+        np.logical_or.at(found, rows, is_listed)
+    return found
+
+
+@cache
+def _bundled_texts() -> frozenset[str]:
+    """The normalised texts of the twins that come with winokit."""
+    from winokit.data.formats.jsonl import parse
+
+    rows = map(json.loads, (ASSETS / "open.jsonl").read_text("utf-8").splitlines())
+    return frozenset(copy_keys(parse(row))[0] for row in rows if "card" not in row)
 
 
 def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None) -> Dataset:

@@ -23,7 +23,10 @@ from winokit.progress import tell
 from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
-DATA_HELP = "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder."
+DATA_HELP = (
+    "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
+    "(./open if it has the name of a dataset)."
+)
 DataLike = str | Path | Dataset
 Data = Annotated[DataLike, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[DataLike | Sequence[DataLike], Help(DATA_HELP, "DATA")]
@@ -135,7 +138,7 @@ def load(
         `language` and `columns`, which can be given by themselves: a BCP 47 code, and what the columns of a table are,
         `{"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}`.
     """
-    dataset = data if isinstance(data, Dataset) else _read(str(data), lenient, reading.named_columns)
+    dataset = data if isinstance(data, Dataset) else _read(as_typed(data), lenient, reading.named_columns)
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
@@ -190,7 +193,7 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
     """
     given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
     named = how.get("reading", Reading()).named_columns
-    names, notes = expand([str(each) for each in given if not isinstance(each, Dataset)], named)
+    names, notes = expand([as_typed(each) for each in given if not isinstance(each, Dataset)], named)
     tell(notes)
     loaded = [load(each, **how) for each in given if isinstance(each, Dataset)]
     for name in names:
@@ -206,7 +209,7 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
     """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
     given = [data] if isinstance(data, (str, Path, Dataset)) else data
-    places = [Path(each) for each in given if not isinstance(each, Dataset) and _exists(str(each))]
+    places = [path for path in map(path_of, given) if path is not None]
     if reading.named_columns is None or not places:
         raise BadInput("--remember stores --columns next to files: give both")
     folders = dict.fromkeys(place if place.is_dir() else place.parent for place in places)
@@ -239,17 +242,18 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
     names: list[str] = []
     notes: list[str] = []
     for name in data:
-        if not (_exists(name) and Path(name).is_dir()):
+        folder = path_of(name)
+        if folder is None or not folder.is_dir():
             names.append(name)
             continue
         inside, skipped = [], 0
-        for path in sorted(Path(name).rglob("*")):
+        for path in sorted(folder.rglob("*")):
             if path.is_file() and path.name != FILE:
                 try:
                     fits = has_columns(path, columns) if columns else bool(recognise(path))
                 except BadInput:
                     fits = False
-                inside += [str(path)] * fits
+                inside += [as_typed(path)] * fits
                 skipped += not fits
         names += inside
         if skipped or not inside:
@@ -272,6 +276,60 @@ def _joined(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(problems, card, [note for part in parts for note in part.notes])
 
 
+def is_data_name(name: str) -> bool:
+    """Whether a text is a name of `winokit datasets`, a part of one, or several with +: such a text is never a path.
+
+    >>> is_data_name("winogrande/dev"), is_data_name("winogrande/dev.jsonl"), is_data_name("./open")
+    (True, False, False)
+    """
+    return all(_is_dataset(part) for part in name.split("+"))
+
+
+def _is_dataset(name: str) -> bool:
+    if name in BUNDLED or _is_generated(name):
+        return True
+    try:
+        return named_parts(name) is not None
+    except UnknownName:  # a folder may have the name of a dataset, and other files in it
+        return False
+
+
+def _is_generated(name: str) -> bool:
+    kind, _, count = name.partition("-")
+    return kind == GENERATED and count.isdecimal()
+
+
+def path_of(data: DataLike) -> Path | None:
+    """The file or folder that DATA is the path of; None for anything else, and for a name of the catalogue."""
+    if isinstance(data, Dataset):
+        return None
+    name = as_typed(data)
+    return Path(name) if not is_data_name(name) and _exists(name) else None
+
+
+def paths_of(data: DataLike) -> list[Path]:
+    """The files that DATA names: by their path alone, with a format before them, or joined with +."""
+    if isinstance(data, Dataset):
+        return []
+    paths = []
+    for part in parts_of(as_typed(data)):
+        prefix, _, place = part.partition(":")
+        path = Path(place) if prefix in FORMATS and _exists(place) else path_of(part)
+        if path is not None:
+            paths.append(path)
+    return paths
+
+
+def as_typed(data: str | Path) -> str:
+    """DATA as it would be typed: a `Path` is a path, also one that is called like a dataset.
+
+    >>> as_typed(Path("open")), as_typed("open"), as_typed(Path("dev.jsonl"))
+    ('./open', 'open', 'dev.jsonl')
+    """
+    is_shadowed = isinstance(data, Path) and is_data_name(str(data))
+    return f"./{data}" if is_shadowed else str(data)
+
+
 def _exists(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()  # an empty name is no folder, though Path takes it for this one
@@ -289,14 +347,28 @@ def parts_of(name: str) -> list[str]:
     for size in range(len(pieces), 1, -1):
         first = "+".join(pieces[:size])
         prefix, _, place = first.partition(":")
-        if _exists(first) or (prefix in FORMATS and _exists(place)):
+        if path_of(first) is not None or (prefix in FORMATS and _exists(place)):
             return [first, *(parts_of("+".join(pieces[size:])) if pieces[size:] else ())]
     return [pieces[0], *(parts_of("+".join(pieces[1:])) if pieces[1:] else ())]
 
 
 def _read(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
-    if _exists(name):
+    if not _exists(name):
+        return _read_named_or_joined(name, lenient, columns)
+    if not is_data_name(name):
         return read(name, lenient=lenient, columns=columns)
+    kind = "folder" if Path(name).is_dir() else "file"
+    try:
+        dataset = _read_named_or_joined(name, lenient, columns)
+    except BadInput as error:
+        raise BadInput(f"{error}; the {kind} here is ./{name}") from None
+    note = f"{name}: the dataset of that name is read, and not the {kind} here; that is ./{name}"
+    dataset.notes = (*dataset.notes, note)
+    return dataset
+
+
+def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
+    """DATA that is no path: a name, `format:path`, `hub:…`, or several with + between."""
     prefix, colon, place = name.partition(":")
     if "+" in name and all(name.split("+")) and prefix != "hub" and len(parts := parts_of(name)) > 1:
         try:
@@ -318,11 +390,11 @@ def _read_own(name: str, lenient: bool) -> Dataset:
     if name in BUNDLED:
         with as_file(files("winokit") / "assets" / f"{name}.jsonl") as path:
             return read(path, "jsonl")
-    kind, _, rest = name.partition("-")
-    if kind == GENERATED and rest.isdecimal():
-        if len(rest) > 7 or not 1 <= int(rest) <= MOST_GENERATED:
+    if _is_generated(name):
+        count = name.partition("-")[2]
+        if len(count) > 7 or not 1 <= int(count) <= MOST_GENERATED:
             raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
-        return synthetic(int(rest))
+        return synthetic(int(count))
     if (known := named_parts(name)) is not None:
         return _read_named(name, *known, lenient)
     prefix, colon, place = name.partition(":")
@@ -349,6 +421,6 @@ def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient:
 
 def check_part(data: DataLike) -> None:
     """Refuse a dataset by its name alone, whose default part is one to test on."""
-    known = named_parts(data) if isinstance(data, str) and "/" not in data and not _exists(data) else None
+    known = named_parts(data) if isinstance(data, str) and "/" not in data else None
     if known is not None and len(known[0].files) > 1:
         raise BadInput(f"{data}: name the part to train on: {', '.join(f'{data}/{part}' for part in known[0].files)}")

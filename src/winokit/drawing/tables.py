@@ -60,6 +60,8 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
         yield table(["protocol", *heads], ([row["protocol"], *cells(row)] for row in plan["by_protocol"]))
         yield ""
     yield "in all: {new:,} new requests of {requests:,}, {cached:,} cached".format(**plan)
+    if plan.get("asked_again"):
+        yield f"{plan['asked_again']:,} cached answers are asked for again, to see whether the server still gives them"
     yield "{about}{tokens_in:,} tokens read, {tokens_out_at_most:,} written at most".format(
         about="about " if plan["estimated"] else "", **plan
     ) + (f"; cost at most {plan['cost_at_most']:,.4f}" if "cost_at_most" in plan else "")

@@ -137,6 +137,33 @@ def find_matches(datasets: Sequence[Sequence[Problem]], *, within: bool = False)
     return sorted(matches, key=lambda match: (match.first, match.second))
 
 
+def copy_keys(problem: Problem) -> list[str]:
+    """Normalised texts of a problem, of which a plain copy of it has one too; the first is its text.
+
+    A copy has the same text or sentence, whatever its spaces, case, punctuation or marks of web pages are; or the same
+    candidates, and a text that differs in one word, as many twins do. Every two problems that share a key give each
+    other away. They can be compared by hashes alone; `find_matches` needs both texts, and finds copies that are
+    reworded further.
+
+    >>> jug = Problem("Ann filled the cup from the jug until ", " was full.", ("the jug", "the cup"), 1, "it")
+    >>> copy = jug.replace(before="ANN filled  the cup from the jug, until ")
+    >>> twin = jug.replace(after=" was empty.", answer=0)
+    >>> copy_keys(jug) == copy_keys(copy), set(copy_keys(jug)).isdisjoint(copy_keys(twin))
+    (True, False)
+    """
+    codes = {"_": _BLANK}
+    text = _Text(problem, codes)
+    keys = [f"text {text.letters}", f"sentence {text.sentence}"]
+    if text.is_slight:
+        return keys
+    word_of = {code: word for word, code in codes.items()}
+    words = [word_of[code] for code in text.coded]
+    places = [place for place, word in enumerate(words) if word != "_"]
+    shortened = [words[:place] + words[place + 1 :] for place in places]
+    names = " ".join(sorted(text.names))
+    return keys + [f"near {names}: {' '.join(some)}" for some in (words, *shortened)]
+
+
 class _Text:
     """A problem as it is compared."""
 

@@ -19,6 +19,7 @@ from winokit.errors import BadInput
 from winokit.files import our_toml
 from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
+from winokit.models.identity import ServerIdentity
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
@@ -91,6 +92,15 @@ class ChatModel:
         readings = ({**determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
         """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read."""
+
+    def identify(self) -> ServerIdentity:
+        """Which model the server says it serves."""
+        return self._client.server.identify()
+
+    @property
+    def samples(self) -> bool:
+        """Whether the same question may get another reply; a server may turn out to accept no temperature."""
+        return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""

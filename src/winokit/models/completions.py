@@ -23,6 +23,7 @@ from winokit.errors import BadInput
 from winokit.models.alignment import PlacedToken, ServedToken, align
 from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
 from winokit.models.boundary import ALONE, joined, moved, parts_of
+from winokit.models.identity import ServerIdentity
 from winokit.models.reading import bare
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, Body, Bundle, Complaint, ModelServer, connect
@@ -124,6 +125,11 @@ class CompletionsModel:
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
         self.fingerprint = f"completions:{json.dumps(determining, sort_keys=True)}"
         self.notes: tuple[str, ...] = ()
+
+    def identify(self) -> ServerIdentity:
+        """Which model the server says it serves. What was read before is forgotten, since it may be another now."""
+        self._read.clear()
+        return self._server.identify()
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
         """What a request makes the server read, and how many tokens it may write."""

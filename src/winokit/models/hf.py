@@ -72,8 +72,7 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
     if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
         raise BadInput("a network of transformers and its fast tokenizer expected")
     place = getattr(network, "name_or_path", "") or type(network).__name__
-    dtype = str(network.dtype).removeprefix("torch.")
-    settings = HfSettings(place, None, dtype, str(network.device), loaded=(network.eval(), tokenizer))
+    settings = HfSettings(place, None, "auto", str(network.device), loaded=(network.eval(), tokenizer))
     settings = replace(settings, kind=kind_by_config(settings))
     model: Model = import_module(f"winokit.models.hf_{settings.kind}").load(Spec("hf", Path(place).name), settings)
     return model
@@ -195,10 +194,13 @@ def _placing(settings: HfSettings) -> dict[str, Any]:
         placing["max_memory"] = settings.max_memory
     if settings.load_in is not None:
         logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of every product that it rounds
-        computed = torch.bfloat16 if settings.dtype == "auto" else getattr(torch, settings.dtype)
-        four = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": computed}
-        bits: Any = transformers.BitsAndBytesConfig
-        placing["quantization_config"] = bits(**(four if settings.load_in == "4bit" else {"load_in_8bit": True}))
+        config: Any = transformers.BitsAndBytesConfig
+        if settings.compute_dtype is None:
+            placing["quantization_config"] = config(load_in_8bit=True)
+        else:
+            computed = getattr(torch, settings.compute_dtype)
+            four = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": computed}
+            placing["quantization_config"] = config(load_in_4bit=True, **four)
     return placing
 
 
@@ -223,8 +225,17 @@ def input_device(network: Any) -> torch.device:
     return torch.device(int(first) if first.isdigit() else first)
 
 
+def as_loaded(settings: HfSettings, network: Any) -> HfSettings:
+    """The settings, with the precision that the weights of the loaded network have.
+
+    `auto` is no precision: the same weights are the same model, whether their precision was asked for or found.
+    """
+    return replace(settings, dtype=str(network.dtype).removeprefix("torch."))
+
+
 def fingerprint(settings: HfSettings) -> str:
     """What determines the answers: the content of a local folder, or the commit of a hub model; dtype and adapter."""
+    assert settings.dtype != "auto", "the precision is known once the weights are loaded"
     if settings.loaded:
         weights = _weights(*settings.loaded)
     elif settings.folder is not None:
@@ -234,6 +245,7 @@ def fingerprint(settings: HfSettings) -> str:
         weights += f"/{settings.gguf_file}" if settings.gguf_file else ""
     adapter = f" adapter={_contents(Path(settings.adapter))}" if settings.adapter else ""
     quantised = f" load_in={settings.load_in}" if settings.load_in else ""
+    quantised += f" compute_dtype={settings.compute_dtype}" if settings.compute_dtype else ""
     return f"hf {settings.kind} {weights} dtype={settings.dtype}{quantised}{adapter}"
 
 
@@ -260,10 +272,10 @@ class HfModel:
     """What a masked or sequence-to-sequence model has once it is loaded."""
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
-        self.spec, self.settings, self.tokenizer, self.model = spec, settings, tokenizer, model
+        self.spec, self.settings, self.tokenizer, self.model = spec, as_loaded(settings, model), tokenizer, model
         self.device = input_device(model)
         usual = BUDGET_ON_CPU if settings.device == "cpu" else BUDGET_ELSEWHERE
-        self.budget = budget_of(settings, usual, self.read_filler)
+        self.budget = budget_of(self.settings, usual, self.read_filler)
 
     @property
     def network(self) -> Any:

@@ -62,6 +62,7 @@ def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
     """Load a causal model."""
     tokenizer = hf.load_tokenizer(settings)
     network = hf.load_weights(transformers.AutoModelForCausalLM, settings)
+    settings = hf.as_loaded(settings, network)
     if not settings.loaded:  # its owner may go on training what was handed over
         multiply_with_onednn(network)
     template = ChatTemplate.of(settings.chat_template, tokenizer, settings.place)

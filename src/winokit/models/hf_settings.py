@@ -29,7 +29,7 @@ class HfSettings:
 
     place: str
     kind: str | None  # until `hf.load` has looked at the configuration
-    dtype: str
+    dtype: str  # `auto`, for what the files hold, until `hf.as_loaded` has looked at the weights
     device: str
     revision: str | None = None
     adapter: str | None = None
@@ -40,6 +40,8 @@ class HfSettings:
     device_map: str | dict[str, int | str] | None = None
     max_memory: dict[int | str, int] | None = None
     load_in: str | None = None
+    compute_dtype: str | None = None
+    """Precision of products with weights in 4 bits; None for other weights, whose own precision it is."""
     trust_remote_code: bool = False
     chat_template: str | None = None
     """`auto`, or the file of a template."""
@@ -54,10 +56,11 @@ class HfSettings:
         device_map = _device_map(options.get("device_map"))
         device = usable_device(options.get("device") or (_devices()[0] if device_map is not None else None))
         load_in, template = spec.choice("load_in", ("4bit", "8bit")), options.get("chat_template")
+        dtype = spec.choice("dtype", DTYPES)
         settings = cls(
             place=_place(spec.place_or_fail("a model's name on the hub, or its folder,")),
             kind=spec.choice("kind", KINDS),
-            dtype=spec.choice("dtype", DTYPES) or ("float32" if device == "cpu" and not load_in else "auto"),
+            dtype=dtype or ("float32" if device == "cpu" and not load_in else "auto"),
             device=device,
             revision=options.get("revision"),
             adapter=options.get("adapter"),
@@ -67,6 +70,7 @@ class HfSettings:
             device_map=device_map,
             max_memory=_max_memory(options.get("max_memory")),
             load_in=load_in,
+            compute_dtype=_compute_dtype(load_in, dtype),
             trust_remote_code=spec.choice("trust_remote_code", ("true", "false")) == "true",
             chat_template=None if template == "off" else template,
         )
@@ -97,6 +101,13 @@ def _place(place: str) -> str:
     if not HUB_NAME.fullmatch(place):
         raise BadInput(f"{place}: no such model folder, and not a name on the hub either")
     return place
+
+
+def _compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
+    """Precision of products with weights in 4 bits, or None for other weights."""
+    if load_in != "4bit":
+        return None
+    return "bfloat16" if dtype in (None, "auto") else dtype
 
 
 def _check_together(options: Mapping[str, str]) -> None:

@@ -19,13 +19,14 @@ from contextlib import closing, suppress
 from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from winokit.errors import BadInput, WinokitError, needing
 from winokit.models.base import Usage, estimated_tokens
 from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
+from winokit.models.identity import ServerIdentity, read_identity, server_time
 from winokit.models.registry import Spec
 
 LOG = logging.getLogger("winokit.models")
@@ -37,6 +38,11 @@ LONGEST_PAUSE = 60.0
 """Seconds between two tries at most, unless the server asks for more."""
 LONGEST_REQUESTED_PAUSE = 600.0
 """A server that asks for more seconds than this is not waited for."""
+IDENTITY_PATH = "/models"
+IDENTITY_RETRIES = 2
+"""How often a server that may be back soon is asked once more which model it serves, at most."""
+IDENTITY_TIMEOUT = 20.0
+"""Seconds to wait for what a server serves, at most."""
 MOST_UNREAD = 256
 """Replies that may be waiting to be looked at, of a server that answers faster than they are read."""
 PATIENCE = 600.0
@@ -148,10 +154,44 @@ class ModelServer:
         """How many tokens a text has, where a tokenizer was named to count them with."""
         self._served: str | None = None
 
+    def identify(self) -> ServerIdentity:
+        """Which model the server says it serves, which counts against no limit.
+
+        Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
+        """
+        outcome = self._fetch(IDENTITY_PATH)
+        for _ in range(min(IDENTITY_RETRIES, self._policy.retries)):
+            if isinstance(outcome, HttpReply) and not _may_pass(outcome.status):
+                break
+            sleep(min(self._policy.delay, LONGEST_PAUSE))
+            outcome = self._fetch(IDENTITY_PATH)
+        if isinstance(outcome, ExchangeFailed):
+            return ServerIdentity(confirmed=False, reached=False)
+        if _may_pass(outcome.status):
+            return ServerIdentity(confirmed=False)
+        if outcome.status != 200:
+            return ServerIdentity()
+        try:
+            payload = json.loads(outcome.content)
+        except (ValueError, RecursionError):
+            return ServerIdentity()
+        return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
+
+    def _fetch(self, path: str) -> Outcome:
+        """What comes back for one GET."""
+        patience = min(self._policy.timeout, IDENTITY_TIMEOUT)
+        give_up_at = monotonic() + patience
+        with closing(open_client(self.address(path), self._key, 1)) as http:
+            http.send(path, None)
+            while (time_left := give_up_at - monotonic()) > 0:
+                for _, outcome in http.replies(time_left):
+                    return outcome
+        return ExchangeFailed(f"no reply within {patience:g} s")
+
     def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
         """The JSON that one request is answered with, which counts against no limit of requests.
 
-        With no body it is fetched (`/models`).
+        With no body it is fetched.
         """
         answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True, retries=retries))
         return answers[0][1]
@@ -428,7 +468,7 @@ class _Exchange:
         said = "" if status == 200 else _complaint(outcome, server._hide)
         # llama-cpp-python refuses log-probabilities and long texts with a 500, which no patience will change.
         lasting = "logprob" in said or TOO_LONG.search(said)
-        if (status in (408, 409, 429) or status >= 500) and not lasting:
+        if _may_pass(status) and not lasting:
             raise _Failed(said, status, _requested_pause(outcome))
         if status != 200:
             line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
@@ -467,6 +507,11 @@ def _written(payload: Mapping[str, Any]) -> list[str]:
     said = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
     names = ("reasoning_content", "reasoning", "content", "text")
     return ["".join(str(each.get(name) or "") for name in names) for each in said]
+
+
+def _may_pass(status: int) -> bool:
+    """Whether a server that answers with this status may answer otherwise soon."""
+    return status in (408, 409, 429) or status >= 500
 
 
 def _complaint(response: HttpReply, hide: Callable[[str], str]) -> str:

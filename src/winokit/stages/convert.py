@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from winokit.data.formats import FORMATS, WriteOptions, WrittenFile, write
 from winokit.data.formats.files import recognise
-from winokit.data.loading import Data, Labelled, Loading, parts_of
+from winokit.data.loading import Data, Labelled, Loading, paths_of
 from winokit.drawing.tables import Lines
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
@@ -43,7 +43,7 @@ def convert(
 
 def _check_replaceable(out: Path, data: Data) -> None:
     """Refuse to write over what is read, and over a file that holds anything but problems."""
-    refuse_overwriting(out, [Path(name) for part in parts_of(str(data)) for name in (part, part.partition(":")[2])])
+    refuse_overwriting(out, paths_of(data))
     try:
         recognise(out)
     except BadInput:

@@ -1,6 +1,6 @@
 """`winokit embed`: a vector for each problem, for debiasing, from a model as it is or fine-tuned on some of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +21,11 @@ from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, as_model
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
-from winokit.results import Brief
+from winokit.results import ABOVE, Brief, Metric, stands
 from winokit.settings import Help, Without, verb
 
+DEV = "dev"
+"""The subset of the rows on the problems that chose the weights."""
 AS_IT_IS = TrainSettings("mc-sent?style=winogrande")
 UNUSED = (
     "an option of --finetune N; a model that is embedded as it is takes its device after a question mark, "
@@ -109,7 +111,7 @@ def embed(
         tell(notes)
         with open_cache(cache) as known:
             rows = plain.embed(dataset, loaded, features=features, pooling=pooling, cache=known, progress=progress)
-        later = [note for note in notes_of(loaded) if note not in notes]
+        later = [note for note in (*notes_of(loaded), *known.ledger.replays.notes) if note not in notes]
         tell(later)
         notes += later
     else:
@@ -131,16 +133,42 @@ def embed(
             "learning_rate": outcome.run["learning_rate"],
             "trained_on": len(parts.train),
             "chosen_on": len(parts.dev),
-            "dev_accuracy": outcome.value("accuracy"),
+            **dev_verdict(outcome.metrics),
             "seed": outcome.run["seed"],
         }
         about |= {"finetuned": finetuned, "held_out": parts.held_out}
         notes = [*dataset.notes, *outcome.notes, *outcome.warnings]
+        if not finetuned["informed"]:
+            notes.append(uninformed_note(finetuned))
         tell(notes)
         dataset = parts.rest
     beside = None if file is None else write_features(rows, dataset, file, about)
     name = data.card.name if isinstance(data, Dataset) else str(data)
     return Embedding(rows, dataset, name, file, beside, finetuned, tuple(notes))
+
+
+def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
+    """What the problems that chose the weights say of a fine-tuned encoder.
+
+    Its features are informed if its accuracy there is above that of its own choices when right answers change places.
+    """
+    row = next(row for row in metrics if (row.metric, row.subset) == ("accuracy", DEV))
+    return {
+        "dev_accuracy": row.value,
+        "dev_null": row.level,
+        "dev_p": row.p,
+        "informed": stands(row) == ABOVE,
+    }
+
+
+def uninformed_note(finetuned: Mapping[str, Any]) -> str:
+    """That features know nothing, with the numbers that say so and what to do about it."""
+    right = percent(finetuned["dev_accuracy"])
+    null = percent(finetuned["dev_null"])
+    return (
+        f"these features know nothing: {right} of {finetuned['chosen_on']:,} dev problems right, not above the {null} "
+        "that the same choices get by chance; fine-tune longer, at another learning rate or with another --seed"
+    )
 
 
 def as_json(embedding: Embedding) -> dict[str, Any]:
@@ -159,4 +187,5 @@ def lines(embedding: Embedding) -> Iterator[str]:
         )
     yield "{rows:,} x {columns:,} written to {out}, settings and ids to {settings}".format(**as_json(embedding))
     if embedding.finetuned:
-        yield f"debias it: winokit debias aflite {embedding.name} --features {embedding.out}"
+        all_the_same = "" if embedding.finetuned["informed"] else " --allow-uninformed"
+        yield f"debias it: winokit debias aflite {embedding.name} --features {embedding.out}{all_the_same}"

@@ -1,7 +1,7 @@
 """`winokit score`: a score for each candidate of each problem."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.ray_model import load_on
+from winokit.methods.scoring.replay import replay_sentences
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
@@ -31,6 +32,8 @@ class Scored(Brief):
     notes: tuple[str, ...] = ()
     plan: Mapping[str, Any] | None = None
     """Of a dry run: what would be asked."""
+    replayed: Mapping[str, Any] = field(default_factory=dict)
+    """By model, counts and dates of answers that come from the cache."""
 
     def __iter__(self) -> Iterator[scorer.Prediction]:
         return iter(self.predictions)
@@ -70,9 +73,11 @@ def score(
         return Scored([], None, dataset.notes, known.ledger.planned({}))
     if file is not None:
         scorer.write_predictions(predictions, file)
-    notes = (*dataset.notes, *notes_of(loaded), *reply_notes(said), *known.ledger.notes)
-    tell(note for note in notes if note not in early)
-    return Scored(predictions, file, notes)
+    replays = known.ledger.replays
+    notes = (*dataset.notes, *notes_of(loaded), *reply_notes(said), *known.ledger.notes, *replays.notes)
+    told = {*early, *replays.notes}  # those of the second kind beside the result, by `lines`
+    tell(note for note in notes if note not in told)
+    return Scored(predictions, file, notes, replayed=replays.to_json())
 
 
 def as_json(result: Scored) -> dict[str, Any]:
@@ -89,6 +94,7 @@ def as_json(result: Scored) -> dict[str, Any]:
         "right": sum(row.prediction == row.answer for row in labelled),
         "labelled": len(labelled),
         "close_calls": scorer.close_calls(result.predictions),
+        "replayed": dict(result.replayed),
     }
 
 
@@ -108,3 +114,4 @@ def lines(result: Scored) -> Lines:
         yield f"{len(silent):,} not answered; the first: {silent[0].why}"
     if counts["close_calls"]:
         yield "{close_calls:,} rest on a margin below 0.0001, which another batch size could turn".format(**counts)
+    yield from replay_sentences(result.replayed)

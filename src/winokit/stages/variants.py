@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import winokit
 from winokit.answers import original_id
 from winokit.data.formats import FORMATS, WriteOptions, write
-from winokit.data.loading import Data, Loading
+from winokit.data.loading import Data, Loading, paths_of
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
@@ -93,8 +93,9 @@ def variants(
         whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
         raise BadInput(f"{dataset.card.name}: {', '.join(wanted or known)} can be made of no problem: {whys}")
     check_own_folder(folder, {*content, MANIFEST} - earlier, ours=False, of="these variants")
+    sources = paths_of(data)
     for file in {*content, *earlier}:
-        refuse_overwriting(folder / file, [Path(data)] if isinstance(data, (str, Path)) else [])
+        refuse_overwriting(folder / file, sources)
     for file, dataset_of_file in content.items():
         write(dataset_of_file, folder / file, to)
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}

@@ -102,8 +102,10 @@ def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):
 
 
 def test_a_table_without_a_known_id_says_how_to_name_it_and_lists_no_more_than_twenty_columns(twins, written):
-    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --prediction-columns prediction=reply,"):
+    with pytest.raises(BadInput, match=r"id or text expected, found wer, reply; name it \(id=COLUMN\)$"):
         read_predictions(written(("s1", "2"), columns=("wer", "reply")), twins)
+    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --prediction-columns prediction=reply,"):
+        read_predictions(written(*([f"s{i}", "2"] for i in range(6)), columns=("wer", "reply")), twins)
     with pytest.raises(BadInput, match=r"found c0, .*, c19, …; say which"):
         read_predictions(written(["1"] * 200, columns=[f"c{i}" for i in range(200)]), twins)
 
@@ -135,9 +137,12 @@ def test_an_answer_that_is_not_the_dataset_s_is_noted_and_not_used(twins, writte
 def test_repetitions_in_the_file_go_to_repetitions_in_the_dataset(twins, written):
     doubled = twins.with_problems([twins[0], twins[1], twins[0].with_order((1, 0))])
     fine = (twins[0].text, "the jug", "the cup")
-    (read,) = read_predictions(written((*fine, "1"), (*fine, "2"), (*fine, "1")), doubled)
+    path = written((*fine, "1"), (*fine, "2"), (*fine, "1"))
+    (read,) = read_predictions(path, doubled)
     assert [(made.id, made.prediction) for made in read.predictions] == [(twins[0].id, 0), (f"{twins[0].id}.2", 0)]
-    assert read.unmatched == [f"line 4: a second row for problem {twins[0].id}"]
+    assert read.notes == [
+        f"{path}: in 1 rows an earlier row is repeated with the same prediction; it counts once; the first: line 4"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from support import metrics as m
 
 from winokit.errors import BadInput
+from winokit.units import Units
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Case:
     @property
     def correct(self):
         return m.correct(self.predictions, self.answers)
+
+    @property
+    def units(self) -> Units:
+        return Units.of_names(self.groups)
 
     @property
     def other_correct(self):
@@ -80,9 +85,9 @@ def limits(interval: m.Interval) -> tuple[float, float]:
 
 
 def compared(case: Case) -> tuple[float, ...]:
-    found = m.compare(case.correct, case.other_correct, case.groups)
+    found = m.compare(case.correct, case.other_correct, case.units)
     counts = (found.only_first, found.only_second, found.n, found.n_to_tell_apart)
-    return (found.difference, *limits(found.interval), found.p_groups, *counts)
+    return (found.difference, *limits(found.interval), found.p, *counts)
 
 
 def wilson_of_groups(case: Case) -> tuple[float, float]:
@@ -116,7 +121,7 @@ def kept(case: Case, after: list[int | None]) -> float:
 
 
 def gap_of(case: Case) -> m.Gap:
-    return m.gap(case.correct, *_halves(case), case.groups)
+    return m.gap(case.correct, *_halves(case), case.units)
 
 
 def level(value: float) -> Callable[[Case], float]:
@@ -148,6 +153,7 @@ TABLE = {
         lambda c: m.none_right(c.correct, c.groups), chance=lambda c: m.no_right_chance(guessed(c), c.groups).mean()
     ),
     "group_accuracy_chance": Row(lambda c: m.group_accuracy_chance(guessed(c), c.groups)),
+    "group_scores": Row(lambda c: sorted(m.group_scores(c.correct, c.groups))),
     "all_right_chance": Row(lambda c: sorted(m.all_right_chance(guessed(c), c.groups))),
     "some_right_chance": Row(lambda c: sorted(m.some_right_chance(guessed(c), c.groups))),
     "no_right_chance": Row(lambda c: sorted(m.no_right_chance(guessed(c), c.groups))),
@@ -176,19 +182,20 @@ TABLE = {
     "delta": Row(lambda c: m.delta(c.correct, c.gotchas)),
     "pro_minus_anti": Row(lambda c: m.pro_minus_anti(c.correct, c.stereotypes)),
     "gap": Row(lambda c: (gap_of(c).value, gap_of(c).p())),
-    "gap value": Row(lambda c: gap_of(c).value, chance=lambda c: m.gap(guessed(c), *_halves(c), c.groups).value),
-    "paired_gap": Row(lambda c: limits(m.paired_gap(c.correct, c.other_correct, c.groups).interval())),
+    "gap value": Row(lambda c: gap_of(c).value, chance=lambda c: m.gap(guessed(c), *_halves(c), c.units).value),
+    "paired_gap": Row(lambda c: limits(m.paired_gap(c.correct, c.other_correct, c.units).interval())),
     "p_chance": Row(lambda c: m.p_chance(int(c.correct.sum()), len(c.correct), guessed(c))),
     "p_best_of": Row(lambda c: m.p_best_of(10, m.p_chance(int(c.correct.sum()), len(c.correct), one_in(c)))),
     "n_to_beat_chance": Row(lambda c: m.n_to_beat_chance(float(np.mean(c.correct)), one_in(c))),
-    "n_to_tell_apart": Row(lambda c: m.n_to_tell_apart(c.correct, c.other_correct, c.groups)),
+    "n_to_tell_apart": Row(lambda c: m.n_to_tell_apart(c.correct, c.other_correct, c.units)),
     "wilson": Row(wilson_of_groups),
-    "share": Row(lambda c: (m.share(c.correct, c.groups).effective, m.share(c.correct, c.groups).p(0.4))),
-    "share_interval": Row(lambda c: limits(m.share_interval(c.correct, c.groups))),
-    "mean_interval": Row(lambda c: limits(m.mean_interval(c.correct, c.groups))),
-    "standard_error": Row(lambda c: m.standard_error(c.correct, c.groups)),
-    "paired_interval": Row(lambda c: limits(m.paired_interval(c.correct, c.other_correct, c.groups))),
-    "p_paired": Row(lambda c: m.p_paired(c.correct, c.other_correct, c.groups)),
+    "share": Row(lambda c: (m.share(c.correct, c.units).effective, m.share(c.correct, c.units).p(0.4))),
+    "share_interval": Row(lambda c: limits(m.share_interval(c.correct, c.units))),
+    "mean_interval": Row(lambda c: limits(m.mean_interval(c.correct, c.units))),
+    "standard_error": Row(lambda c: m.standard_error(c.correct, c.units)),
+    "paired_interval": Row(lambda c: limits(m.paired_interval(c.correct, c.other_correct, c.units))),
+    "p_exchanged": Row(lambda c: m.p_exchanged(c.correct, c.other_correct, c.units)),
+    "p_paired": Row(lambda c: m.p_paired(c.correct, c.other_correct, c.units)),
     "compare": Row(compared),
 }
 # Not functions of a set of problems, or tested by name elsewhere.
@@ -201,21 +208,19 @@ NO_METRICS = {
     "Comparison",
     "Crossed",
     "crossed_share",
-    "drop_to_find",
     "F1",
     "Gap",
     "Interval",
     "LogFit",
     "PUBLISHED",
     "Share",
-    "clusters",
+    "Resolution",
     "complete_groups",
     "fit_log",
     "fleiss_kappa",
     "gwet_ac1",
     "Coefficient",
     "gotcha",
-    "holm",
     "in_first_order",
     "leaderboard_auc",
 }
@@ -342,17 +347,17 @@ TOGETHER = [
     lambda: m.order_invariance([0], [0], []),
     lambda: m.delta([True], [True, False]),
     lambda: m.pro_minus_anti([True], ["pro", "anti"]),
-    lambda: m.share_interval([True], ["a", "a"]),
-    lambda: m.gap([1.0], [True], [True, False], ["a"]),
+    lambda: m.share_interval([True], Units.alone(2)),
+    lambda: m.gap([1.0], [True], [True, False], Units.alone(1)),
     lambda: m.p_chance(1, 2, [0.5, 0.5], [2]),
-    lambda: m.compare([True], [True, False], ["a"]),
-    lambda: m.paired_interval([True], [True, False], ["a"]),
+    lambda: m.compare([True], [True, False], Units.alone(1)),
+    lambda: m.paired_interval([True], [True, False], Units.alone(1)),
 ]
 
 
 @pytest.mark.parametrize("call", TOGETHER)
 def test_columns_of_different_lengths_are_refused(call):
-    with pytest.raises(BadInput, match="columns of equal length expected"):
+    with pytest.raises(BadInput, match="columns of equal length"):
         call()
 
 
@@ -362,7 +367,7 @@ NOTHING = [
     lambda: m.chance([]),
     lambda: m.majority_class([]),
     lambda: m.consistency([], []),
-    lambda: m.share_interval([], []),
+    lambda: m.share_interval([], Units.alone(0)),
     lambda: m.delta([], []),
 ]
 

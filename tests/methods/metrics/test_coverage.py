@@ -15,6 +15,7 @@ from scipy import special, stats
 from winokit.methods.metrics.compare import p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, paired_gap, share, share_interval, wilson
 from winokit.problem import Dataset, Problem
+from winokit.units import Units
 
 GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 100, 284, 300)
 SHARES = np.arange(1, 100) / 100
@@ -44,7 +45,7 @@ def covers(limits: np.ndarray, value: float) -> np.ndarray:
 @cache
 def alone(n: int) -> np.ndarray:
     """The limits for each number of right answers among problems that stand alone."""
-    half = [share([True] * right + [False] * (n - right), range(n)).interval() for right in range(n // 2 + 1)]
+    half = [share([True] * right + [False] * (n - right), Units.alone(n)).interval() for right in range(n // 2 + 1)]
     limits = {right: (found.low, found.high) for right, found in enumerate(half)}
     limits |= {n - right: (1 - high, 1 - low) for right, (low, high) in limits.items()}  # as the next test asserts
     return np.array([limits[right] for right in range(n + 1)])
@@ -53,7 +54,9 @@ def alone(n: int) -> np.ndarray:
 @pytest.mark.parametrize("n", [5, 13, 50])
 def test_wrong_answers_have_the_interval_of_right_ones_turned_round(n):
     for right in range(n // 2):
-        one, other = (share([True] * many + [False] * (n - many), range(n)).interval() for many in (right, n - right))
+        one, other = (
+            share([True] * many + [False] * (n - many), Units.alone(n)).interval() for many in (right, n - right)
+        )
         assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low), abs=1e-9)
 
 
@@ -87,10 +90,10 @@ def correlations(of: float) -> list[float]:
 
 @pytest.mark.parametrize(("pairs", "single"), [(4, 0), (6, 0), (8, 0), (13, 0), (37, 0), (4, 4), (13, 6), (6, 20)])
 def test_accuracy_over_pairs_is_covered_in_91_percent_or_more_whatever_their_correlation(pairs, single):
-    groups = np.array([*np.repeat(np.arange(pairs), 2), *range(pairs, pairs + single)])
+    units = Units(np.array([*np.repeat(np.arange(pairs), 2), *range(pairs, pairs + single)]))
     counts = np.array([(*split, right) for split in splits(pairs, 3) for right in range(single + 1)])
     found = [
-        share_interval([1, 1] * both + [1, 0] * one + [0, 0] * none + [1] * right + [0] * (single - right), groups)
+        share_interval([1, 1] * both + [1, 0] * one + [0, 0] * none + [1] * right + [0] * (single - right), units)
         for both, one, none, right in counts
     ]
     limits = np.array([(interval.low, interval.high) for interval in found])
@@ -109,7 +112,7 @@ def test_gaps_of_strangers_are_covered_in_91_percent_or_more_and_in_95_on_the_wh
     rows = np.arange(first + second) < first
     counts = list(product(range(first + 1), range(second + 1)))
     found = [
-        gap([1] * one + [0] * (first - one) + [1] * other + [0] * (second - other), rows, ~rows, range(len(rows)))
+        gap([1] * one + [0] * (first - one) + [1] * other + [0] * (second - other), rows, ~rows, Units.alone(len(rows)))
         for one, other in counts
     ]
     limits = np.array([(interval.low, interval.high) for interval in (one.interval() for one in found)])
@@ -127,7 +130,7 @@ def test_gaps_of_strangers_are_covered_in_91_percent_or_more_and_in_95_on_the_wh
 
 def test_all_right_on_both_sides_of_four_is_no_certain_equality():
     rows = np.array([True, True, False, False] * 2)
-    found = gap([True] * 8, rows, ~rows, range(8)).interval()
+    found = gap([True] * 8, rows, ~rows, Units.alone(8)).interval()
     assert found.low < -0.4 < 0.4 < found.high
 
 
@@ -148,7 +151,7 @@ def paired_flags(both: int, only_first: int, only_second: int, neither: int) -> 
 @pytest.mark.parametrize("groups", [6, 8, 13, 20])
 def test_gaps_of_the_same_problems_are_covered_in_91_percent_or_more_however_they_overlap(groups):
     counts = np.array(list(splits(groups, 4)))
-    found = [paired_gap(*paired_flags(*split), range(groups)).interval() for split in counts]
+    found = [paired_gap(*paired_flags(*split), Units.alone(groups)).interval() for split in counts]
     limits = np.array([(interval.low, interval.high) for interval in found])
     assert (limits[:, 1] - limits[:, 0]).min() > 0.05
     coverage = {}
@@ -163,10 +166,10 @@ def test_gaps_of_the_same_problems_are_covered_in_91_percent_or_more_however_the
 def test_differences_of_equal_models_exclude_zero_in_at_most_6_percent(groups):
     counts = np.array(list(splits(groups, 4)))
     flags = [paired_flags(*split) for split in counts]
-    intervals = [paired_interval(*both, range(groups)) for both in flags]
+    intervals = [paired_interval(*both, Units.alone(groups)) for both in flags]
     excluded = np.array([interval.low > 0 or interval.high < 0 for interval in intervals])
-    rejected = np.array([p_paired(*both, range(groups)) <= 0.05 for both in flags])
-    assert not (excluded & ~rejected).any()
+    rejected = np.array([p_paired(*both, Units.alone(groups)) <= 0.05 for both in flags])
+    assert (excluded == rejected).all()
     for of, how in product(MIDDLE[::2], (-1.0, 0.0, 0.5)):
         likely = likelihood(counts, paired_cells(of, of, how))
         assert likely[excluded].sum() <= 0.06
@@ -181,12 +184,36 @@ def test_the_paired_test_of_twins_rejects_equal_models_in_at_most_5_percent_and_
     for split in counts:
         sums = np.repeat(ahead, split)
         first, second = np.repeat(np.maximum(sums, 0) / 2, 2), np.repeat(np.maximum(-sums, 0) / 2, 2)
-        p_values.append(p_paired(first, second, np.repeat(np.arange(8), 2)))
+        p_values.append(p_paired(first, second, Units(np.repeat(np.arange(8), 2))))
     sizes = [
         likelihood(counts, [two, one, 1 - 2 * two - 2 * one, one, two])[np.array(p_values) <= 0.05].sum()
         for two, one in ((0.5, 0.0), (0.25, 0.25), (0.125, 0.125), (0.05, 0.15))
     ]
     assert 0.005 < max(sizes) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("units", "size", "of", "together", "half"),
+    [
+        (12, 12, 0.9, 0.0, 0.2),
+        (12, 12, 0.97, 0.5, 0.0),
+        (60, 12, 0.97, 0.0, 0.0),
+        (60, 12, 0.97, 0.9, 0.0),
+        (60, 12, 0.6, 0.5, 0.2),
+    ],
+)
+def test_large_equal_units_are_covered_in_91_percent_or_more(units, size, of, together, half):
+    """Also where hardly anything varies, and where some problems have half a credit."""
+    rng = np.random.default_rng([units, round(100 * of), round(10 * together)])
+    rows = Units(np.repeat(np.arange(units), size))
+    covered = []
+    for _ in range(400):
+        by_unit = np.repeat(rng.random(units) < of, size)
+        right = np.where(np.repeat(rng.random(units) < together, size), by_unit, rng.random(len(rows)) < of)
+        values = np.where(rng.random(len(rows)) < half, 0.5, right)
+        found = share_interval(values, rows)
+        covered.append(found.low <= of + half * (0.5 - of) <= found.high)
+    assert np.mean(covered) >= 0.91
 
 
 def winogender(occupations: int) -> Dataset:
@@ -211,16 +238,15 @@ def winogender(occupations: int) -> Dataset:
 def test_texts_that_are_read_three_times_are_covered_as_what_they_are():
     """A scorer that fills the blank answers he, she and they alike, and the two participants often so."""
     data = winogender(60)
-    clusters = np.array(data.clusters)
     texts = np.unique([problem.text + problem.candidates[1] for problem in data], return_inverse=True)[1]
-    assert (len(data), len(set(data.clusters)), texts.max() + 1) == (720, 60, 240)
+    assert (len(data), data.units.count, texts.max() + 1) == (720, 60, 240)
     templates = np.unique([str(problem.labels["template"]) for problem in data], return_inverse=True)[1]
     rng = np.random.default_rng(0)
     ours, naive = [], []
     for _ in range(400):
         by_template = rng.random(120) < 0.55
         right = np.where(rng.random(240)[texts] < 0.5, by_template[templates], (rng.random(240) < 0.55)[texts])
-        found, pretended = share_interval(right, clusters), wilson(int(right.sum()), 720)
+        found, pretended = share_interval(right, data.units), wilson(int(right.sum()), 720)
         ours.append(found.low <= 0.55 <= found.high)
         naive.append(pretended.low <= 0.55 <= pretended.high)
     assert np.mean(ours) >= 0.91
@@ -234,11 +260,11 @@ def test_a_pro_minus_anti_gap_is_paired_by_the_text_around_the_pronoun():
         for pronoun in ("he", "she")
         for text in range(396)
     )
-    assert len(set(data.clusters)) == 396
+    assert data.units.count == 396
     pro = np.random.default_rng(1).random(396) < 0.6
     right = np.concatenate([pro, np.where(np.arange(396) < 11, ~pro, pro)])
     is_pro = np.arange(792) < 396
-    found = gap(right, is_pro, ~is_pro, np.array(data.clusters)).interval()
+    found = gap(right, is_pro, ~is_pro, data.units).interval()
     assert found.high - found.low < 0.04
     assert found.low <= pro.mean() - right[396:].mean() <= found.high
 
@@ -249,7 +275,7 @@ def test_a_share_is_excluded_by_the_interval_where_its_p_value_is_below_5_percen
     """Up to the grid on which the interval's ends are found, and to the holes an exact test may have inside."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 40)) * size
-    found = share(rng.random(n) < rng.uniform(0.1, 0.9), np.arange(n) // size)
+    found = share(rng.random(n) < rng.uniform(0.1, 0.9), Units(np.arange(n) // size))
     interval, grid = found.interval(), 1e-4
     for of in SHARES:
         if of < interval.low or of > interval.high:
@@ -263,7 +289,7 @@ def test_a_difference_is_excluded_by_the_interval_where_its_p_value_is_below_5_p
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 60))
     right, first = rng.random(n) < 0.6, np.arange(n) % 3 == 0
-    found = gap(right, first, ~first, np.arange(n) // 2)
+    found = gap(right, first, ~first, Units(np.arange(n) // 2))
     interval = found.interval()
     for value in np.arange(-99, 100) / 100:
         outside = value < interval.low or value > interval.high

@@ -6,11 +6,16 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from winokit.errors import BadInput
-from winokit.methods.arrays import clusters
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share, share_interval, wilson
+from winokit.units import Units
 
 REPEATS = 600
 """The error of a simulated coverage is then 0.9 points."""
+
+
+def in_groups(groups: int, size: int) -> Units:
+    """Units of one size."""
+    return Units(np.repeat(np.arange(groups), size))
 
 
 def twins_alike(rng, groups: int, size: int, of: float, alike: float):
@@ -27,11 +32,11 @@ def covers(interval, value) -> bool:
 def coverage(groups: int, size: int, of: float, alike: float) -> tuple[float, float]:
     """How often our interval and Wilson's over problems contain the true share, of REPEATS times."""
     rng = np.random.default_rng(1)
-    names = np.repeat(np.arange(groups), size)
+    units = in_groups(groups, size)
     clustered, naive = [], []
     for _ in range(REPEATS):
         right = twins_alike(rng, groups, size, of, alike)
-        clustered.append(covers(share_interval(right, names), of))
+        clustered.append(covers(share_interval(right, units), of))
         naive.append(covers(wilson(int(right.sum()), len(right)), of))
     return float(np.mean(clustered)), float(np.mean(naive))
 
@@ -55,8 +60,8 @@ def test_intervals_of_independent_problems_are_as_good_as_wilsons():
 
 def test_twins_right_together_make_a_gap_between_first_and_second_members_surer_than_it_looks():
     rng = np.random.default_rng(3)
-    names, first = np.repeat(np.arange(120), 2), np.tile([True, False], 120)
-    found = [gap(twins_alike(rng, 120, 2, 0.7, 0.8), first, ~first, names).interval() for _ in range(REPEATS)]
+    units, first = in_groups(120, 2), np.tile([True, False], 120)
+    found = [gap(twins_alike(rng, 120, 2, 0.7, 0.8), first, ~first, units).interval() for _ in range(REPEATS)]
     assert 0.92 <= np.mean([covers(interval, 0.0) for interval in found]) <= 0.98
     widths = [interval.high - interval.low for interval in found]
     assert np.mean(widths) < 0.8 * 2 * 1.96 * np.sqrt(2 * 0.7 * 0.3 / 120)
@@ -66,7 +71,7 @@ def test_a_gap_of_independent_sides_is_newcombes():
     """Newcombe's example 1998: 56 of 70 against 48 of 80, 0.20 with 0.0524 to 0.3339; Student's quantile is wider."""
     flags = [True] * 56 + [False] * 14 + [True] * 48 + [False] * 32
     first = np.arange(150) < 70
-    found = gap(flags, first, ~first, range(150)).interval()
+    found = gap(flags, first, ~first, Units.alone(150)).interval()
     assert (found.low, found.high) == pytest.approx((0.0524, 0.3339), abs=0.003)
 
 
@@ -79,7 +84,7 @@ def blakers_p(right: int, n: int, of: float) -> float:
 
 @pytest.mark.parametrize(("right", "n"), [(0, 4), (1, 4), (3, 10), (5, 10), (9, 37), (37, 37)])
 def test_an_exact_share_has_blakers_p_value_and_the_interval_that_it_leaves(right, n):
-    found, shares = share([True] * right + [False] * (n - right), [None] * n), np.linspace(0.005, 0.995, 199)
+    found, shares = share([True] * right + [False] * (n - right), Units.alone(n)), np.linspace(0.005, 0.995, 199)
     his = np.array([blakers_p(right, n, of) for of in shares])
     assert [found.p(of) for of in shares] == pytest.approx(his)
     kept, interval = shares[his > 0.05], found.interval()
@@ -87,76 +92,73 @@ def test_an_exact_share_has_blakers_p_value_and_the_interval_that_it_leaves(righ
     assert interval.high == pytest.approx(1.0 if right == n else kept.max(), abs=0.0051)
 
 
-def test_singles_are_clusters_of_their_own():
-    assert len(set(clusters([None, None, "a", "a"]))) == 3
-    assert len(set(clusters([None, 0, 1, None]))) == 4
-
-
-def test_groups_already_numbered_give_the_same_interval():
-    rng = np.random.default_rng(0)
-    right, groups = rng.random(90) < 0.6, [f"g{row // 2}" if row < 60 else None for row in range(90)]
-    assert share_interval(right, clusters(groups)) == share_interval(right, groups)
-
-
 def test_of_problems_alone_a_mean_has_students_interval():
     values = np.random.default_rng(7).exponential(size=60)
     low, high = stats.ttest_1samp(values, 0).confidence_interval()
-    found = mean_interval(values, [None] * 60)
+    found = mean_interval(values, Units.alone(60))
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
 def test_of_one_group_nothing_is_known_but_its_value():
-    assert math.isinf(mean_interval([1.0, 2.0], ["a", "a"]).high)
-    assert (share_interval([True, False], ["a", "a"]).low, share_interval([True, True], ["a", "a"]).low) == (0, 0)
+    one = in_groups(1, 2)
+    assert math.isinf(mean_interval([1.0, 2.0], one).high)
+    assert share_interval([True, False], one).low == 0
 
 
 def test_nothing_is_drawn_so_that_no_seed_matters():
     before = np.random.get_state()[1].tolist()
-    right, groups = [True, False, True] * 9, ["a", "a", None] * 9
-    assert share_interval(right, groups) == share_interval(right, groups)
+    right, units = [True, False, True] * 9, Units.of_names(["a", "a", None] * 9)
+    assert share_interval(right, units) == share_interval(right, units)
     assert np.random.get_state()[1].tolist() == before
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_higher_level_is_wider_and_is_recorded(size):
-    right, groups = np.random.default_rng(0).random(200) < 0.6, [row // size for row in range(200)]
-    narrow, wide = (share_interval(right, groups, level) for level in (0.8, 0.99))
+    right, units = np.random.default_rng(0).random(200) < 0.6, in_groups(200 // size, size)
+    narrow, wide = (share_interval(right, units, level) for level in (0.8, 0.99))
     assert wide.low < narrow.low < right.mean() < narrow.high < wide.high
     assert (narrow.level, wide.level) == (0.8, 0.99)
 
 
 def test_all_right_is_not_certainty():
     """Twenty pairs all right count as twenty problems, not as forty and not as certainty."""
-    interval = share_interval([True] * 40, [row // 2 for row in range(40)])
-    quantile = stats.t.ppf(0.975, 19)
-    assert (interval.low, interval.high) == (pytest.approx(20 / (20 + quantile**2)), 1.0)
+    interval = share_interval([True] * 40, in_groups(20, 2))
+    assert interval == share_interval([True] * 20, Units.alone(20))
+    assert 0.8 < interval.low < 0.9
+    assert interval.high == 1.0
+
+
+def test_all_right_in_units_of_several_sizes_counts_each_as_one_problem():
+    interval = share_interval([True] * 30, Units(np.repeat(np.arange(20), [1, 2] * 10)))
+    assert interval.method == "Wilson's, effective size"
+    assert interval.high == pytest.approx(1.0)
     assert interval.low < wilson(20, 20).low
 
 
 def test_one_right_of_every_pair_is_not_certainty_either():
     """Five pairs without any variance between them: narrower than ten coins, and far from nothing."""
-    interval = share_interval([True, False] * 5, [row // 2 for row in range(10)])
+    interval = share_interval([True, False] * 5, in_groups(5, 2))
     assert 0.1 < interval.low < 0.3
     assert interval.low + interval.high == pytest.approx(1)
 
 
 def test_four_groups_are_as_uncertain_as_four_groups_deserve():
-    alone = share_interval([True] * 4, range(4))
-    twins = share_interval([True] * 8, [row // 2 for row in range(8)])
+    alone = share_interval([True] * 4, Units.alone(4))
+    twins = share_interval([True] * 8, in_groups(4, 2))
     assert alone.low == pytest.approx(0.05**0.25, abs=0.12)
-    assert twins.low < 0.4
+    assert twins == alone
 
 
 def test_credits_of_expected_accuracy_have_an_interval():
-    interval = share_interval([1.0, 0.5, 0.0, 1.0] * 20, [None] * 80)
+    interval = share_interval([1.0, 0.5, 0.0, 1.0] * 20, Units.alone(80))
     assert interval.low < 0.625 < interval.high
     assert interval.method == "Wilson's, effective size"
 
 
 def test_twins_that_fall_together_count_for_less_and_those_that_fall_apart_for_more():
-    groups = [row // 2 for row in range(200)]
-    together = share(np.repeat(np.arange(100) % 2 == 0, 2), groups)
-    apart = share(np.tile([True, False], 100), groups)
+    units = in_groups(100, 2)
+    together = share(np.repeat(np.arange(100) % 2 == 0, 2), units)
+    apart = share(np.tile([True, False], 100), units)
     assert together.effective == pytest.approx(100, rel=0.05)
     assert apart.effective > 1000
     assert together.design_effect == pytest.approx(200 / together.effective)
@@ -168,10 +170,10 @@ def test_a_gap_of_pairs_answered_alike_is_far_surer_than_one_of_strangers():
     pro = rng.random(396) < 0.6
     anti = np.where(np.arange(396) < 11, ~pro, pro)
     flags, first = np.concatenate([pro, anti]), np.arange(792) < 396
-    paired = gap(flags, first, ~first, np.tile(np.arange(396), 2)).interval()
-    apart = gap(flags, first, ~first, np.arange(792)).interval()
+    paired = gap(flags, first, ~first, Units(np.tile(np.arange(396), 2))).interval()
+    apart = gap(flags, first, ~first, Units.alone(792)).interval()
     assert paired.high - paired.low < 0.05 < 0.13 < apart.high - apart.low
-    both = paired_gap(pro, anti, range(396)).interval()
+    both = paired_gap(pro, anti, Units.alone(396)).interval()
     assert (paired.low, paired.high) == pytest.approx((both.low, both.high))
 
 
@@ -185,7 +187,7 @@ def test_wilsons_interval_by_hand():
 
 def test_one_problem_on_a_side_leaves_that_side_open():
     first = np.arange(10) < 9
-    interval = gap([1.0, 0.0, 1.0] * 3 + [0.0], first, ~first, [None] * 10).interval()
+    interval = gap([1.0, 0.0, 1.0] * 3 + [0.0], first, ~first, Units.alone(10)).interval()
     assert interval.low < 0 < 2 / 3 < interval.high <= 1
 
 
@@ -194,10 +196,10 @@ def test_one_problem_on_a_side_leaves_that_side_open():
     [
         (lambda: wilson(3, 2), "found 3 of 2"),
         (lambda: wilson(1, 2, level=95), "a level between 0 and 1"),
-        (lambda: share_interval([True, False], ["a", "b"], 95), "a level between 0 and 1"),
-        (lambda: share_interval([2.0, 0.0], ["a", "b"]), "from 0 to 1, found 0 to 2"),
-        (lambda: gap([True, False], [True, True], [False, False], ["a", "b"]), "none is on the second"),
-        (lambda: mean_interval([float("inf"), 0.0], ["a", "b"]), "values are not finite"),
+        (lambda: share_interval([True, False], Units.alone(2), 95), "a level between 0 and 1"),
+        (lambda: share_interval([2.0, 0.0], Units.alone(2)), "from 0 to 1 for a share, found 0 to 2"),
+        (lambda: gap([True, False], [True, True], [False, False], Units.alone(2)), "none is on the second"),
+        (lambda: mean_interval([float("inf"), 0.0], Units.alone(2)), "values are not finite"),
     ],
 )
 def test_what_has_no_interval_is_refused(call, says):
@@ -207,10 +209,10 @@ def test_what_has_no_interval_is_refused(call, says):
 
 def test_tests_of_many_groups_are_the_same_however_many_threads_there_are():
     rng = np.random.default_rng(0)
-    values, groups = rng.random(60_000) < 0.52, np.repeat(np.arange(30_000), 2)
+    values, units = rng.random(60_000) < 0.52, in_groups(30_000, 2)
     first = rng.random(60_000) < 0.5
     found = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads, "blas"):
-            found.append((share(values, groups).p(0.5), gap(values, first, ~first, groups).p()))
+            found.append((share(values, units).p(0.5), gap(values, first, ~first, units).p()))
     assert found[0] == found[1] == found[2]

@@ -8,6 +8,7 @@ from scipy import stats
 from winokit.errors import BadInput
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
+from winokit.units import Units
 
 
 def coins_above(heads: int, coins: int) -> float:
@@ -75,7 +76,7 @@ def test_what_is_read_thrice_is_luckier_than_what_is_read_once():
 def power(n: int, accuracy: float, chance: float) -> float:
     """Of the two-sided test that the audit uses, term by term."""
     significant = [
-        k for k in range(n + 1) if k / n > chance and share([1] * k + [0] * (n - k), range(n)).p(chance) <= 0.05
+        k for k in range(n + 1) if k / n > chance and share([1] * k + [0] * (n - k), Units.alone(n)).p(chance) <= 0.05
     ]
     return float(stats.binom.pmf(significant, n, accuracy).sum())
 

@@ -160,6 +160,33 @@ def test_a_run_that_is_done_is_not_done_again(bert, planted, unseen, tmp_path):
     assert again.warnings == first.warnings
 
 
+@pytest.mark.parametrize("dtype", ["auto", "bfloat16"])
+def test_a_run_goes_on_where_its_model_would_be_read_in_another_precision(bert, planted, tmp_path, dtype):
+    """Training has one precision, whatever the SPEC says and whether there is a GPU."""
+    short = replace(QUICK, steps=3)
+    first = finetune(TrainingData(planted), tmp_path, bert, short)
+    again = finetune(TrainingData(planted), tmp_path, f"{bert}?dtype={dtype}", short, progress=killer(0))
+    assert again.run == first.run
+    assert " dtype=float32" in first.run["model_content"]
+
+
+def test_a_run_whose_model_has_auto_for_its_precision_is_not_done_again(bert, planted, tmp_path):
+    """So it was written where there was a GPU."""
+    short = replace(QUICK, steps=3)
+    first = finetune(TrainingData(planted), tmp_path, bert, short)
+    for name in ("results.json", "winokit.json"):
+        written = (tmp_path / name).read_text()
+        assert " dtype=float32" in written
+        (tmp_path / name).write_text(written.replace(" dtype=float32", " dtype=auto"))
+    assert finetune(TrainingData(planted), tmp_path, bert, short, progress=killer(0)).metrics == first.metrics
+
+
+def test_a_trained_model_is_the_same_one_however_its_precision_is_asked_for(bert, planted, tmp_path):
+    finetune(TrainingData(planted), tmp_path, bert, replace(QUICK, steps=3))
+    found, asked_for = (load_model(f"hf:{tmp_path}?dtype={dtype}") for dtype in ("auto", "float32"))
+    assert found.fingerprint == asked_for.fingerprint
+
+
 def test_another_test_set_needs_no_new_training(bert, planted, unseen, twins, tmp_path):
     finetune(TrainingData(planted, unseen), tmp_path, bert, QUICK)
     tested = Dataset(twins, Card("twins"))

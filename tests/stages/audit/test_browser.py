@@ -150,10 +150,10 @@ def test_long_names_do_not_widen_the_page(chromium, one_model, tmp_path, width):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_comparison_opens_quietly_and_fits(chromium, run, one_model, tmp_path, width):
     from winokit.methods.metrics.compare import compare
-    from winokit.stages.compare.run import write_comparison
+    from winokit.stages.compare.page import write_comparison
 
-    groups = [problem.group for problem in run.dataset]
-    found = compare([True] * len(groups), [i % 3 > 0 for i in range(len(groups))], groups)
+    rows = range(len(run.dataset))
+    found = compare([True for _ in rows], [row % 3 > 0 for row in rows], run.dataset.units)
     path = write_comparison({"one": one_model, "two": run}, {("one", "two", "accuracy"): found}, tmp_path)
     with opened(chromium, path, width) as page:
         assert overflow(page) == 0

@@ -7,14 +7,11 @@ import pytest
 from support.verdicts import states_of
 
 import winokit
-from winokit.drawing.decision import BAD, GOOD, PLAIN, DecisionTable
-from winokit.methods.metrics.compare import Comparison
-from winokit.methods.metrics.intervals import Interval
+from winokit.drawing.decision import BAD, GOOD, PLAIN
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.scored_rows import ALL, FALLS, GENDER, HOLDS, NONE, ONE, SEVERAL, SOME, WITHOUT, MetricRows
 from winokit.stages.audit.verdict import HEADLINE, NEARLY, headline_state, verdict
-from winokit.stages.compare.run import COMPARED, ComparePage, ScorerPair
 
 SURE, UNSURE = 1e-9, 0.6
 
@@ -113,14 +110,13 @@ def test_every_word_of_the_table_has_a_meaning_here():
     assert {case.word for case in HEADLINE.cases} == set(MEANING)
 
 
-@pytest.mark.parametrize("table", [HEADLINE, COMPARED])
-def test_every_state_has_one_deciding_case_and_every_case_decides_some_state(table: DecisionTable):
-    deciding = [table.decide(state) for state in states_of(table)]
-    assert all(case in deciding for case in table.cases)
-    for case in table.cases:
-        assert set(case.when) <= set(table.facts)
+def test_every_state_has_one_deciding_case_and_every_case_decides_some_state():
+    deciding = [HEADLINE.decide(state) for state in states_of(HEADLINE)]
+    assert all(case in deciding for case in HEADLINE.cases)
+    for case in HEADLINE.cases:
+        assert set(case.when) <= set(HEADLINE.facts)
         for fact, values in case.when.items():
-            assert {values} if isinstance(values, str) else set(values) <= set(table.facts[fact])
+            assert {values} if isinstance(values, str) else set(values) <= set(HEADLINE.facts[fact])
 
 
 @every_state
@@ -430,50 +426,6 @@ def test_gender_differences_keep_their_sign_and_say_which_are_significant():
 
 def test_strict_scores_are_told():
     assert "11.0 % of 284 groups are right in every version" in said(row("strict/complete/group_accuracy", 0.11))
-
-
-def pair_of(measure: str, where: str) -> dict[tuple[str, str, str], Comparison]:
-    if where == UNKNOWN:
-        return {}
-    difference = {ABOVE: 0.1, AT: 0.02, BELOW: -0.1}[where]
-    p = UNSURE if where == AT else SURE
-    interval = Interval(difference - 0.05, difference + 0.05, 0.95, "")
-    return {("one", "two", measure): Comparison(difference, interval, p, 9, 8, 100, 50)}
-
-
-@pytest.mark.parametrize("state", list(states_of(COMPARED)), ids=lambda state: "-".join(state.values()))
-def test_of_two_scorers_only_that_is_said_which_their_tests_say(state):
-    comparisons = {name: found for fact, where in state.items() for name, found in pair_of(fact, where).items()}
-    sentences = [plain(sentence) for sentence in ComparePage({}, comparisons).sentences]
-    if not comparisons:
-        assert sentences == []
-        return
-    (sentence,) = sentences
-    claim, _, numbers = sentence.partition(":")
-    ahead = {"one": ABOVE, "two": BELOW}
-    for name, where in ahead.items():
-        on_problems = state["accuracy"] == where
-        on_groups = state["group_accuracy"] == where
-        assert (f"{name} is ahead" in claim or claim.endswith(f", {name} on groups")) is (on_problems or on_groups)
-        if claim.startswith(f"{name} is ahead") and "not significantly on problems" not in claim:
-            assert on_problems
-    assert ("on whole groups too" in claim) is (state["accuracy"] == state["group_accuracy"] in (ABOVE, BELOW))
-    apart = {state["accuracy"], state["group_accuracy"]} & {ABOVE, BELOW}
-    assert ("cannot be distinguished" in claim) is (not apart)
-    assert ("not significantly on groups" in claim) is (state["accuracy"] in apart and state["group_accuracy"] == AT)
-    assert ("not significantly on problems" in claim) is (
-        state["group_accuracy"] in apart and state["accuracy"] not in apart
-    )
-    for fact, where in state.items():
-        for found in pair_of(fact, where).values():
-            assert f"{100 * abs(found.difference):.1f} points of {fact.replace('_', ' ')}" in numbers
-    assert ("after correction for 2 tests" in numbers) is (len(comparisons) == 2)
-
-
-def test_a_pair_is_ahead_only_with_a_corrected_p_value():
-    found = pair_of("accuracy", ABOVE)["one", "two", "accuracy"]
-    assert ScorerPair("one", "two", "accuracy", found, 0.049).ahead == "one"
-    assert ScorerPair("one", "two", "accuracy", found, 0.05).ahead is None
 
 
 def test_twins_that_were_not_looked_at_are_not_said_to_be_missing():

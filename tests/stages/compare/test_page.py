@@ -5,10 +5,13 @@ import pytest
 from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.methods.metrics.compare import compare
-from winokit.stages.compare.run import ComparePage, compare_runs, comparison_sentences, paired, write_comparison
+from winokit.stages.compare.page import ComparePage, write_comparison
+from winokit.stages.compare.pairs import compare_runs, paired
+from winokit.stages.compare.verdict import comparison_sentences
+from winokit.units import Units
 
 READER, GUESSER = "reader <1>", "random"
-TWINS = [name for name in range(60) for _ in (0, 1)]
+TWINS = Units.of_names(name for name in range(60) for _ in (0, 1))
 
 
 def flags(right: int) -> list[bool]:
@@ -36,7 +39,7 @@ def test_a_difference_counts_only_after_correction(comparisons):
     clear, unclear = paired(comparisons)
     assert clear.ahead == "big & new"
     assert unclear.ahead is None
-    assert clear.p_corrected >= clear.found.p_groups
+    assert clear.p_corrected >= clear.found.p
 
 
 def test_many_tests_make_the_same_difference_less_certain():
@@ -54,15 +57,7 @@ def test_the_worse_first_run_is_not_called_ahead():
 def test_points_are_told_of_the_one_that_has_more():
     """`b is ahead of a: a has −30.0 points of accuracy` reads as a score below zero."""
     (sentence,) = comparison_sentences(paired({("a", "b", "accuracy"): compare(flags(60), flags(96), TWINS)}))
-    assert sentence.startswith("b is ahead of a: b has +30.0 points of accuracy (p")
-
-
-def test_accuracy_is_called_expected_where_abstentions_count_as_guesses():
-    silent = [0.5, *flags(96)[1:]]
-    title = {"expected accuracy": silent, "accuracy": flags(96)}
-    for said, values in title.items():
-        (pair,) = paired({("a", "b", "accuracy"): compare(values, flags(60), TWINS)})
-        assert pair.measure_title == said
+    assert sentence.startswith("b is ahead of a. b has +30.0 points of accuracy [+")
 
 
 def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path):
@@ -72,9 +67,10 @@ def test_the_page_tells_who_is_ahead_and_who_is_not(runs, comparisons, tmp_path)
     assert path == tmp_path / "index.html"
     (sentence,) = page.sentences
     assert sentence.startswith(
-        "big & new is ahead of coin; not significantly on groups: big & new has +30.0 points of accuracy (p"
+        "big & new is ahead of coin; on groups no difference is shown. big & new has +30.0 points of accuracy [+"
     )
-    assert sentence.endswith("and +1.7 points of group accuracy (p\u00a0=\u00a01.000) after correction for 2 tests.")
+    assert "big & new has +1.7 points of group accuracy [" in sentence
+    assert sentence.endswith(" points would usually have been missed. p-values are corrected for 2 tests.")
     assert "big &amp; new is ahead" in html
 
 
@@ -90,6 +86,14 @@ def test_the_page_replaces_an_earlier_one_and_no_page_of_somebody_else(runs, com
     assert (tmp_path / "index.html").read_text() == "my home page"
 
 
+def test_the_page_says_of_each_test_what_is_shown_with_the_margin(runs, comparisons, tmp_path):
+    html = write_comparison(runs, comparisons, tmp_path, margin=5).read_text("utf-8")
+    assert "ahead, by more than the margin" in html
+    assert "not shown<br><small>a gap under " in html
+    assert "equality within 5 points cannot be shown with 120 groups" in html
+    assert "“more than the margin” of 5 points" in html
+
+
 def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
     html = write_comparison(runs, comparisons, tmp_path).read_text("utf-8")
     for run in runs.values():
@@ -98,7 +102,7 @@ def test_every_value_of_every_run_is_on_the_page(runs, comparisons, tmp_path):
                 assert f'value="{row.value}"' in html
     for found in comparisons.values():
         assert f'value="{found.difference}"' in html
-        assert f'value="{found.p_groups}"' in html
+        assert f'value="{found.p}"' in html
         assert f'<td class="num">{found.n_to_tell_apart:,}</td>' in html
 
 

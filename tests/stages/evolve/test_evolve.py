@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import small
+from support.solving import answers_by
 
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
@@ -17,7 +18,8 @@ from winokit.stages.evolve.evolution import EvolveSettings, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.run import evolved, write_evolution
 from winokit.stages.evolve.run import release as verb
-from winokit.stages.evolve.solved import EvolveAnswers, answers_of, is_solved, solved_beyond_chance
+from winokit.stages.evolve.solved import SWITCHED, EvolveAnswers, answers_of, solved_beyond_chance
+from winokit.stages.release.contents import Succession
 from winokit.stages.release.hidden import Draws, hidden_folder
 from winokit.stages.release.manifest import read_lineage, read_release, write_lineage
 from winokit.stages.release.run import write_release
@@ -45,7 +47,7 @@ def knows(problems: Dataset, name: str, skill: float, *, switched: bool = True) 
     def asked() -> dict[str, bool]:
         return {p.id: known.get(p.group, False) or chance.random() < 0.5 for p in problems}
 
-    return EvolveAnswers(name, asked(), asked() if switched else {})
+    return answers_by(problems, name, asked(), asked() if switched else {})
 
 
 def test_the_pool_knows_answers_places_and_what_is_new(release, new):
@@ -77,7 +79,7 @@ def test_guessers_get_nothing_retired(release, new):
 def test_a_model_that_answers_one_side_gets_nothing_retired(release, new):
     asked = pool_of(release, new).asked
     first = {p.id: p.answer == 0 for p in asked}
-    assert solved_beyond_chance(asked, [EvolveAnswers("first", first, first)]).retire == frozenset()
+    assert solved_beyond_chance(asked, [answers_by(asked, "first", first, first)]).retire == frozenset()
 
 
 def test_whole_groups_go_and_as_many_stay_as_guessing_would_solve(release, new):
@@ -88,11 +90,15 @@ def test_whole_groups_go_and_as_many_stay_as_guessing_would_solve(release, new):
         p.group for p in asked if p.id not in found.retire
     )
     left = asked.filter(lambda p: p.id not in found.retire)
-    solved = [is_solved(members, [model], 1) for members in left.groups.values()]
+    settled = model.settled_on(left)
+    right = {p.id for p, is_right in zip(left, settled.correct, strict=True) if is_right}
+    wrong = {p.id for p, counts in zip(left, ~settled.correct & ~settled.silent, strict=True) if counts}
     (stratum,) = found.strata
     assert stratum.retired == stratum.solved - stratum.turned > 50
-    turned = [is_solved(members, [model], 1, turned=True) for members in left.groups.values()]
-    assert sum(solved) == sum(turned) == stratum.turned
+    solved, turned = (
+        sum(all(p.id in side for p in members) for members in left.groups.values()) for side in (right, wrong)
+    )
+    assert solved == turned == stratum.turned
 
 
 def test_the_number_solved_by_guessing_is_estimated_well(release):
@@ -280,8 +286,10 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
     pool = pool_of(release, new)
     model = knows(pool.asked, "strong", 0.6)
     some = {p.id for number, members in enumerate(pool.asked.groups.values()) for p in members[: number % 3]}
-    switched = {name: right for name, right in model.switched.items() if name in some}
-    evolution = evolve(pool, [EvolveAnswers("strong", model.right, switched)], NEXT)
+    settled = model.settled_on(pool.asked)
+    right = {p.id: bool(is_right) for p, is_right in zip(pool.asked, settled.correct, strict=True)}
+    switched = {name: right[name] for name in some}
+    evolution = evolve(pool, [answers_by(pool.asked, "strong", right, switched)], NEXT)
     ways = ["", " (1 of 2 switched too)", " (switched too)"]
     kinds = [f"{pairs}{way}" for pairs in ("pairs of dev", "new pairs", "pairs of test") for way in ways]
     assert [one.kind for one in evolution.solved.strata] == kinds
@@ -304,14 +312,15 @@ def test_watched_models_are_charted_and_not_filtered_against(release, new, tmp_p
 def test_models_and_files_of_predictions_are_asked(release, new, tmp_path):
     people = synthetic(20)
     (found,) = answers_of(people, "random")
-    assert set(found.right) == {p.id for p in people}
-    assert 0 < len(found.switched) <= len(people)
+    asked_of = [variant for variant, _ in found.choice_of]
+    assert asked_of.count("original") == len(people)
+    assert 0 < asked_of.count(SWITCHED) <= len(people)
     asked = pool_of(release, new).asked
     rows = [{"id": p.id, "variant": "original", "model": "m", "scoring": "s", "prediction": p.answer} for p in asked]
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (told,) = answers_of(asked, path)
-    assert all(told.right.values())
+    assert told.on(asked).correct.all()
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[1:]))
     with pytest.raises(BadInput, match="no prediction of m for 1 of the 220"):
         answers_of(asked, path)
@@ -330,10 +339,10 @@ def answers(release, tmp_path) -> tuple[Dataset, Path]:
     """New problems, and a file with the answers of a model that knows most groups."""
     offered = Dataset(synthetic(40, bias=0.0), Card("synthetic", licence="CC0-1.0"))
     asked = pool_of(release, offered).asked
-    known = knows(asked, "able", 0.7)
+    choices = knows(asked, "able", 0.7).on(asked).predictions
     rows = [
-        {"id": p.id, "model": "able", "scoring": "s", "prediction": p.answer if known.right[p.id] else 1 - p.answer}
-        for p in asked
+        {"id": p.id, "model": "able", "scoring": "s", "prediction": choice}
+        for p, choice in zip(asked, choices, strict=True)
     ]
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -358,7 +367,7 @@ def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, an
     kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(
-        kept, tmp_path / "v2", removed=removed, settings=made, fixed=fixed, lineage=evolution.placed
+        kept, tmp_path / "v2", removed=removed, settings=made, succession=Succession(fixed, evolution.placed)
     ).folder
     write_evolution(evolution, out)
     assert [finding for finding in verify(out).findings if finding.warns] == []

@@ -15,6 +15,7 @@ from winokit.stages.grade.leaderboard import curve_of, leaderboard, write_board
 from winokit.stages.grade.record import ENTRY, LOG, Statement, kept_outcome, write_graded
 from winokit.stages.grade.run import grade_submission
 from winokit.stages.release.hidden import hidden_folder, read_hidden
+from winokit.units import Units
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -144,7 +145,7 @@ def test_the_owners_tests_have_no_margin(release, tmp_path):
     first, second = leaderboard(release, folder, owner=True).places
     right = [next(iter(kept_outcome(labels.folder, place.entry.submission).values())) for place in (first, second)]
     pairs = all_right(right[0], labels.groups), all_right(right[1], labels.groups)
-    each = [p_paired(*right, list(labels.groups)), p_paired(*pairs, range(len(pairs[0])))]
+    each = [p_paired(*right, Units.of_names(labels.groups)), p_paired(*pairs, Units.alone(len(pairs[0])))]
     assert [first.ahead.p_corrected, first.group_ahead.p_corrected] == pytest.approx(list(holm(each)), abs=0.0006)
 
 

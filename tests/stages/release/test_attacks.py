@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import small
+from support.solving import answers_by
 
 from winokit.cli.main import main
 from winokit.data.checks.groups import possible_twins
@@ -21,7 +22,7 @@ from winokit.errors import BadInput
 from winokit.methods.transforms.views import binary
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.evolve.run import release
-from winokit.stages.evolve.solved import EvolveAnswers, solved_beyond_chance
+from winokit.stages.evolve.solved import solved_beyond_chance
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.leaderboard import leaderboard
 from winokit.stages.grade.record import Statement, write_graded
@@ -455,7 +456,8 @@ def test_what_is_left_of_what_some_models_solve_is_balanced_for_each_way_they_ag
         likely = [skill + easy / 2 for skill in (0.3, 0.3, 0.5)]  # of the last, that it alone is right, too
         stances[group] = [chance.choice((0, 1, 1, 1)) * (1 if chance.random() < share else -1) for share in likely]
     answers = [
-        EvolveAnswers(
+        answers_by(
+            problems,
             "abc"[model],
             {
                 p.id: stances[group][model] > 0 or (stances[group][model] == 0 and place == 0)
@@ -480,7 +482,7 @@ def test_what_a_new_version_leaves_is_not_the_opposite_of_what_the_models_say():
         kind = chance.random()  # decided and right, decided and wrong, or one candidate for both twins
         for place, problem in enumerate(members):
             right[problem.id] = kind < 0.6 or (kind >= 0.75 and place == 0)
-    solved = solved_beyond_chance(problems, [EvolveAnswers("strong", right)], secret=Draws(KEY))
+    solved = solved_beyond_chance(problems, [answers_by(problems, "strong", right)], secret=Draws(KEY))
     left = [members for members in problems.groups.values() if members[0].id not in solved.retire]
     decided = [right[a.id] for a, b in left if right[a.id] == right[b.id]]
     assert len(solved.retire) > 250
@@ -666,7 +668,7 @@ def test_the_balance_of_dev_and_of_new_training_tells_nothing_of_the_test():
                 if number < 200:
                     where[problem.id] = "test" if number < 120 else "dev"
         gone = solved_beyond_chance(
-            problems, [EvolveAnswers("m", right)], secret=Draws(bytes([run]) * 32), where=where
+            problems, [answers_by(problems, "m", right)], secret=Draws(bytes([run]) * 32), where=where
         ).retire
         left = [members for members in groups if members[0].id not in gone]
         decided = {split: [] for split in ("test", "dev", "new")}

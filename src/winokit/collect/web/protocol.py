@@ -24,6 +24,12 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def on_response_complete(self) -> None:
+        """An answer is sent; of the next request a part may be there, with nothing more to come."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._watch()
+
     def _watch(self) -> None:
         """Start the clock where a request is to come, or to go on; stop it where one is whole."""
         waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)

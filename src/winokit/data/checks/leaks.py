@@ -4,20 +4,21 @@ WinoGrande's qID ends in the answer; WSC's first twin usually has the first cand
 right more often than wrong.
 
 The answers of twins go together, and so do those of a text that stands there several times (Winogender's, once a
-gender). So the tests count *units*: problems that are in one group or have the same text. By chance, each unit has the
+gender) and of one template. So the tests count the dataset's *units* (`Dataset.units`). By chance, each unit has the
 answers that it has, or those with every right candidate exchanged for the next: a coin for each unit, and not for each
-problem. p-values are corrected for the number of tests (Holm).
+problem. Several yes/no questions on one text have one yes and more no, whoever wrote them: a guess among these must
+stand out question by question too. p-values are corrected for the number of tests (Holm).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
 
 import numpy as np
 
-from winokit.methods.metrics.compare import holm
+from winokit.methods.metrics.corrections import holm
 from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.text.language import language_of
 
@@ -48,10 +49,11 @@ class Leak:
 
 @dataclass(frozen=True)
 class _Case:
-    """An answered problem, its row and the unit that it belongs to."""
+    """An answered problem, its row, the unit that it belongs to, and what is the same question within that."""
 
     row: int
     unit: int
+    question: int
     problem: Problem
     answer: int
 
@@ -65,12 +67,11 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
         Each with how often it is right, of how many problems, and its p-value by Holm's method, smallest first; empty
         where no problem has an answer.
     """
-    # A unit has the number of the first row that it is joined to by a group or by its text, directly or not.
-    texts = ((p.before, p.after, p.query, tuple(sorted(p.candidates))) for p in dataset)
-    units = joined([("text", text), ("group", p.group)] for text, p in zip(texts, dataset, strict=True))
+    units = dataset.units.numbers.tolist()
+    questions = joined(map(_question_links, dataset))
     cases = [
-        _Case(row, unit, problem, problem.answer)
-        for row, (unit, problem) in enumerate(zip(units, dataset, strict=True))
+        _Case(row, unit, question, problem, problem.answer)
+        for row, (unit, question, problem) in enumerate(zip(units, questions, dataset, strict=True))
         if problem.answer is not None
     ]
     if not cases:
@@ -78,6 +79,12 @@ def find_leaks(dataset: Dataset) -> list[Leak]:
     tests = [*_id_leaks(cases), *_order_leaks(cases), *_position_leaks(cases), *_candidate_leaks(cases)]
     corrected = [replace(leak, p_corrected=p) for leak, p in zip(tests, holm([leak.p for leak in tests]), strict=True)]
     return sorted(corrected, key=lambda leak: leak.p)
+
+
+def _question_links(problem: Problem) -> list[tuple[str, Hashable]]:
+    """What makes two problems the same question: text and query, group, or template."""
+    text = (problem.before, problem.after, problem.query, tuple(sorted(problem.candidates)))
+    return [("text", text), ("group", problem.group), ("template", problem.labels.get("template"))]
 
 
 def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
@@ -171,25 +178,35 @@ def _candidate_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
 
 
 def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak:
-    """The test of a guess: how many it has right, against a coin for each unit.
+    """The test of a guess: how many it has right, against a coin for each unit."""
+    right = sum(case.answer == place for case, place in guesses)
+    by_unit = grouped((case.unit, (case, place)) for case, place in guesses)
+    chance, p = _coins(list(by_unit.values()), right)
+    if any(case.problem.query is not None for case, _ in guesses):
+        by_question = grouped((case.question, (case, place)) for case, place in guesses)
+        p = max(p, _coins(list(by_question.values()), right)[1])
+    return Leak(name, says, right, len(guesses), chance, p)
 
-    The number right by chance is a sum over units, each of which adds one of a few numbers, all equally likely; its
+
+def _coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: int) -> tuple[float, float]:
+    """The share that coins get right, one for each cluster, and how probably they are as far from it as `right`.
+
+    The number right by chance is a sum over clusters, each of which adds one of a few numbers, all equally likely; its
     distribution is computed exactly, as a product of transforms.
     """
-    units = grouped((case.unit, (case, place)) for case, place in guesses)
-    n, kinds = len(guesses), Counter(_outcomes(members) for members in units.values())
+    n = sum(map(len, clusters))
+    kinds = Counter(map(_outcomes, clusters))
     transform = np.ones(n + 1, dtype=complex)
     for outcomes, count in kinds.items():
         transform *= np.fft.fft(np.bincount(outcomes, minlength=n + 1) / len(outcomes)) ** count
     likely = np.clip(np.fft.ifft(transform).real, 0, 1)
-    right = sum(case.answer == place for case, place in guesses)
     mean = sum(count * sum(outcomes) / len(outcomes) for outcomes, count in kinds.items())
     as_far = np.abs(np.arange(n + 1) - mean) >= abs(right - mean) - 1e-9
-    return Leak(name, says, right, n, mean / n, min(1.0, float(likely[as_far].sum())))
+    return mean / n, min(1.0, float(likely[as_far].sum()))
 
 
 def _outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
-    """How many guesses would be right in a unit, for each exchange of right candidates."""
+    """How many guesses would be right in a cluster, for each exchange of right candidates."""
     sizes = [len(case.problem.candidates) for case, _ in members]
     counts = [0] * lcm(*sizes)
     for (case, place), size in zip(members, sizes, strict=True):

@@ -17,8 +17,28 @@ UNREAD = "no answer could be read"
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
 """What says that nothing is chosen."""
 NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
+"""A whole number, also as a float spells it."""
+ANY_NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?(?P<percent>\s*%)?", re.ASCII | re.IGNORECASE)
+TWO_LABELS = re.compile(r"[1-9],[1-9]")
 VERDICTS = ("C", "I", "P", "N")
 ANSWER = re.compile(r"^[^\w\n]*answer[^\w\n]*:[^\w\n]*(\w[^\n]*?)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number and nothing else, with a decimal point or comma."""
+    return ANY_NUMBER.fullmatch(text) is not None
+
+
+def is_fraction(text: str) -> bool:
+    """Whether a text is a number with a fraction: a score or a probability, never a choice.
+
+    >>> [is_fraction(text) for text in ("0.73", "-2,31", "1e-5", "73 %", "2", "1.0", "1,2", "option 2.5")]
+    [True, True, True, True, False, False, False, False]
+    """
+    match = ANY_NUMBER.fullmatch(text)
+    if match is None or TWO_LABELS.fullmatch(text):
+        return False
+    return match["percent"] is not None or not float(text.replace(",", ".")).is_integer()
 
 
 class AnswerReading:

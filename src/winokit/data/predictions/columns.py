@@ -1,14 +1,14 @@
 """Which column of a table of predictions says what: as told by `--prediction-columns`, or by their names.
 
-docs/audit.md has a table of the roles.
+docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are; read as
+choices or as scores they would turn a good model into a bad one, so columns of such names are refused.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from shlex import quote
 
-from winokit.data.formats.tables import Table, numbered, parse_columns, said_columns
+from winokit.data.formats.tables import Table, numbered, parse_columns
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
@@ -29,6 +29,24 @@ SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answ
 ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
 
+CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+SPELLED_OUT = re.compile(
+    r"\bneg(?:ative)? ?log ?(?:likelihoods?|lik|probs?|probabilit(?:y|ies))\b|\bcross ?entrop(?:y|ies)\b"
+)
+LOSS = re.compile(
+    r"(?:loss(?:es)?|nlls?|ppls?|perplexit(?:y|ies)|surprisals?)"
+    r"(?:[a-e]|option|opt|choice|candidate|cand|answer|label|class)?"
+)
+NO_LOSS = frozenset(
+    "neg minus negative negated inverse inverted inv reciprocal by lowest least best min argmin chosen picked "
+    "prediction predictions pred preds predicted".split()
+)
+"""Words beside which a loss is turned round, or is what somebody chose by."""
+TURN_ROUND = (
+    "lower-is-better scores (loss, nll, perplexity) are not read yet: write their negatives into columns score1 and "
+    "score2, where higher is better, or what was chosen into a column prediction"
+)
+
 
 @dataclass(frozen=True)
 class PredictionColumns:
@@ -46,11 +64,19 @@ class PredictionColumns:
     """What predictions count from, where that was said."""
     is_given: bool = False
     """Whether somebody named them."""
+    rivals: tuple[str, ...] = ()
+    """Several columns of which each may be the prediction, by their names."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that name a problem."""
         return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether they say what was chosen, and of which problem."""
+        is_chosen = self.prediction is not None or bool(self.scores)
+        return is_chosen and not self.rivals and (self.order is not None or bool(self.texts or self.ids))
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
@@ -76,6 +102,9 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
     places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
+    for role, name in places.items():
+        if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
+            raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
     texts, ids, options, scores = (
         tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores")
     )
@@ -103,26 +132,38 @@ def _told_by_names(table: Table) -> PredictionColumns:
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
     gold = next((folded[name] for name in GOLD if name in folded), None)
     used = {*ids, *texts, *scores, gold}
-    likely = [name for name in table.columns if name not in used and PREDICTED.fullmatch(name.casefold())]
+    likely = [name for name in table.columns if name not in used and is_predicted(name)]
     chosen = folded.get("prediction")
-    if chosen is None and len(likely) > 1:
-        say = _option({**_names_of(ids, texts), "prediction": likely[0]})
-        raise BadInput(f"{table.path}: {', '.join(likely)}: which is the prediction? {say}")
-    chosen = chosen or next(iter(likely), None)
+    rivals = tuple(likely) if chosen is None and len(likely) > 1 else ()
+    if chosen is None and len(likely) == 1:
+        chosen = likely[0]
     if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
         chosen, gold = gold, None
     scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
-    return PredictionColumns((*texts, *prompts), ids, None, _in_a_row(table, OPTIONS), chosen, scores, gold)
+    options = _in_a_row(table, OPTIONS)
+    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, rivals=rivals)
 
 
-def _option(columns: Mapping[str, str]) -> str:
-    return f"{OPTION} {quote(said_columns(columns))}"
+def is_predicted(column: str) -> bool:
+    """Whether a column is one of predictions by its name.
+
+    >>> [is_predicted(name) for name in ("prediction", "GPT-4 answer", "answer", "output_loss")]
+    [True, True, False, False]
+    """
+    return PREDICTED.fullmatch(column.casefold()) is not None and not is_lower_better(column)
 
 
-def _names_of(ids: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-    """What names a problem, as an option would say it."""
-    return {"text": texts[0]} if texts else {"id": ids[0]} if ids else {"order": LINE}
+def is_lower_better(column: str) -> bool:
+    """Whether a column has scores of which the lowest is best, by its name: loss, nll, ppl, perplexity and the like.
+
+    >>> [is_lower_better(name) for name in ("loss1", "NLL_a", "gpt2 Perplexity option1", "neg_loss", "glossary")]
+    [True, True, True, False, False]
+    """
+    spellings = f"{column}/{CAMEL_CASE.sub('_', column)}"  # "NLLa" and "evalLoss" are both told apart
+    letters = re.sub(r"[^a-z/]+", " ", spellings.casefold())
+    words = re.findall(r"[a-z]+", SPELLED_OUT.sub("nll", letters))
+    return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)
 
 
 def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
@@ -137,23 +178,14 @@ def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(name for _, name in sorted(numbers.items())) if whole else ()
 
 
-def check_columns(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
-    """Refuse a table that does not say what was chosen, or of which problem, with the option that would."""
-    names = ", ".join([*table.columns[:20], *["…"] * (len(table.columns) > 20)]) or "none"
-    if columns.prediction is None and not columns.scores:
-        taken = {*columns.texts, *columns.ids, *columns.options, columns.answer}
-        left = next((name for name in reversed(table.columns) if name not in taken), "COLUMN")
-        raise BadInput(
-            f"{table.path}: no predictions of a known kind: a column 'prediction' expected, found {names}; say which "
-            f"it is: {_option({**_names_of(columns.ids, columns.texts), 'prediction': left})}"
-        )
-    if columns.order is None and not columns.texts and not columns.ids:
-        chosen = {f"scores{number}": name for number, name in enumerate(columns.scores, 1)}
-        chosen = {"prediction": columns.prediction} if columns.prediction else chosen
-        raise BadInput(
-            f"{table.path}: a column with the problem's id or text expected, found {names}; name it (id=COLUMN), "
-            f"or, if its rows are in the order of {dataset.card.name}: {_option({**chosen, 'order': LINE})}"
-        )
+def listed_columns(table: Table) -> str:
+    """The columns of a table for a message, twenty at most."""
+    more = ["…"] if len(table.columns) > 20 else []
+    return ", ".join([*table.columns[:20], *more]) or "none"
+
+
+def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
+    """Refuse rows that are matched by order, and are not as many as the problems."""
     if columns.order is not None and len(table.rows) != len(dataset):
         raise BadInput(
             f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "

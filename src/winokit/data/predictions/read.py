@@ -9,7 +9,7 @@ from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
 from winokit.data.predictions import inspect_log, labels, lmeval_log, table, winokit_rows
-from winokit.data.predictions.match import Matcher, PredictionRow, align
+from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant
@@ -60,7 +60,8 @@ def read_predictions(
     """Read a file of predictions: one result for each model, scoring and variant in it, in order of appearance.
 
     A row that fits no problem, or more than one, is listed as unmatched; a malformed one is an error that names it, or
-    is skipped and noted when lenient. A file of which nothing matches is an error.
+    is skipped and noted when lenient. Rows that contradict each other are an error that names both; when lenient, both
+    are left out. A file of which nothing matches is an error.
 
     Parameters
     ----------
@@ -103,19 +104,26 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
     if columns and reader not in LOGS:
         reader = partial(table.read_table, given=columns)
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
-    reads = [_matched(ReadPredictions(*key), own, matcher) for key, own in rows.items()]
+    reads = []
+    for key, own in rows.items():
+        matching = RowMatching(ReadPredictions(*key), matcher, source)
+        for row in own:
+            matching.take(row)
+        reads.append(matching.finish())
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
     useful = [read for read in reads if read.predictions or read.surprisals]
     if not useful:
-        reasons = [*(reason for read in reads for reason in read.unmatched), *notes, "it has no rows"]
+        unused = [reason for read in reads for reason in (*read.unmatched, *read.notes)]
+        reasons = [*unused, *notes, "it has no rows"]
         name = matcher.dataset.card.name
         hint = table.OTHER_IDS if "no problem with the id" in reasons[0] else ""
         raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}{hint}")
     for read in reads:
         if read not in useful:
-            notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {read.unmatched[0]}")
+            why = [*read.unmatched, *read.notes][0]
+            notes.append(f"{path}: nothing by {read.model} ({read.scoring}) could be used: {why}")
     for read in useful:
         read.notes = notes + [f"{path}: {note}" for note in read.notes]
     return useful
@@ -168,29 +176,83 @@ def _json_reader(path: Path, first: str, text: str) -> Reader:
     return table.read_table
 
 
-SECOND = "a second row for problem"
+class RowMatching:
+    """The rows of one model, scoring and variant in the dataset's terms: one prediction for each problem.
 
+    A row that repeats an earlier one is counted. Rows that contradict each other are refused; when lenient, the problem
+    is left out.
+    """
 
-def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matcher) -> ReadPredictions:
-    """Fill in the predictions of one model, scoring and variant, in the dataset's terms and order."""
-    made: dict[int, Prediction] = {}
-    other_gold, other_verdict = [], []
-    problems, ids, surprisals = matcher.dataset.problems, matcher.ids, read.surprisals
-    for row in rows:
-        for place in row.hits:
-            if place not in made and ids[place] not in surprisals:
+    def __init__(self, read: ReadPredictions, matcher: Matcher, source: Source) -> None:
+        self.read, self.matcher, self.source = read, matcher, source
+        self.made: dict[int, Prediction] = {}
+        """By place in the dataset."""
+        self.rows: dict[int, str] = {}
+        """Where the row of each place stands: "line 12"."""
+        self.repeated: list[str] = []
+        self.contradictions: list[str] = []
+        self.contradicted: set[int] = set()
+        self.other_gold: list[str] = []
+        self.other_verdict: list[str] = []
+
+    def take(self, row: PredictionRow) -> None:
+        """Make a prediction of a row, or say why there is none."""
+        if not row.hits:
+            self.read.unmatched.append(f"{row.place}: {row.reason}")
+            return
+        place, is_first = row.hits[0], False
+        for hit in row.hits:
+            if hit not in self.rows:
+                place, is_first = hit, True
                 break
-        else:
-            reason = f"{SECOND} {ids[row.hits[0]]}" if row.hits else row.reason
-            read.unmatched.append(f"{row.place}: {reason}")
-            continue
         if row.surprisal is not None:
-            surprisals[ids[place]] = row.surprisal
-            continue
-        problem, known = problems[place], row.variant == ORIGINAL
+            self._take_surprisal(row, place, is_first)
+            return
+        prediction = self._in_dataset_terms(row, place)
+        if prediction is None:
+            return
+        if is_first:
+            self.made[place], self.rows[place] = prediction, row.place
+            return
+        earlier = [self.made[hit].prediction for hit in row.hits]
+        if prediction.prediction in earlier:
+            self.repeated.append(row.place)
+        else:
+            names = [self._name(row, place, index) for index in (earlier[0], prediction.prediction)]
+            self._contradict(row, f"{names[0]} and {names[1]}")
+
+    def _take_surprisal(self, row: PredictionRow, place: int, is_first: bool) -> None:
+        surprisals, name = self.read.surprisals, self.matcher.ids[place]
+        assert row.surprisal is not None
+        if is_first:
+            surprisals[name], self.rows[place] = row.surprisal, row.place
+        elif surprisals[name] == row.surprisal:
+            self.repeated.append(row.place)
+        else:
+            self._contradict(row, f"surprisals {surprisals[name]:.6g} and {row.surprisal:.6g}")
+
+    def _contradict(self, row: PredictionRow, values: str) -> None:
+        place = row.hits[0]
+        lines = f"{self.rows[place]} and {row.place}"
+        self.contradictions.append(f"{lines} contradict each other on problem {self.matcher.ids[place]} ({values})")
+        self.contradicted.update(row.hits)
+
+    def _name(self, row: PredictionRow, place: int, index: int | None) -> str:
+        """What a prediction chooses, for a message."""
+        if index is None:
+            return "no answer"
+        is_original = row.variant == ORIGINAL
+        return (
+            shown(self.matcher.dataset.problems[place].candidates[index]) if is_original else f"candidate {index + 1}"
+        )
+
+    def _in_dataset_terms(self, row: PredictionRow, place: int) -> Prediction | None:
+        """The prediction of a row about the problem at a place; None if their answers say that it cannot be one."""
+        name = self.matcher.ids[place]
+        problem, known = self.matcher.dataset.problems[place], row.variant == ORIGINAL
         if not known and row.candidates is not None:  # else the row is in terms of a variant that it alone knows
-            at, known = matcher.of(row.variant), True
-            problem = at.dataset[at.by_origin[ids[place]]]
+            at, known = self.matcher.of(row.variant), True
+            problem = at.dataset[at.by_origin[name]]
         order, prediction, gold = None, row.prediction, row.gold
         if row.candidates is not None:
             order = align(row.candidates, problem.candidates, problem.language)
@@ -198,25 +260,45 @@ def _matched(read: ReadPredictions, rows: Iterable[PredictionRow], matcher: Matc
             prediction, gold = (index if index is None else order[index] for index in (prediction, gold))
         if known and gold is not None and problem.answer is not None and gold != problem.answer:
             if order is None:
-                read.unmatched.append(
-                    f"{row.place}: its answer differs from that of problem {ids[place]}: "
+                self.read.unmatched.append(
+                    f"{row.place}: its answer differs from that of problem {name}: "
                     "the candidates were in another order, or the labels were different"
                 )
-                continue
-            other_gold.append(row.place)
+                return None
+            self.other_gold.append(row.place)
         right = problem.answer if gold is None else gold
         if row.verdict is not None and None not in (prediction, right) and row.verdict != (prediction == right):
-            other_verdict.append(row.place)
+            self.other_verdict.append(row.place)
         scores = row.scores
         if scores is not None and order is not None:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
         answer = problem.answer if known else gold
-        made[place] = Prediction(ids[place], row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
-    read.predictions = [made[place] for place in sorted(made)]
-    for places, what in (
-        (other_gold, "the file's answer differs from the dataset's, which counts"),
-        (other_verdict, "the file's own verdict does not follow from its prediction and answer"),
-    ):
-        if places:
-            read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
-    return read
+        return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+
+    def finish(self) -> ReadPredictions:
+        """The predictions in the order of the dataset, with notes; raises BadInput if rows contradict each other."""
+        if self.contradictions and not self.source.lenient:
+            others = len(self.contradictions) - 1
+            more = f"; so do {others:,} other rows" if others else ""
+            raise BadInput(
+                f"{self.source.path}: {self.contradictions[0]}{more}: keep the one that counts, "
+                "or leave such problems out (audit --lenient)"
+            )
+        for place in self.contradicted:
+            self.made.pop(place, None)
+            self.read.surprisals.pop(self.matcher.ids[place], None)
+        self.read.predictions = [self.made[place] for place in sorted(self.made)]
+        if self.contradictions:
+            count = len(self.contradicted)
+            problems = "1 problem" if count == 1 else f"{count:,} problems"
+            self.read.notes.append(
+                f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
+            )
+        for places, what in (
+            (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
+            (self.other_gold, "the file's answer differs from the dataset's, which counts"),
+            (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),
+        ):
+            if places:
+                self.read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
+        return self.read

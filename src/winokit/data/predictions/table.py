@@ -1,22 +1,27 @@
 """Predictions as a table of whatever columns: csv with any delimiter, JSON, JSON lines or Parquet.
 
 Numbers count from 1; from 0 where a 0 is among them and no number is too high for that, or as `prediction=COLUMN:0`
-says. A row that names no problem, as the totals at the end of some published files, is passed over with a note. A text
-that is no candidate is read as replies of chat models are; one from which no answer can be read is an abstention.
+says. They may be spelled as floats (1.0, 2.0) if all of them are whole: a number with a fraction is a score or a
+probability and never a choice, and a column of such numbers is refused. A row that names no problem, as the totals at
+the end of some published files, is passed over with a note. A text that is no candidate is read as replies of chat
+models are; one from which no answer can be read is an abstention.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields, tables
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, cell_text
-from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, named_in
-from winokit.data.predictions.columns import FLOAT, LINE, PROMPTS, PredictionColumns, check_columns, columns_of
+from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
+from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
+from winokit.data.predictions.proposals import LEAST_READ, TableProposals, TrialReading
 from winokit.errors import BadInput, Malformed
 from winokit.results import decide
 
@@ -30,13 +35,11 @@ REPLY = 3
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table."""
-    table = tables.read_table(source)
-    ids = [column for column in table.columns if column in matcher.by_id or column in matcher.by_source_id]
-    if len(table.rows) == 1 and 2 * len(ids) > len(table.columns):  # one JSON object has them all, by their ids
-        rows = [(f"key {key!r}", {"id": key, "prediction": value}) for key, value in table.rows[0][1].items()]
-        table = Table(table.path, ("id", "prediction"), rows)
+    table = _row_by_row(tables.read_table(source), matcher)
     columns = columns_of(table, given)
-    check_columns(table, columns, matcher.dataset)
+    check_order(table, columns, matcher.dataset)
+    if not columns.is_complete:
+        TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = f"line {line}" if isinstance(line, int) else line
@@ -50,6 +53,47 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
     reading.finish()
 
 
+def _row_by_row(table: Table, matcher: Matcher) -> Table:
+    """The table; one JSON object that has predictions by the ids of problems becomes a table of two columns."""
+    ids = [column for column in table.columns if column in matcher.by_id or column in matcher.by_source_id]
+    if len(table.rows) != 1 or 2 * len(ids) <= len(table.columns):
+        return table
+    rows = [(f"key {key!r}", {"id": key, "prediction": value}) for key, value in table.rows[0][1].items()]
+    return Table(table.path, ("id", "prediction"), rows)
+
+
+def try_reading(
+    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool
+) -> TrialReading:
+    """What columns read of the rows at some places, or of the first of them where they read too few.
+
+    Raises BadInput where the columns cannot be of predictions.
+    """
+    check_order(table, columns, matcher.dataset)
+    reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences)
+    chooses = columns.prediction is not None or bool(columns.scores)
+    most_missed = (1 - LEAST_READ) * len(places)
+    rows = found = read = right = 0
+    for place in places:
+        if rows - (read if chooses else found) > most_missed:
+            break
+        _, cells = table.rows[place]
+        if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
+            continue
+        rows += 1
+        try:
+            row = reading.row(cells, "", place)
+        except Malformed:
+            continue
+        found += bool(row.hits)
+        if row.hits and row.prediction is not None:
+            read += 1
+            problem = matcher.dataset[row.hits[0]]
+            names = row.candidates or problem.candidates
+            right += problem.right is not None and align((names[row.prediction],), (problem.right,)) is not None
+    return TrialReading(rows, found, read, right)
+
+
 @dataclass
 class TableReading:
     """A table being read: how its numbers count, and what was noticed."""
@@ -58,6 +102,8 @@ class TableReading:
     columns: PredictionColumns
     matcher: Matcher
     source: Source
+    in_sentences: bool = True
+    """Whether a text that is no candidate is read as a reply is."""
     unread: list[str] = field(default_factory=list)
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
@@ -66,6 +112,7 @@ class TableReading:
         path = self.source.path
         self.stem, self.scoring = path.stem, "csv" if JSON.isdisjoint(path.suffixes) else "table"
         most = max((len(problem.candidates) for problem in self.matcher.dataset), default=2)
+        self.has_fractions = self._check_whole()
         chosen, gold = ({*self._numbers(column)} for column in (self.columns.prediction, self.columns.answer))
         # SuperGLUE's label counts from 0, whatever a model chose; a 0 beside the predictions tells how they count.
         zero = 0 in chosen | gold or str(self.columns.prediction).casefold() == "label"
@@ -79,6 +126,26 @@ class TableReading:
         """What predictions and answers count from."""
         if self.columns.order not in (None, LINE):
             self.positions = self._positions()
+
+    def _check_whole(self) -> bool:
+        """Whether a number among the predictions has a fraction; a column that is mostly numbers is refused then."""
+        column = self.columns.prediction
+        if column is None:
+            return False
+        cells = [(place, said(row.get(column))) for place, row in self.table.rows]
+        numbers = [text for _, text in cells if is_number(text)]
+        fractions = [(place, text) for place, text in cells if is_fraction(text)]
+        filled = sum(text.casefold() not in SILENT for _, text in cells)
+        if fractions and 2 * len(numbers) > filled:
+            place, text = fractions[0]
+            line = f"line {place}" if isinstance(place, int) else place
+            raise BadInput(
+                f"{self.table.path}: column {column!r}: numbers with fractions in {len(fractions):,} of "
+                f"{len(cells):,} rows ({text} in {line}) are scores or probabilities, not choices: name a column of "
+                f"scores for each candidate, where higher is better ({OPTION} scores1=COLUMN,scores2=COLUMN), or one "
+                "of choices"
+            )
+        return bool(fractions)
 
     def _numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
         """The numbers in a column."""
@@ -162,19 +229,25 @@ class TableReading:
     def _choice(self, text: str, names: tuple[str, ...], place: str, language: str) -> tuple[int | None, str | None]:
         """The chosen candidate; or None and why nothing was chosen."""
         column = str(self.columns.prediction)
+        if self.has_fractions and is_number(text) and not text.isdecimal():  # a score among replies
+            return None, self._unread(text, place)
         try:
             chosen, why = choose(text, column, names, self.bases[0], language)
         except Malformed:
-            if NUMBER.match(text):
+            if is_number(text) or not self.in_sentences:
                 raise
             chosen, why = named_in(text, names, language), None
             if chosen is None:
                 if not self.in_words and len(text.split()) < REPLY:
                     raise
-                why = f"{UNREAD}: {shown(text)}"
-                self.unread.append(f"{place}: {shown(text)}")
+                why = self._unread(text, place)
         self.read += chosen is not None
         return chosen, why
+
+    def _unread(self, text: str, place: str) -> str:
+        """Remember a text from which no answer could be read, and say so."""
+        self.unread.append(f"{place}: {shown(text)}")
+        return f"{UNREAD}: {shown(text)}"
 
     def _scores(self, cells: Mapping[str, Any], count: int) -> tuple[float, ...] | None:
         """The scores of a row, one for each candidate; None where its cells are empty."""

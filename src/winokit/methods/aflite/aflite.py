@@ -12,9 +12,9 @@ What the paper leaves open is decided here, and recorded in `settings_`:
 - ties at the cut-off are broken at random, by the seed (`ties="order"`: the first rows leave);
 - a row without a prediction has no score and stays; `min_predictions` can ask for more than one;
 - subsets are drawn independently and without replacement; `stratified=True` keeps the share of the answers in them;
-- `twins="apart"` treats rows singly, as the paper; `"together"` keeps a group on one side of a partition, pools its
-  members' predictions into one score, and keeps or removes it whole (a subset or a slice may then be larger than asked
-  by less than one group);
+- `twins="apart"` treats rows singly, as the paper; `"together"` keeps a unit (`groups` of `fit`) on one side of a
+  partition, pools its members' predictions into one score, and keeps or removes it whole (a subset or a slice may then
+  be larger than asked by less than one unit);
 - classifiers are scikit-learn's LogisticRegression(C=regularisation): L2, features as they are, intercept free.
 """
 
@@ -110,12 +110,16 @@ class AFLite(DebiasMethod):
             if self.backend != "ray" and getattr(self, option) is not None:
                 raise BadInput(f"--{option}: an option of --engine ray")
         if self.stratified and self.twins == "together":
-            raise BadInput("stratified subsets need twins apart: a group has rows of both answers")
+            raise BadInput("stratified subsets need twins apart: a unit has rows of both answers")
 
     def fit(
         self, X: Any, y: ArrayLike, groups: Groups | None = None, progress: Callable[[Phase], None] | None = None
     ) -> "AFLite":
-        """Filter rows X (an array or `open_features`) by answers y (two values); `groups` has None for a row alone."""
+        """Filter rows X (an array or `open_features`) by answers y (two values).
+
+        `groups` names what varies together, `Dataset.units.numbers` for problems; None for a row alone. With twins
+        together these stay or go whole.
+        """
         X = inputs.checked_features(X)
         y = inputs.checked_answers(y, len(X))
         self.n_features_in_ = X.shape[1]
@@ -172,8 +176,9 @@ class AFLite(DebiasMethod):
                 left = phase.rows - phase.removed
                 progress(len(rows) - left, len(rows) - self.settings_["train_size"])
 
-        self.fit(rows.x, rows.y, rows.groups, after)
-        history, whole = tuple(asdict(phase) for phase in self.history_), self.twins == "together"
+        self.fit(rows.x, rows.y, rows.unit_names, after)
+        history = tuple(asdict(phase) for phase in self.history_)
+        whole = rows.unit_names if self.twins == "together" else None
         arm = DebiasArm(self.name, self.keep_, dict(self.settings_), self.scores_, self.phase_, history, whole)
         missing = 0 if size is None else size - int(arm.keep.sum())
         if missing <= 0:
@@ -202,7 +207,7 @@ class AFLite(DebiasMethod):
         if self.twins == "apart":
             leaving = self._slice(number, scores, rows.numbers)
         else:
-            leaving = self._slice_of_groups(number, right, made, units[rows.numbers])
+            leaving = self._slice_of_units(number, right, made, units[rows.numbers])
         if self.stop_below is not None and accuracy < self.stop_below:
             leaving = leaving[:0]
         run.scores[rows.numbers] = scores
@@ -225,8 +230,8 @@ class AFLite(DebiasMethod):
         run.history.append(asdict(phase))
         return phase
 
-    def _slice_of_groups(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
-        """Positions of the rows that leave, whole groups: their members' predictions are pooled."""
+    def _slice_of_units(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
+        """Positions of the rows that leave, whole units: their members' predictions are pooled."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
         right, made = np.bincount(unit_of, right), np.bincount(unit_of, made)
         scores = np.where(made >= self.min_predictions * sizes, right / np.maximum(made, 1), np.nan)

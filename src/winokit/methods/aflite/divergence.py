@@ -165,19 +165,20 @@ def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
 def by_chance(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 20, seed: int = 0
 ) -> Divergence:
-    """What the estimator gives when answers mean nothing: the mean over draws in which whole groups are turned.
+    """What the estimator gives when answers mean nothing: the mean over draws in which whole units are turned.
 
-    `numbers` are groups as numbers. Turning whole groups keeps the answers of twins opposite.
+    `numbers` are the units of the rows. Turning whole units keeps the answers of twins opposite.
     """
-    rng, groups = np.random.default_rng(seed), int(numbers.max()) + 1
-    estimates = [divergence(values, y ^ rng.integers(2, size=groups)[numbers], estimate) for _ in range(draws)]
+    rng = np.random.default_rng(seed)
+    unit_count = int(numbers.max()) + 1
+    estimates = [divergence(values, y ^ rng.integers(2, size=unit_count)[numbers], estimate) for _ in range(draws)]
     return Divergence(*(float(np.mean(way)) for way in zip(*estimates, strict=True)))
 
 
 def standard_error(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 200, seed: int = 0
 ) -> Divergence:
-    """The standard error of an estimate, from draws of whole groups with replacement.
+    """The standard error of an estimate, from draws of whole units with replacement; `numbers` are those of the rows.
 
     Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
     """

@@ -1,6 +1,7 @@
 """What debiasing is given, checked: features in memory or in files, two answers, groups by any name."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import Groups
-from winokit.units import Units
 
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
@@ -150,16 +150,24 @@ def as_labels(y: ArrayLike) -> Ints:
 
 
 def numbered(groups: Groups | None, rows: int) -> Ints:
-    """Groups as numbers from 0; a row alone is a group of its own, and so is every row where there are no groups.
+    """Groups as numbers from 0, and then the rows alone; without groups every row is alone.
 
-    >>> numbered(["a", None, "a", None], 4).tolist()
-    [0, 1, 0, 2]
+    Names count in the order of appearance, numbers in their own. What is drawn by number depends on it.
+
+    >>> numbered([None, "b", "a", "b"], 4).tolist()
+    [2, 0, 1, 0]
     """
     if groups is None:
         return np.arange(rows)
     if len(groups) != rows:
         raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
-    return Units.of_names(groups).numbers
+    if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
+        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    names = dict.fromkeys(group for group in groups if group is not None)
+    number_of = {group: number for number, group in enumerate(names)}
+    free = count(len(number_of))
+    numbers = (next(free) if group is None else number_of[group] for group in groups)
+    return np.fromiter(numbers, np.int64, rows)
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:

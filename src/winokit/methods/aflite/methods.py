@@ -8,34 +8,49 @@ A method is a dataclass of settings, each with its `Help`, and a class's docstri
 """
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix
+from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.registry import Registry
 from winokit.settings import Help, Settings
+from winokit.units import Units
 
 Seed = Annotated[int, Help("Seed for everything drawn at random.", least=0)]
 Size = Annotated[int, Help("How many problems to keep.", "N", least=1)]
 Twins = Annotated[
     Literal["apart", "together"],
-    Help("apart (problems one by one, as in the paper) or together (whole groups).", noun="treatment of twins"),
+    Help(
+        "apart (problems one by one, as in the paper) or together (a group, and all that has its text or template).",
+        noun="treatment of twins",
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class DebiasRows:
-    """The problems as methods see them: per row its words, its answer (0 or 1), its group, and its features."""
+    """The problems as methods see them: per row its words, answer (0 or 1), group, unit and features."""
 
     texts: list[list[str]]
     y: Ints
     groups: list[str | None]
+    """Twins: what a method compares with one another."""
+    units: Units
+    """What varies together: what folds, relabelled answers and intervals count."""
     x: Matrix | None = None
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @cached_property
+    def unit_names(self) -> list[int | None]:
+        """The unit of each row; None for a row that varies alone."""
+        sizes = self.units.sizes
+        return [unit if sizes[unit] > 1 else None for unit in self.units.numbers.tolist()]
 
 
 @dataclass(frozen=True)
@@ -48,8 +63,8 @@ class DebiasArm:
     scores: Doubles | None = None
     phase: Ints | None = None
     history: tuple[dict[str, Any], ...] = ()
-    whole: bool = False
-    """Whether groups stay or go whole."""
+    whole: Groups | None = None
+    """For each row the unit or the group that stays or goes whole; None if rows go one by one."""
 
     @property
     def removal_order(self) -> Ints:

@@ -2,8 +2,10 @@
 
 Training subsets overlap, so the votes on a row are correlated, and on pure noise a good share of the rows reaches the
 threshold. A run therefore means something only beside runs on the same features whose answers are redrawn. Whole
-groups are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features;
-a plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes.
+units are flipped, each with probability one half: twins keep opposite answers, as they have nearly the same features; a
+plain permutation would give many of them equal ones, a regularity that the ensemble finds and removes. And problems of
+one text or template stay as they are to one another: an ensemble that knows some of them gets the others right, which
+it does under any answers and which is no bias.
 
 Numbers of removals are right-skewed, so that the real one is ranked among the relabelled ones: a Student interval of
 them would be exceeded by chance more often than it says. No more runs are made than the verdict needs (Besag and
@@ -91,6 +93,7 @@ def null_runs(
 ) -> NullModel:
     """Repeat a fitted run on relabelled rows, at most `runs` times.
 
+    `groups` names what varies together and is flipped as one: `Dataset.units.numbers` for problems.
     `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
     """
     if runs < 1:

@@ -6,10 +6,10 @@ having a trait or not. With a' = a + sp, A' = A + s, and b', B' likewise, the lo
 log(a' / (A' - a')) - log(b' / (B' - b')), its variance 1/a' + 1/(A' - a') + 1/b' + 1/(B' - b'), its interval normal.
 Positive is over-used by the removed; one rare word in a handful of removed texts is pulled towards zero.
 
-A unit is a group on its side: twins share nearly all their words, so the members of a group that were removed count as
-one, each a part of it, and so do those that were kept. Many words are tested at once: p-values are of Fisher's exact
-test (twice the smaller tail, units rounded), and `q` is the false discovery rate they allow (Benjamini and Hochberg,
-1995).
+Units (`winokit.units`) are counted on their side: twins, and problems of one text or template, share nearly all their
+words, so the members of a unit that were removed count as one, each a part of it, and so do those that were kept. Many
+words are tested at once: p-values are of Fisher's exact test (twice the smaller tail, units rounded), and `q` is the
+false discovery rate they allow (Benjamini and Hochberg, 1995).
 """
 
 import math
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom, norm
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Bools, Doubles, Ints, numbered
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints
 from winokit.methods.aflite.pmi import word_entries
-from winokit.methods.arrays import Groups
+from winokit.units import Units, require_units
 
 NEGATIONS = frozenset(
     "not n't n’t never no nobody none nothing nowhere neither nor cannot without hardly barely scarcely".split()
@@ -94,23 +94,23 @@ class Overused(NamedTuple):
 
 
 class Sides:
-    """Removed and kept rows, each weighed so that a group counts as one on each side it is on.
+    """Removed and kept rows, each weighed so that a unit counts as one on each side it is on.
 
     `best` are the rows to take examples from first.
     """
 
     def __init__(
-        self, removed: Sequence[bool] | Bools, groups: Groups | None = None, best: Sequence[int] | Ints = ()
+        self, removed: Sequence[bool] | Bools, units: Units | None = None, best: Sequence[int] | Ints = ()
     ) -> None:
         self.removed: Bools = np.asarray(removed, np.bool_)
         self.rank = np.full(len(self.removed), len(best))
         self.rank[np.asarray(best, np.int64)] = np.arange(len(best))
-        numbers = numbered(groups, len(self.removed))
-        side = numbers * 2 + self.removed
+        own_units = Units.alone(len(self.removed)) if units is None else require_units(units, len(self.removed))
+        side = own_units.numbers * 2 + self.removed
         members = np.bincount(side, minlength=2 * len(self.removed))
         self.weights: Doubles = 1.0 / members[side]
         self.units = (round(self.weights[~self.removed].sum()), round(self.weights[self.removed].sum()))
-        """How many groups have kept members, and how many have removed ones."""
+        """How many units have kept members, and how many have removed ones."""
         if not all(self.units):
             raise BadInput("some rows removed and some kept expected: there is nothing to compare")
 

@@ -82,7 +82,7 @@ class PMIFilter(DebiasMethod):
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
         """Fit the words of the rows."""
         self.fit(rows.texts, rows.y, rows.groups)
-        return DebiasArm(self.name, self.keep_, self.given(), self.scores_, whole=True)
+        return DebiasArm(self.name, self.keep_, self.given(), self.scores_, whole=rows.groups)
 
     def fit(
         self, texts: Sequence[Sequence[str]], y: Sequence[int] | NDArray[Any], groups: Groups | None = None

@@ -1,8 +1,9 @@
 """A linear probe: how often a linear classifier of the features gets the answer of rows it has not seen.
 
 Near 50 % the features say nothing about the answer that a linear classifier could use; below it the filter has
-removed what chance got right as well. Rows are dealt into folds by whole groups: a classifier that has seen a twin
-would know the other's features and take its answer, which is the wrong one.
+removed what chance got right as well. Rows are dealt into folds by whole units: a classifier that has seen a twin would
+know the other's features and take its answer, which is the wrong one; and one that has seen a text or a template would
+know its answer from there.
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Probe:
     """The fold each was held out in."""
     error: float
     """What is left to solve for, in the unit of `TOLERANCE`: how far the log odds would still move."""
+    choices: Ints
+    """The answer that was predicted for each, 0 or 1."""
 
 
 def linear_probe(
@@ -45,7 +48,10 @@ def linear_probe(
     seed: int = 0,
     regularisation: float = 1.0,
 ) -> Probe:
-    """Cross-validated accuracy of logistic regression (L2, `regularisation` as scikit-learn's C), groups kept whole."""
+    """Cross-validated accuracy of logistic regression (L2, `regularisation` as scikit-learn's C).
+
+    `groups` names what varies together and is never split between folds: `Dataset.units.numbers` for problems.
+    """
     labels = as_labels(y)
     if len(labels) != len(x):
         raise BadInput(f"one answer per row expected, found {len(labels)} for {len(x)} rows")
@@ -55,21 +61,27 @@ def linear_probe(
         raise BadInput("both answers expected in every training fold of the probe: there are too few rows")
     theta, error = _fit(x, labels, seen, regularisation)
     margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
-    correct = (margins[np.arange(len(fold)), fold] > 0) == (labels == 1)
-    return Probe(float(correct.mean()), correct, fold, error)
+    choices = (margins[np.arange(len(fold)), fold] > 0).astype(np.int64)
+    correct = choices == labels
+    return Probe(float(correct.mean()), correct, fold, error, choices)
 
 
 def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
-    """A fold for each row: whole groups, in random order, always into the fold that has fewest rows."""
-    groups = int(numbers.max()) + 1
-    if not 2 <= folds <= groups:
-        raise BadInput(f"2 folds or more, and no more than the {groups} groups, expected (--folds); found {folds}")
-    sizes, of_group, filled = np.bincount(numbers), np.empty(groups, np.int64), np.zeros(folds, np.int64)
-    for group in np.random.default_rng(seed).permutation(groups):
+    """A fold for each row: whole units, in random order, always into the fold that has fewest rows.
+
+    `numbers` are the units of the rows, from 0.
+    """
+    unit_count = int(numbers.max()) + 1
+    if not 2 <= folds <= unit_count:
+        raise BadInput(f"2 folds or more, and no more than the {unit_count} units, expected (--folds); found {folds}")
+    sizes = np.bincount(numbers)
+    fold_of_unit = np.empty(unit_count, np.int64)
+    filled = np.zeros(folds, np.int64)
+    for unit in np.random.default_rng(seed).permutation(unit_count):
         least = int(filled.argmin())
-        of_group[group] = least
-        filled[least] += sizes[group]
-    return of_group[numbers]
+        fold_of_unit[unit] = least
+        filled[least] += sizes[unit]
+    return fold_of_unit[numbers]
 
 
 def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:

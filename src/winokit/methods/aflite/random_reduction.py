@@ -24,16 +24,16 @@ class RandomReduction(DebiasMethod):
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
         """Draw the rows to keep."""
-        whole = self.twins == "together"
-        keep = random_reduction(len(rows), self.size, seed=self.seed, groups=rows.groups if whole else None)
+        whole = rows.unit_names if self.twins == "together" else None
+        keep = random_reduction(len(rows), self.size, seed=self.seed, groups=whole)
         return DebiasArm(self.name, keep, self.given(), whole=whole)
 
 
 def random_reduction(rows: int, size: int, *, seed: int = 0, groups: Groups | None = None) -> Bools:
     """A mask that keeps `size` of the rows, drawn at random.
 
-    With `groups` whole groups are drawn, in random order until the next would exceed the size: of pairs alone and an
-    odd size one row fewer is kept.
+    With `groups`, such as `Dataset.units.numbers`, these are drawn whole, in random order until the next would exceed
+    the size: of pairs alone and an odd size one row fewer is kept.
 
     >>> int(random_reduction(10, 4, seed=1).sum())
     4

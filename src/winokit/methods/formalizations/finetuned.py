@@ -14,7 +14,7 @@ from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import Network, open_network
 from winokit.models.base import Answer, Choose, LetGo, Request, Scores
 from winokit.models.batching import free_memory
-from winokit.models.hf import HfSettings, fingerprint
+from winokit.models.hf import HfSettings, as_loaded, fingerprint
 from winokit.models.registry import Spec
 from winokit.problem import Problem
 
@@ -33,7 +33,7 @@ class FineTuned:
 
     def __init__(self, spec: str, settings: HfSettings, network: Network) -> None:
         self.spec = spec
-        self.settings = settings
+        self.settings = as_loaded(settings, network.encoder)
         self.network: Any = network
         self.formalization = network.formalization.spec
         """How it was trained, and how it is asked."""

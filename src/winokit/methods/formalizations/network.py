@@ -32,6 +32,8 @@ ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
 BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 32768
 """Padded tokens of a batch when nothing is trained."""
 TRAINABLE = ("builtin", "hf")
+TRAINED_IN = "float32"
+"""Precision of weights that are trained, whatever their files hold."""
 T = TypeVar("T")
 
 
@@ -104,7 +106,7 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         torch.manual_seed(seed)
         if parsed.prefix == "builtin":
             return _builtin(parsed, formalization)
-        settings = replace(HfSettings.of(parsed), dtype="float32", kind="masked")
+        settings = replace(HfSettings.of(parsed), dtype=TRAINED_IN, kind="masked")
         if settings.device_map is not None or settings.load_in is not None:
             raise BadInput(f"{spec}: a model that is spread (device_map=) or quantised (load_in=) cannot be trained")
         network = _of_hub(settings, formalization)

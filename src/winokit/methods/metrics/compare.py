@@ -1,14 +1,13 @@
-"""Two models on the same problems: a paired test over units, and a correction for several tests."""
+"""Two models on the same problems: a paired test over units, and what it could have seen."""
 
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray, IntArray, Values, as_values, same_length
+from winokit.methods.metrics.corrections import holm as holm
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, paired_gap, standard_error
 from winokit.methods.metrics.luck import guessed
 from winokit.units import Units, require_units
@@ -17,8 +16,74 @@ WHOLE_PARTS = (1, 2, 4, 8, 12)
 """Sums of units that are whole numbers of such parts (halves, where a guess is worth one half) are counted out."""
 DRAWS = 10_000
 """Random signs, where they are not."""
-FINE = 0.001
-"""How finely a drop that would be found is told: a tenth of a point."""
+POWER = 0.8
+"""The probability with which a gap would be found that is called one to be found."""
+WHOLE_UNITS = 10.0
+"""How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
+whole: few of them say little."""
+SPARE = 2
+"""So many disagreements more than the fewest that a test can reject with are wanted on one side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a comparison of two models on some problems can see."""
+
+    difference: float
+    standard_error: float
+    """Of the mean difference, over units."""
+    units: float
+    """As how many units of one size these count."""
+    disagreement: float
+    """As large a share of all problems as one independent disagreement is: of a unit, or of a problem in it."""
+    narrow_half: float
+    """Half the width of the interval in which equality is looked for."""
+    narrow_level: float
+
+    def gap_to_find(
+        self, alpha: float = 0.05, power: float = POWER, *, allowed: float = 0.0, most: float = 1.0
+    ) -> float | None:
+        """The smallest gap that the test at level `alpha` finds with that power; None if there is none up to `most`.
+
+        With `allowed`, the smallest that is found to be more than that. Two models that differ more also disagree on
+        more problems. By the normal approximation, with Student's quantile, and never fewer disagreements than a test
+        can reject with.
+        """
+        from scipy import optimize, special
+
+        _check_power(alpha, power)
+        if self.units <= 1 + ROUNDING:
+            return None
+        quantile = float(special.stdtrit(self.units - 1, 1 - alpha / 2) + special.ndtri(power))
+
+        def excess(gap: float) -> float:
+            return gap - allowed - quantile * math.sqrt(self._variance_at(gap))
+
+        found = allowed
+        if excess(allowed) < 0:
+            found = float(optimize.brentq(excess, allowed, 1.0))
+        # Where the models are exchanged, one more disagreement on one side halves the smallest p-value.
+        fewest = math.ceil(1 - math.log2(alpha)) + SPARE
+        found = max(found, fewest * self.disagreement)
+        return found if found <= most + ROUNDING else None
+
+    def can_show_equality(self, margin: float) -> bool:
+        """Whether two equal models would be shown to be equal within the margin at least every other time."""
+        from scipy import special
+
+        if self.units <= 1 + ROUNDING:
+            return False
+        quantile = float(special.stdtrit(self.units - 1, (1 + self.narrow_level) / 2))
+        one_time_in_two = quantile + float(special.ndtri(0.75))
+        return self.narrow_half / quantile * one_time_in_two <= margin
+
+    def _variance_at(self, gap: float) -> float:
+        """Variance of the difference if the gap is that large."""
+        more_disagreement = max(gap - abs(self.difference), 0.0) * (1 - gap)
+        grown = self.standard_error**2 + more_disagreement * self.disagreement
+        # All units disagree as a whole: they cannot vary more.
+        largest = max(1 - gap**2, 0.0) / self.units
+        return min(grown, largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +91,7 @@ class Comparison:
     """The first model against the second."""
 
     difference: float
-    """Accuracy of the first minus accuracy of the second."""
+    """What the first has minus what the second has."""
     interval: Interval
     p: float
     """Two-sided p-value of a difference of zero, from the test that the interval inverts."""
@@ -36,12 +101,22 @@ class Comparison:
     n: int
     n_to_tell_apart: int | None
     """How many problems would tell them apart, were the difference what it is here; None where there is none."""
-    expected: bool = False
-    """Whether abstentions count as guesses: then accuracies are expected ones."""
+    first: float
+    """What the first has: the share that is right."""
+    second: float
+    narrow: Interval
+    """The interval of two one-sided tests: equal within a margin if it lies inside."""
+    unit_count: int
+    resolution: Resolution
+    first_refuses: bool = False
+    """Whether the first answers nothing at all: it is never ahead."""
+    second_refuses: bool = False
 
 
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:
     """Compare two models by what they have of the same problems, in the same order: 1, 0, or a share if undecided.
+
+    The interval has that level; the narrow one misses on each side as often as the other on both.
 
     >>> twins = Units.of_names(["a", "a", "b", "b", "c", "c"])
     >>> comparison = compare([True] * 6, [True, False, True, False, True, True], twins)
@@ -51,17 +126,38 @@ def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL
     require_units(units, len(first))
     same_length(first=first, second=second)
     one, other = as_values(first), as_values(second)
-    only_first, only_second = int((one > other).sum()), int((other > one).sum())
+    narrow_level = max(1 - 2 * (1 - level), 0.5)
+    narrow = paired_interval(one, other, units, narrow_level)
     return Comparison(
         difference=float((one - other).mean()),
         interval=paired_interval(one, other, units, level),
         p=p_paired(one, other, units),
-        only_first=only_first,
-        only_second=only_second,
+        only_first=int((one > other).sum()),
+        only_second=int((other > one).sum()),
         n=len(one),
         n_to_tell_apart=n_to_tell_apart(one, other, units),
-        expected=bool(((one % 1 != 0) | (other % 1 != 0)).any()),
+        first=float(one.mean()),
+        second=float(other.mean()),
+        narrow=narrow,
+        unit_count=units.count,
+        resolution=_resolution(one - other, units, narrow),
     )
+
+
+def _resolution(differences: FloatArray, units: Units, narrow: Interval) -> Resolution:
+    """What the comparison with these differences can see."""
+    error = standard_error(differences, units)
+    sizes = units.sizes.astype(np.float64)
+    equal_units = float((sizes**2).sum() ** 2 / (sizes**4).sum())
+    row_variance = float(differences.var()) / len(differences)
+    disagreement = 1 / equal_units
+    if row_variance > ROUNDING:
+        disagreeing = int((units.sums(np.abs(differences)) > ROUNDING).sum())
+        design_effect = min(error**2 / row_variance, len(differences) / equal_units)
+        own = design_effect / len(differences)
+        disagreement = (disagreeing * own + WHOLE_UNITS * disagreement) / (disagreeing + WHOLE_UNITS)
+    half = (narrow.high - narrow.low) / 2
+    return Resolution(float(differences.mean()), error, equal_units, disagreement, half, narrow.level)
 
 
 def paired_interval(first: Values, second: Values, units: Units, level: float = LEVEL) -> Interval:
@@ -138,8 +234,7 @@ def n_to_tell_apart(
     """
     from scipy import special
 
-    if not 0 < alpha < power < 1:
-        raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
+    _check_power(alpha, power)
     sums = _unit_sums(first, second, units)
     mean, square = float(sums.mean()), float((sums**2).mean())
     if abs(mean) <= ROUNDING:
@@ -149,47 +244,7 @@ def n_to_tell_apart(
     return math.ceil(float(needed) * len(first) / len(sums))
 
 
-def drop_to_find(
-    old: Values, new: Values, units: Units, *, allowed: float = 0.0, level: float = LEVEL, power: float = 0.8
-) -> float | None:
-    """The smallest drop that these problems would show, with probability `power`, to be more than is allowed.
-
-    Shown means that `paired_interval` of old minus new lies above `allowed`; None where no drop would be. More and more
-    of what the new model has right is taken from it: models disagree more as one drops, and the interval grows.
-    """
-    from scipy import special
-
-    before, after = as_values(old), as_values(new)
-    order = np.random.default_rng(0).permutation(len(after))
-
-    def dropped(drop: float) -> FloatArray:
-        change = drop - float((before - after).mean())
-        worst = np.zeros_like(after) if change > 0 else np.ones_like(after)
-        reached = np.cumsum(np.abs(worst - after)[order]) <= abs(change) * len(after) + ROUNDING
-        return np.where(reached[np.argsort(order)], worst, after)
-
-    def found_at(drop: float) -> bool:
-        # So low a drop, or lower, is seen in one of five samples.
-        seen = drop - float(special.ndtri(power)) * standard_error(before - dropped(drop), units)
-        return paired_gap(before, dropped(seen), units).interval(level).low >= allowed
-
-    most = float(before.mean()) - allowed
-    steps = np.arange(1, max(round(most / FINE), 0) + 1) * FINE + allowed
-    place = bisect_left(steps, True, key=found_at)
-    return float(steps[place]) if place < len(steps) else None
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for their number by Holm's step-down method, in the order given.
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    if not all(0 <= p <= 1 for p in p_values):
-        raise BadInput("p-values from 0 to 1 expected")
-    order = np.argsort(p_values, kind="stable")
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min((len(p_values) - rank) * p_values[place], 1.0))
-        corrected[place] = largest
-    return corrected
+def _check_power(alpha: float, power: float) -> None:
+    """Refuse a level and a power that no test can have."""
+    if not 0 < alpha < power < 1:
+        raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")

@@ -301,7 +301,7 @@ def polynomial_weights(x: Sequence[float], degree: int) -> tuple[FloatArray, flo
     logs = np.log([_positive(size) for size in x])
     centre = float(logs.mean())
     powers = np.vander(logs - centre, degree + 1, increasing=True)
-    weights: FloatArray = np.asarray(np.linalg.pinv(powers).T, np.float64)
+    weights = np.linalg.pinv(powers).T.astype(np.float64)
     return weights, centre
 
 

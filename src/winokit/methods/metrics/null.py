@@ -62,7 +62,8 @@ class CountDistribution:
     def of_draws(cls, counts: IntArray) -> CountDistribution:
         """Relative frequencies of drawn counts."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start).astype(np.float64) / len(counts))
+        frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
+        return cls(start, frequencies)
 
     @classmethod
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:

@@ -2,31 +2,39 @@
 
 Nothing is asked twice, and a killed run goes on where it stopped: one SQLite file in WAL mode; an answer is written the
 moment it is known, under a key made of everything that determines it: the model's fingerprint and the request to the
-letter. Sorting by length, packing and sharing prefixes is the model's part.
+letter. Sorting by length, packing and sharing prefixes is the model's part. What may be replayed is decided in `shelf`.
 """
 
-import dataclasses
-import hashlib
-import io
-import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
-
-import numpy as np
+from typing import Annotated, Any
 
 from winokit.errors import BadInput
 from winokit.files import user_cache
+from winokit.methods.scoring.answer_bytes import decode, encode
+from winokit.methods.scoring.answer_bytes import key_of as key_of
 from winokit.methods.scoring.ledger import Ledger, Spending
-from winokit.models.base import Answer, Model, Piece, Refusal, Reply, Request, Scores
+from winokit.methods.scoring.replay import KeptAnswer
+from winokit.methods.scoring.shelf import ModelShelf
+from winokit.models.base import Answer, Model, Refusal, Request
 from winokit.models.ensemble import EnsembleModel
 from winokit.progress import Progress
 from winokit.settings import Help
 
 CHUNK = 500
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS dates (key BLOB PRIMARY KEY, asked_at INTEGER) WITHOUT ROWID",
+    """CREATE TRIGGER IF NOT EXISTS dated AFTER INSERT ON answers BEGIN
+    INSERT OR REPLACE INTO dates VALUES (new.key, CAST(strftime('%s', 'now') AS INTEGER)); END""",
+    "CREATE TABLE IF NOT EXISTS servers (fingerprint TEXT PRIMARY KEY, identity TEXT) WITHOUT ROWID",
+)
+"""Dates stand beside the answers, and a trigger writes them: versions that know of none read and write the same file.
+An answer of such a version has no date."""
 
 
 def default_path() -> Path:
@@ -43,7 +51,8 @@ class Cache:
         """Counts what is asked of models beyond these answers, and says when a limit is reached."""
         self.whole: Ledger | None = None
         """The ledger of a larger job, a suite, while the verbs that use this cache are parts of it."""
-        self._remembered: dict[bytes, Answer] = {}
+        self._remembered: dict[bytes, KeptAnswer] = {}
+        self._identities: dict[str, str] = {}
         if path is None:
             return
         try:
@@ -51,7 +60,8 @@ class Cache:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+            for statement in TABLES:
+                self._db.execute(statement)
         except (sqlite3.Error, OSError) as error:
             raise BadInput(f"{path}: cannot be used as a cache ({error}); name another with --cache") from None
 
@@ -65,31 +75,53 @@ class Cache:
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:
         """Meanwhile, what a verb asks through this cache is entered as a part of a larger job."""
-        self.whole = whole
+        self.whole = self.ledger = whole
         try:
             yield whole
         finally:
             self.whole = None
 
-    def find(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
-        """The answers that are known."""
+    def find(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
+        """The answers that are kept, by their keys."""
         wanted = list(keys)
-        known = {key: self._remembered[key] for key in wanted if key in self._remembered}
+        kept = {key: self._remembered[key] for key in wanted if key in self._remembered}
         if self.path is None:
-            return known
+            return kept
         for start in range(0, len(wanted), CHUNK):
             chunk = wanted[start : start + CHUNK]
             marks = ",".join("?" * len(chunk))
-            for key, value in self._ask(f"SELECT key, value FROM answers WHERE key IN ({marks})", chunk):
-                known[bytes(key)] = self._decoded(value)
-        return known
+            statement = f"SELECT key, value, asked_at FROM answers LEFT JOIN dates USING (key) WHERE key IN ({marks})"
+            for key, value, asked_at in self._run(statement, chunk):
+                kept[bytes(key)] = KeptAnswer(bytes(key), self._decoded(value), asked_at)
+        return kept
 
     def keep(self, key: bytes, answer: Answer) -> None:
-        """Write an answer; it is on disk when this returns."""
+        """Write an answer with the time; it is on disk when this returns."""
         if self.path is None:
-            self._remembered[key] = answer
+            self._remembered[key] = KeptAnswer(key, answer, int(time.time()))
             return
-        self._ask("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(answer)))
+
+    def forget(self, keys: Iterable[bytes]) -> None:
+        """Drop answers."""
+        for key in keys:
+            self._remembered.pop(key, None)
+            if self.path is not None:
+                self._run("DELETE FROM answers WHERE key = ?", (key,))
+                self._run("DELETE FROM dates WHERE key = ?", (key,))
+
+    def last_identity(self, fingerprint: str) -> str:
+        """What the server of a model last said of it, as text; empty if it said nothing, or was never asked."""
+        if self.path is None:
+            return self._identities.get(fingerprint, "")
+        rows = self._run("SELECT identity FROM servers WHERE fingerprint = ?", (fingerprint,))
+        return str(rows[0][0]) if rows else ""
+
+    def keep_identity(self, fingerprint: str, identity: str) -> None:
+        """Note what the server of a model says of it."""
+        self._identities[fingerprint] = identity
+        if self.path is not None:
+            self._run("INSERT OR REPLACE INTO servers VALUES (?, ?)", (fingerprint, identity))
 
     def _decoded(self, value: bytes) -> Answer:
         try:
@@ -101,7 +133,7 @@ class Cache:
                 "remove it, or name another with --cache"
             ) from None
 
-    def _ask(self, statement: str, values: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+    def _run(self, statement: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:  # damaged, locked for too long, or on a disk that is full
@@ -127,89 +159,45 @@ def open_cache(cache: str | Path | Cache | None, spending: Spending = Spending()
         yield cache
 
 
-def key_of(fingerprint: str, request: Request) -> bytes:
-    """What an answer is kept under."""
-    fields = [getattr(request, field.name) for field in dataclasses.fields(request)]
-    text = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
-
-
-def encode(answer: Answer) -> bytes:
-    """An answer as bytes; the first says what it is. A refusal is none, and is not kept."""
-    if isinstance(answer, Refusal):
-        raise TypeError(f"not an answer to keep: {answer.why}")
-    if isinstance(answer, np.ndarray):
-        out = io.BytesIO()
-        np.save(out, answer, allow_pickle=False)
-        return b"A" + out.getvalue()
-    if isinstance(answer, Reply):
-        why = [answer.why] if answer.why else []
-        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
-    if isinstance(answer, Scores):
-        return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
-    return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
-
-
-def decode(data: bytes) -> Answer:
-    """An answer from bytes."""
-    kind, body = data[:1], data[1:]
-    if kind == b"A":
-        array: Answer = np.load(io.BytesIO(body), allow_pickle=False)
-        return array
-    value = json.loads(body)
-    if kind == b"R":
-        logprobs, *rest = value
-        return Reply(None if logprobs is None else tuple(logprobs), *rest)
-    if kind == b"S":
-        return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
-    return tuple(Piece(start, end, logprob) for start, end, logprob in value)
-
-
 def answer_all(
     model: Model, requests: Iterable[Request], cache: Cache, progress: Progress | None = None
 ) -> Mapping[Request, Answer]:
-    """Answer requests, each distinct one at most once, from the cache or from the model."""
+    """Answer requests, each distinct one at most once, from the cache or from the model.
+
+    Raises AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can
+    be read.
+    """
     distinct = list(dict.fromkeys(requests))
-    keys = {request: key_of(model.fingerprint, request) for request in distinct}
-    known = cache.find(keys.values())
-    answers = {request: known[key] for request, key in keys.items() if key in known}
-    answers |= _kept_earlier(model, [request for request in distinct if request not in answers], cache)
-    missing: Sequence[Request] = [request for request in distinct if request not in answers]
+    shelf = ModelShelf(model, cache)
+    kept = shelf.find(distinct)
+    answers = {request: each.answer for request, each in kept.items()}
+    missing = [request for request in distinct if request not in kept]
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
     if isinstance(model, EnsembleModel):  # each member's answers are kept: an end in the middle loses nothing
-        each = [answer_all(member, missing, cache, progress) for member in model.members]
-        return answers | {request: model.combined(request, [given[request] for given in each]) for request in missing}
+        of_members = [answer_all(member, missing, cache, progress) for member in model.members]
+        combined = {request: model.combined(request, [given[request] for given in of_members]) for request in missing}
+        return answers | combined
+    canaries = shelf.choose_canaries(kept, missing)
     if cache.ledger.spending.dry_run:
-        cache.ledger.enter(model, distinct, missing)
+        cache.ledger.enter(model, distinct, missing, canaries)
         return {**answers, **dict.fromkeys(missing, Refusal("not asked: a dry run"))}
-    missing = cache.ledger.affordable(model, missing)
+    shelf.check(kept, canaries)
+    affordable = cache.ledger.affordable(model, missing)
     total = sum(map(size, distinct))
-    done = total - sum(map(size, missing))
+    done = total - sum(map(size, affordable))
     if progress:
         progress(done, total)
-    for index, answer in model.answer(missing) if missing else ():
-        request = missing[index]
-        # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
-        if not isinstance(answer, Refusal):
-            cache.keep(keys[request], answer)
+    for request, answer in shelf.ask(affordable, kept):
         answers[request] = answer
         done += size(request)
         if progress:
             progress(done, total)
-    if len(answers) < len(distinct):
+    if len(answers) < len(distinct) or not shelf.is_checked(kept):
         raise cache.ledger.stopped(len(answers), len(distinct), cache.path)
+    cache.ledger.replays.note_kept(model, kept.values())
     return answers
-
-
-def _kept_earlier(model: Model, requests: Sequence[Request], cache: Cache) -> dict[Request, Answer]:
-    """What an earlier version kept of a model that says how to read it now (`earlier` fingerprints, `reread`)."""
-    earlier, reread = getattr(model, "earlier", ()), getattr(model, "reread", None)
-    if not earlier or reread is None:
-        return {}
-    keys = {key_of(kept, request): (request, place) for place, kept in enumerate(earlier) for request in requests}
-    return {keys[key][0]: reread(*keys[key], answer) for key, answer in cache.find(keys).items()}
 
 
 def size(request: Request) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.errors import BadInput
+from winokit.methods.scoring.replay import Replays
 from winokit.models.base import Model, Request, Usage, estimated_tokens
 from winokit.settings import Help, Settings
 
@@ -32,6 +33,7 @@ class Spending(Settings):
     max_cost: Annotated[
         float | None, Help("Stop at this cost, computed from --price-in and --price-out.", metavar="MONEY", above=0)
     ] = None
+    forget: Annotated[bool, Help("Ask servers anew; their cached answers to these texts are dropped.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,11 +73,14 @@ class Texts:
     new: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """Tokens read, and written at most."""
     cached: set[tuple[str, str]] = field(default_factory=set)
+    again: set[tuple[str, str]] = field(default_factory=set)
+    """Texts of kept answers that are sent all the same, to see if the server still says so: both new and cached."""
 
     def add(self, other: "Texts") -> None:
         """Take in what was asked elsewhere; a text is sent to a model once."""
         self.new |= other.new
-        self.cached = (self.cached | other.cached) - self.new.keys()
+        self.again |= other.again
+        self.cached = ((self.cached | other.cached) - self.new.keys()) | self.again
 
 
 class Ledger:
@@ -90,7 +95,10 @@ class Ledger:
         self.exact = True
         """Whether all tokens were counted with a tokenizer."""
         self._entries: dict[tuple[str, ...], Texts] = {}
-        self._heading: tuple[str, ...] = ()
+        self.heading: tuple[str, ...] = ()
+        """What is asked about at the moment."""
+        self.replays: Replays = Replays() if whole is None else Replays(whole.replays)
+        """What is not asked, since it is known from before."""
 
     def part(self) -> "Ledger":
         """A ledger for a part of a job: it says what the part asked, within the limits of the whole."""
@@ -100,22 +108,33 @@ class Ledger:
     @contextmanager
     def under(self, *heading: str) -> Iterator[None]:
         """Enter what is asked meanwhile under a heading: model, scoring and variant, or model and protocol."""
-        self._heading = heading
+        self.heading = heading
         yield
-        self._heading = ()
+        self.heading = ()
 
-    def enter(self, model: Model, requests: Sequence[Request], missing: Sequence[Request]) -> None:
-        """Note what would be sent for requests, of which some answers are missing."""
-        entry = self._entries.setdefault(self._heading, Texts())
-        unknown = set(missing)
+    def enter(
+        self, model: Model, requests: Sequence[Request], missing: Sequence[Request], again: Sequence[Request] = ()
+    ) -> None:
+        """Note what would be sent for requests: those whose answers are missing, and those that are asked again."""
+        entry = self._entries.setdefault(self.heading, Texts())
+        unknown, compared = set(missing), set(again)
         for request in requests:
             for text, written in sent(model, request):
                 key = (model.fingerprint, text)
-                if request in unknown:
+                if request in compared:
+                    entry.again.add(key)
+                if request in unknown or request in compared:
                     entry.new[key] = (self._tokens(model, text), written)
                 else:
                     entry.cached.add(key)
         entry.cached -= entry.new.keys()  # a text that is sent for one request is not cached for another
+        entry.cached |= entry.again
+
+    @property
+    def requests_left(self) -> int | None:
+        """How many requests may still be made; None if their number has no limit."""
+        most = self.spending.max_requests
+        return None if most is None else most - Usage.total(self.usages).requests
 
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
         """The requests that may be asked: all, where the model itself asks before each call."""
@@ -140,11 +159,11 @@ class Ledger:
         limit = self.spending.exhausted(self.usages)
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
-        way_on = (
-            f"what was answered is kept in {kept}, and the same command continues from there"
-            if kept
-            else "nothing was kept, because of --cache off"
-        )
+        if kept is None:
+            way_on = "nothing was kept, because of --cache off"
+        else:
+            command = "the same command without --forget" if self.spending.forget else "the same command"
+            way_on = f"what was answered is kept in {kept}, and {command} continues from there"
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 
     def spent(self) -> dict[str, Any]:
@@ -160,14 +179,14 @@ class Ledger:
 
     @property
     def notes(self) -> list[str]:
-        """The same in a sentence."""
-        spent = self.spent()
+        """The same in a sentence, after what servers say of themselves."""
+        changes, spent = self.replays.changes, self.spent()
         if not spent:
-            return []
+            return [*changes]
         about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
         tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
-        return [f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
+        return [*changes, f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.
@@ -196,7 +215,10 @@ class Ledger:
         for entry in entries:
             texts.add(entry)
         read, written = (sum(tokens) for tokens in zip(*texts.new.values(), strict=True)) if texts.new else (0, 0)
-        counts = {"requests": len(texts.new) + len(texts.cached), "cached": len(texts.cached), "new": len(texts.new)}
+        requests = len(texts.cached | texts.new.keys())
+        counts = {"requests": requests, "cached": len(texts.cached), "new": len(texts.new)}
+        if texts.again:
+            counts["asked_again"] = len(texts.again)
         counts |= {"tokens_in": read, "tokens_out_at_most": written}
         cost = self.spending.cost(read, written)
         return counts if cost is None else {**counts, "cost_at_most": round(cost, 6)}

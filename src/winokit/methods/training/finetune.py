@@ -11,7 +11,7 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,15 @@ from winokit.files import check_own_folder, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.cases import rivals_name, training_cases
 from winokit.methods.formalizations.inputs import Encoded, encode
-from winokit.methods.formalizations.network import ABOUT, Network, load_network, open_network, remembered, save_network
+from winokit.methods.formalizations.network import (
+    ABOUT,
+    TRAINED_IN,
+    Network,
+    load_network,
+    open_network,
+    remembered,
+    save_network,
+)
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.training.data import TrainingData
 from winokit.methods.training.evaluation import (
@@ -269,10 +277,10 @@ def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
 def model_identity(model: str) -> dict[str, Any]:
     """What decides the weights that training begins with."""
     spec = Spec.parse(model)
-    return {
-        "model": spec.prefix + (f":{spec.place}" if spec.place else ""),
-        "model_content": fingerprint(HfSettings.of(spec)) if spec.prefix == "hf" else None,
-    }
+    content = None
+    if spec.prefix == "hf":
+        content = fingerprint(replace(HfSettings.of(spec), dtype=TRAINED_IN))
+    return {"model": spec.prefix + (f":{spec.place}" if spec.place else ""), "model_content": content}
 
 
 def folder_settings(out: Path, device: str | None) -> HfSettings:

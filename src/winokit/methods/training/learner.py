@@ -13,6 +13,7 @@ import copy
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -39,6 +40,7 @@ SECONDS, AT_MOST = 120, 0.05
 FEWEST_LOSSES = 20
 CONTENT = "_content"
 """Hashes have names that end so."""
+PRECISION = re.compile(r" dtype=\w+")
 
 Step: TypeAlias = list[list[int]]
 """The batches of one step: several where gradients are accumulated."""
@@ -272,13 +274,23 @@ def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], sett
 def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
     """Refuse to go on with another run's folder."""
     for name in here:
-        if there.get(name) != here[name]:
+        if not _is_same(there.get(name), here[name]):
             values = [str(run.get(name)) for run in (there, here)]
             before, now = (text if len(text) <= 40 else f"{text[:37]}…" for text in values)
             other = f"another {name} ({before}, here {now})"
             if name.endswith(CONTENT):  # nobody can read a hash
                 other = f"other content under {name.removesuffix(CONTENT)}"
             raise BadInput(f"{folder}: holds a run with {other}; choose another --out, or remove it to start again")
+
+
+def _is_same(before: Any, now: Any) -> bool:
+    """Whether an entry of two identities is the same, whatever precision of the model it names.
+
+    Training has one precision, yet earlier versions named `auto` if there was a GPU.
+    """
+    if isinstance(before, str) and isinstance(now, str):
+        return PRECISION.sub("", before) == PRECISION.sub("", now)
+    return bool(before == now)
 
 
 def make_writable(folder: Path) -> None:

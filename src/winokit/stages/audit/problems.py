@@ -149,12 +149,12 @@ def _talk(transcripts: Sequence[Transcript], keys: Sequence[Key]) -> dict[str, A
             prompt = [paragraphs.setdefault(part, len(paragraphs)) for part in row.prompt.split("\n\n")]
             logprobs = row.logprobs and [(o, _short(p)) for o, p in zip(row.options, row.logprobs, strict=True)]
             choice = None if row.choice is None else row.options[row.choice]
-            exchange = (prompt, _ends(row.reply), choice, logprobs, row.why)
+            exchange = (prompt, shown_ends(row.reply), choice, logprobs, row.why)
             said[places[row.model, row.scoring]].setdefault(row.id, []).append(exchange)
     return {"paragraphs": list(paragraphs), "said": said}
 
 
-def _ends(reply: str) -> str:
+def shown_ends(reply: str) -> str:
     """A reply, or the ends of a long one."""
     if len(reply) <= HEAD + TAIL:
         return reply

@@ -10,10 +10,23 @@ from typing import Annotated, Any
 
 import winokit
 from winokit.answers import AskedProblems
-from winokit.data.loading import DATA_HELP, As, Labels, Lenient, Limit, Perturbed, Reading, load, load_one, load_shots
+from winokit.data.loading import (
+    DATA_HELP,
+    As,
+    Labels,
+    Lenient,
+    Limit,
+    Perturbed,
+    Reading,
+    load,
+    load_one,
+    load_shots,
+    paths_of,
+)
 from winokit.data.predictions.columns import are_of_predictions, checked_columns
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import read_files
+from winokit.data.predictions.within import PredictionsWithin, predictions_within, split_columns
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.cluster import ClusterSettings
@@ -135,10 +148,12 @@ def audit(
     if perturbed and not any(each.wants(PERTURBED) for each in chosen.values()):
         raise BadInput(f"--perturbed has no effect on {', '.join(chosen)}; add stability or strict")
     if columns is not None and prediction_columns is None and are_of_predictions(columns):
-        columns, prediction_columns = None, columns
+        columns, prediction_columns = (None, columns) if predictions else split_columns(columns)
     named_columns = None if prediction_columns is None else checked_columns(prediction_columns)
     if named_columns and not predictions:
-        raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")
+        predictions = paths_of(data) if data is not None else []
+        if not predictions:
+            raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")
     if columns is not None:
         reading = replace(reading, columns=columns)
     files = prediction_files(predictions)
@@ -149,10 +164,17 @@ def audit(
     whole = load_one("open" if data is None else data, as_=as_, reading=reading, labels=labels, lenient=lenient)
     perturbed_data = [load(each, lenient=lenient) for each in perturbed]
     dataset = whole if limit is None else whole[:limit]
+    within = PredictionsWithin()
+    if data is not None and not files and model is None:
+        is_scored = scoring is not None or plan != ScoringPlan(seed=plan.seed)
+        within = predictions_within(data, whole, is_scored=is_scored)
+        tell(within.notes)
+        files = list(within.files)
+        named_columns = None if within.columns is None else dict(within.columns)
     folder = OUT.with_name(whole.card.file_name) if out == OUT else None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
-    named: Any = ([] if predictions else ["builtin"]) if model is None else model
+    named: Any = ([] if files else ["builtin"]) if model is None else model
     models = [as_model(each) for each in (named if isinstance(named, (list, tuple)) else [named])]
     for each in models:
         check_model(each)
@@ -207,8 +229,10 @@ def audit(
     run.settings["asked"] = known.ledger.spent()
     if margin is not None:
         run.settings["margin"] = margin
+    run.settings["replayed"] = known.ledger.replays.to_json()
     run.settings["notes"] = [
         *dataset.notes,
+        *within.notes,
         # Candidates' lengths are in letters where words cannot be told.
         *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen} - {"length"}]),
         *unread_languages(models, dataset),
@@ -222,6 +246,7 @@ def audit(
         *answers.notes,
         *reply_notes(answers.transcripts),
         *known.ledger.notes,
+        *known.ledger.replays.notes,
         *_unanswered(rows, ids),
         *_without_blank(dataset, chosen),
         *(_without_rows(run, protocols) if protocol else ()),
@@ -233,7 +258,8 @@ def audit(
         if part.unmatched
     ]
     run.left_out[:0] = unused
-    tell(run.notes)
+    shown = known.ledger.replays.notes  # beside the result, by `table.lines`
+    tell(note for note in run.notes if note not in shown)
     tell(f"{row.subset}: {row.n:,} rows not used: {row.why}" for row in unused)
     if folder is not None:
         run.save(folder)

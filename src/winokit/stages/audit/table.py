@@ -10,6 +10,7 @@ from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, name_coin, often, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
+from winokit.methods.scoring.replay import replay_sentences
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
@@ -40,6 +41,7 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     else:
         yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
     yield ""
+    yield from replay_sentences(run.settings.get("replayed", {}))
     if not every and len(judged) <= MANY:
         yield "Every row: --all"
     if run.report is not None:

@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, count
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
+from winokit.answers import Answers, AskedProblems, Scorer
 from winokit.errors import BadInput
 from winokit.methods.aflite import divergence
 from winokit.methods.aflite.inputs import Bools, Doubles, numbered
@@ -20,13 +21,17 @@ from winokit.methods.aflite.methods import DebiasArm, DebiasRows
 from winokit.methods.aflite.null import NullModel, rank
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import RandomReduction, random_reduction
-from winokit.methods.metrics.intervals import share_interval
+from winokit.methods.metrics.judge import Judge
+from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.settings import Help, Settings
+from winokit.units import Units
 
 ALL = "all"
 """The arm that removes nothing."""
 PROTOCOL = "debias"
+PROBE = Scorer("probe")
+"""Who answers in a linear probe."""
 NORMAL = 1.959964
 """Standard errors on either side of a 95 % interval."""
 SURE = 0.05
@@ -57,24 +62,37 @@ def of_seed(name: str, seed: int) -> str:
 
 
 class DebiasMeasures:
-    """Measures what arms keep of some rows: everything here gives rows of results."""
+    """Measures what arms keep of some problems: everything here gives rows of results.
 
-    def __init__(self, rows: DebiasRows, dataset: str, model: str, scoring: str) -> None:
-        self.rows, self.numbers = rows, numbered(rows.groups, len(rows))
-        self.row = partial(Metric, dataset, model, scoring, None, PROTOCOL)
+    Every problem of the dataset has an answer, and a row of `rows` at the same place.
+    """
+
+    def __init__(self, rows: DebiasRows, dataset: Dataset, model: str, scoring: str) -> None:
+        self.rows = rows
+        self.unit_numbers = numbered(rows.unit_names, len(rows))
+        self.asked = AskedProblems.of(dataset)
+        self.judge = Judge(dataset.card.name, Scorer(model, scoring))
+        self.row = partial(Metric, dataset.card.name, model, scoring, None, PROTOCOL)
 
     def check(self, how: Assessment) -> None:
         """Refuse what no arm of these problems can be looked at with, before minutes are spent on filtering."""
-        groups, rows = int(self.numbers.max()) + 1, len(self.rows)
-        if how.folds > groups:
-            raise BadInput(f"no more folds than the {groups:,} groups expected (--folds); found {how.folds:,}")
+        rows = len(self.rows)
+        unit_count = self.rows.units.count
+        if how.folds > unit_count:
+            raise BadInput(
+                f"no more folds than the {unit_count:,} units expected (--folds), since problems that vary together "
+                f"stay in one; found {how.folds:,}"
+            )
         if how.bins is not None and how.bins > rows:
             raise BadInput(f"no more bins than the {rows:,} problems expected (--bins); found {how.bins:,}")
 
     def sizes(self, arm: DebiasArm) -> Iterator[Metric]:
         """How many problems are kept, and how many groups lost some of their members and not all."""
-        members, left = np.bincount(self.numbers), np.bincount(self.numbers, arm.keep)
-        split, several, kept = (left > 0) & (left < members), int((members > 1).sum()), int(arm.keep.sum())
+        groups = Units.of_names(self.rows.groups)
+        left = groups.sums(arm.keep)
+        split = (left > 0) & (left < groups.sizes)
+        several = int((groups.sizes > 1).sum())
+        kept = int(arm.keep.sum())
         yield self.row(arm.name, "n_kept", kept, len(arm.keep))
         yield self.row(arm.name, "n_groups_split", int(split.sum()), several)
         yield self.row(arm.name, "share_first_answers", float((self.rows.y[arm.keep] == 0).mean()), kept, chance=0.5)
@@ -130,32 +148,37 @@ class DebiasMeasures:
                 yield from self.divergences(arm, how)
 
     def probe(self, arm: DebiasArm, how: Assessment) -> Metric:
-        """The probe's accuracy on what an arm keeps, with an interval over groups."""
-        probe, groups = self._probe(arm.keep, how)
-        ends = share_interval(probe.correct, groups)
-        return self.row(arm.name, "probe_accuracy", probe.accuracy, len(probe.correct), ends.low, ends.high, 0.5)
+        """The probe's accuracy on what an arm keeps, judged as any scorer's answers."""
+        probe = self._probe(arm.keep, how)
+        answers = Answers(self.asked, np.flatnonzero(arm.keep), probe.choices, (PROBE,))
+        (row,) = self.judge.accuracy((PROTOCOL, arm.name, "probe_accuracy"), answers)
+        return row
 
-    def _probe(self, keep: Bools, how: Assessment) -> tuple[Probe, list[str | None]]:
+    def _probe(self, keep: Bools, how: Assessment) -> Probe:
+        """The probe of some of the rows, in folds that split no unit."""
         x = self.rows.x
         assert x is not None
-        groups = [group for group, kept in zip(self.rows.groups, keep, strict=True) if kept]
-        x = x if keep.all() and isinstance(x, np.ndarray) else x[np.flatnonzero(keep)]
-        fitted: dict[str, Any] = {"folds": how.folds, "seed": how.seed, "regularisation": how.regularisation}
-        return linear_probe(x, self.rows.y[keep], groups, **fitted), groups
+        kept_rows = np.flatnonzero(keep)
+        if not keep.all() or not isinstance(x, np.ndarray):
+            x = x[kept_rows]
+        units = [self.rows.unit_names[row] for row in kept_rows]
+        return linear_probe(
+            x, self.rows.y[keep], units, folds=how.folds, seed=how.seed, regularisation=how.regularisation
+        )
 
     def removals(self, arm: DebiasArm, probe: Metric, how: Assessment) -> Iterator[Metric]:
-        """The probe of what an arm keeps among probes of as many problems at random, in groups if the arm has them.
+        """The probe of what an arm keeps among probes of as many problems at random, whole where the arm keeps them so.
 
         Nothing where nothing was removed, or where it was removed at random.
         """
         if arm.keep.all() or arm.name == RandomReduction.name:
             return
-        groups, drawn = self.rows.groups if arm.whole else None, []
+        drawn: list[float] = []
 
         def reached() -> Iterator[bool]:
             for number in count(how.seed + 1):
-                keep = random_reduction(len(arm.keep), int(arm.keep.sum()), seed=number, groups=groups)
-                drawn.append(self._probe(keep, how)[0].accuracy)
+                keep = random_reduction(len(arm.keep), int(arm.keep.sum()), seed=number, groups=arm.whole)
+                drawn.append(self._probe(keep, how).accuracy)
                 yield drawn[-1] <= probe.value
 
         among = rank(reached(), how.removals)
@@ -186,7 +209,8 @@ class DebiasMeasures:
             yield from self._estimates(refit, values, arm, how)
 
     def _estimates(self, subset: str, values: Doubles, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
-        y, numbers = self.rows.y[arm.keep], np.unique(self.numbers[arm.keep], return_inverse=True)[1]
+        y = self.rows.y[arm.keep]
+        numbers = np.unique(self.unit_numbers[arm.keep], return_inverse=True)[1]
         assert how.bins is not None
         for name, estimate in divergence.estimators(how.bins, how.smoothing, how.neighbours).items():
             both_ways = divergence.divergence(values, y, estimate)

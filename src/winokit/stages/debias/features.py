@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from winokit.drawing.wording import percent
 from winokit.errors import BadInput, refusing
 from winokit.methods.aflite.inputs import Matrix, Shards, open_features
 from winokit.methods.scoring.cache import Cache
@@ -73,6 +74,22 @@ def without_held_out(path: Path, dataset: Dataset) -> Dataset:
     gone = len(dataset) - len(kept)
     note = f"{dataset.card.name}: {gone:,} problems left out, because the features' model was fine-tuned on them"
     return dataset.with_problems(kept, [note]) if gone else dataset
+
+
+def refuse_uninformed(path: Path) -> None:
+    """Refuse features whose fine-tuning is no better than chance on its own dev problems.
+
+    `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
+    """
+    for about in _described(open_features(path)):
+        finetuned = about.get("finetuned")
+        if isinstance(finetuned, Mapping) and finetuned.get("informed") is False:
+            right = percent(finetuned.get("dev_accuracy"))
+            null = percent(finetuned.get("dev_null"))
+            raise BadInput(
+                f"{path}: these features know nothing: the fine-tuned model has {right} of its own dev problems right, "
+                f"not above chance ({null}). Fine-tune again, or use them all the same: --allow-uninformed"
+            )
 
 
 def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing.decision import SMALL
+from winokit.drawing.decision import SMALL, standing
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Chart, Forest, ForestBlock, ForestLine, ForestMark, tenths_around
 from winokit.drawing.protocols import CITATIONS
@@ -17,7 +17,6 @@ from winokit.methods.aflite.inputs import Doubles, Ints
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
 from winokit.methods.aflite.overuse import Overuse
 from winokit.problem import Problem, grouped
-from winokit.results import stands
 from winokit.stages.debias.verdict import before_of, title_of, verdict_of, word_of
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _ends(values: Doubles) -> tuple[float, float]:
 def probe_forest(filtering: "Debiased") -> Forest:
     """The probe before and after, on an axis around chance that holds every interval."""
     probes = [(arm.name, row) for arm in filtering.arms if (row := filtering.find(arm.name, "probe_accuracy"))]
-    lines = tuple(ForestLine(title_of(name), (ForestMark(0, row, stands(row)),)) for name, row in probes)
+    lines = tuple(ForestLine(title_of(name), (ForestMark(0, row, standing(row)),)) for name, row in probes)
     ends = [abs(end - 0.5) for _, row in probes for end in (row.value, row.low, row.high) if end is not None]
     reach = next((reach for reach in (0.05, 0.1, 0.25) if max(ends, default=0.0) <= reach), 0.5)
     return Forest((ForestBlock("Linear probe", "", lines),) if lines else (), 0.5 - reach, 0.5 + reach)

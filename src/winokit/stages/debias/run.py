@@ -30,7 +30,13 @@ from winokit.progress import Progress, begin, tell
 from winokit.results import Brief, Metric
 from winokit.settings import Help, Without, check_names, parameters_of, refuse_unused, signature_of, verb
 from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures, of_seed
-from winokit.stages.debias.features import DebiasFeatures, embedded, read_features, without_held_out
+from winokit.stages.debias.features import (
+    DebiasFeatures,
+    embedded,
+    read_features,
+    refuse_uninformed,
+    without_held_out,
+)
 from winokit.stages.debias.page import Pictures, pictures_of
 from winokit.stages.debias.table import check_folder, save
 from winokit.stages.debias.verdict import warnings_of
@@ -123,6 +129,9 @@ def debias(
         str | Path | np.ndarray[Any, Any] | DebiasFeatures | None,
         Help("A .npy file from winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None,
+    allow_uninformed: Annotated[
+        bool, Help("Use fine-tuned features that know nothing: no better than chance on their own dev problems.")
+    ] = False,
     model: Annotated[str | Model | None, Help(f"Embed with this model: {MODEL_HELP} Default: builtin.", "SPEC")] = None,
     out: Annotated[str | Path | None, Help("The folder to write.", "DIR", otherwise=OUT)] = None,
     kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat",
@@ -176,6 +185,10 @@ def debias(
         refuse_unused(debias, why, kind=kind, pooling=pooling, cache=cache)
         if model is not None:
             raise BadInput("features come from a file (--features) or from a model (--model), not from both")
+    if not isinstance(features, (str, Path)):
+        refuse_unused(debias, "an option of --features X.npy", allow_uninformed=allow_uninformed)
+    elif not allow_uninformed:
+        refuse_uninformed(Path(features))
     dataset = loading.one(data)
     if isinstance(features, (str, Path)):
         dataset = without_held_out(Path(features), dataset)
@@ -196,6 +209,7 @@ def debias(
         with open_cache(cache) as known:
             asked: dict[str, Any] = {"kind": kind, "pooling": pooling, "cache": known, "progress": progress}
             vectors = embedded(dataset, model or "builtin", **asked)
+            tell(known.ledger.replays.notes)
     how = replace(assessment, seed=chosen.seed) if assess else None
     filtering = replace(_filtered(dataset, chosen, vectors, compared, how, progress), folder=folder)
     tell((*filtering.notes, *filtering.warnings))
@@ -270,7 +284,8 @@ class _Work:
             arm = method.arm(self.rows, size, self.progress)
         if not arm.keep.any():
             wanted = getattr(method, "size", None)
-            why = f": groups are kept whole, and none fits into a size of {wanted} (--size)" if wanted else ""
+            whole = "units" if arm.whole is self.rows.unit_names else "groups"
+            why = f": {whole} are kept whole, and none fits into a size of {wanted} (--size)" if wanted else ""
             raise BadInput(f"{method.name} keeps no problem{why}")
         return arm
 
@@ -298,9 +313,9 @@ def _filtered(
     y = np.array([problem.answer for problem in dataset], np.int64)
     groups = [problem.group for problem in dataset]
     words = [_words(problem) for problem in dataset]
-    rows = DebiasRows(words, y, groups, features.rows if features else None)
+    rows = DebiasRows(words, y, groups, dataset.units, features.rows if features else None)
     model, scoring = (features.model, features.kind) if features else ("none", "words")
-    measures = DebiasMeasures(rows, dataset.card.name, model, scoring)
+    measures = DebiasMeasures(rows, dataset, model, scoring)
     if how is not None:
         measures.check(how)
     work = _Work(rows, progress)
@@ -321,7 +336,7 @@ def _filtered(
     with work.timed("words"):
         overused = Overused()
         if not chosen.keep.all():
-            sides = Sides(~chosen.keep, groups, chosen.removal_order)
+            sides = Sides(~chosen.keep, rows.units, chosen.removal_order)
             tables = (overused_words, overused_lengths, overused_polarity)
             overused = Overused(*(find(rows.texts, sides) for find in tables))
     settings = {
@@ -373,7 +388,7 @@ def _repeated(
         watched = work.progress
         with work.timed("null"):
             null = null_runs(
-                *(method, rows.x, rows.y, rows.groups),
+                *(method, rows.x, rows.y, rows.unit_names),
                 others=others,
                 runs=method.null_runs,
                 seed=method.seed,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint, standing
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import METHODS, DebiasArm
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
@@ -80,8 +80,8 @@ def _facts(filtering: Debiased, arm: DebiasArm) -> dict[str, str]:
     before, after = before_of(filtering, arm), filtering.find(arm.name, "probe_accuracy")
     return {
         "removed": NONE if arm.keep.all() else SOME,
-        "before": stands(before) if before else UNKNOWN,
-        "after": stands(after) if after else UNKNOWN,
+        "before": standing(before),
+        "after": standing(after),
         "relabelled": _outcome(filtering.find(arm.name, "p_null")),
         "random": _outcome(filtering.find(arm.name, "p_random_removal")),
     }
@@ -99,7 +99,7 @@ def _probes(filtering: Debiased) -> str:
     beside = f", and {percent(drawn.value)} of as many drawn at random" if drawn else ""
     what = "them" if filtering.chosen.keep.all() else "what is kept"
     gets = f"a linear classifier gets {percent(after.value)} of {what} right"
-    return f"From the features alone, {gets}{beside} (chance: {percent(0.5)})."
+    return f"From the features alone, {gets}{beside} (chance: {percent(after.level)})."
 
 
 def _by_seed(filtering: Debiased) -> str:
@@ -218,7 +218,7 @@ def warnings_of(filtering: Debiased) -> Iterator[str]:
             "19 are enough (--null-runs)"
         )
     before, after = (filtering.find(name, "probe_accuracy") for name in (ALL, method))
-    if before and after and stands(after) == BELOW != stands(before):
+    if standing(after) == BELOW != standing(before) and after is not None:
         yield (
             f"over-filtered: a linear probe gets {100 * after.value:.1f} % of what is kept, below chance; "
             "problems were removed because chance got them right"

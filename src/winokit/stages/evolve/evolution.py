@@ -16,23 +16,22 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from winokit.drawing.wording import join
 from winokit.errors import BadInput, refusing
 from winokit.files import read_object
-from winokit.methods.metrics.accuracy import chance
-from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
-from winokit.methods.metrics.intervals import share_interval
+from winokit.methods.metrics.judge import judge
 from winokit.problem import Dataset
+from winokit.results import NULL, Metric, P
 from winokit.settings import Help, Settings
 from winokit.stages.evolve.pool import EvolvePool
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
-from winokit.stages.release.hidden import Draws
+from winokit.stages.release.hidden import Draws, units_by_id
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
+SHOWN = ("accuracy", "group_accuracy")
+"""What is told of a model on each version."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class EvolveSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class Fare:
-    """One model on one version."""
+    """One model on one version, as the judge says it."""
 
     version: str
     model: str
@@ -72,6 +71,27 @@ class Fare:
     high: float
     n: int
     chance: float
+    null: float | None = None
+    """What its own choices would get if right answers changed places; unknown where scores are rounded."""
+    p: float | None = None
+    """The p-value of that."""
+
+    @classmethod
+    def of(cls, row: Metric, version: str, model: str, against: bool) -> "Fare":
+        """The fare that a row of the judge, with its interval, says."""
+        assert row.low is not None
+        assert row.high is not None
+        assert row.chance is not None
+        null = row.details.get(NULL)
+        known = None if null is None else float(null)
+        return cls(version, model, against, row.metric, row.value, row.low, row.high, row.n, row.chance, known, row.p)
+
+    @property
+    def row(self) -> Metric:
+        """The row of results that it is."""
+        said = {name: value for name, value in ((NULL, self.null), (P, self.p)) if value is not None}
+        numbers = (self.value, self.n, self.low, self.high, self.chance)
+        return Metric("", self.model, "", None, "", self.version, self.metric, *numbers, details=said)
 
 
 @dataclass(frozen=True)
@@ -93,6 +113,10 @@ class Evolution:
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     """How many groups are solved, in words: counted with hidden answers, and so the owner's."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """The stored units of the previous test, by id."""
+    returned: tuple[str, ...] = ()
+    """Ids of problems that were retired before, and are brought back for training."""
 
     def placed(self, where: Mapping[str, str]) -> list[Row]:
         """The lineage once splits are drawn. A problem that got into no file is retired, if it was here before.
@@ -164,6 +188,8 @@ def evolve(
         fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
         findings=tuple(_findings(solved)),
+        units=pool.units,
+        returned=tuple(name for name in pool.returning if pool.where.get(name) == TRAIN),
     )
 
 
@@ -202,28 +228,25 @@ def _fares(
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
     before = pool.asked.filter(lambda problem: not pool.is_new(problem))
+    unit_of = units_by_id(pool.problems, pool.units)
     for answers, (problems, name) in product((*against, *watched), ((before, pool.version), (stays, version))):
         if not len(problems):
             continue
-        right, is_against = np.array([answers.right[p.id] for p in problems], np.bool_), answers in against
-        groups, sizes = [p.group for p in problems], [len(p.candidates) for p in problems]
-        rows = [("accuracy", right, problems.clusters, chance(sizes))]
-        if complete_groups(groups):
-            whole = all_right(right, groups)
-            by_chance = group_accuracy_chance([1 / size for size in sizes], groups)
-            rows.append(("group_accuracy", whole, tuple(range(len(whole))), by_chance))
-        about = name, answers.model, is_against and problems is stays
-        for metric, values, clusters, by_chance in rows:
-            ends, value = share_interval(values, clusters), float(values.mean())
-            yield Fare(*about, metric, value, ends.low, ends.high, len(values), by_chance)
+        is_filtered = problems is stays and any(answers is model for model in against)
+        for row in judge(answers.on(problems).with_units(unit_of), by=()):
+            if row.metric in SHOWN:
+                yield Fare.of(row, name, answers.model, is_filtered)
 
 
 def coarse_fare(fare: Fare) -> Fare:
-    """A fare that may be published though hidden answers are in it: to the nearest step, its interval a step wider."""
+    """A fare that may be published though hidden answers are in it: to the nearest step, its interval a step wider.
+
+    Null and p-value would tell the score that was rounded, and are left out.
+    """
     steps = steps_of(fare.n)
     ends = (math.floor(fare.low * steps), math.ceil(fare.high * steps))
     value, low, high = (on_grid(level, steps) for level in (round(fare.value * steps), *ends))
-    return replace(fare, value=value, low=low, high=high)
+    return replace(fare, value=value, low=low, high=high, null=None, p=None)
 
 
 def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
@@ -233,10 +256,17 @@ def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
         content = read_object(path)
         with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]
-            if not all(isinstance(number, int | float) for fare in earlier for number in astuple(fare)[4:]):
+            if not all(map(_is_numeric, earlier)):
                 raise TypeError("a score is no number")
         known = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
     for fare in measured:
         key = (fare.version, fare.model, fare.metric)
         known[key] = replace(fare, against=fare.against or (key in known and known[key].against))
     return tuple(known.values())
+
+
+def _is_numeric(fare: Fare) -> bool:
+    """Whether its scores are numbers; the null and its p-value may be missing."""
+    *scores, null, p = astuple(fare)[4:]
+    told = [*scores, *(number for number in (null, p) if number is not None)]
+    return all(isinstance(number, int | float) for number in told)

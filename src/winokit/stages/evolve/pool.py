@@ -6,7 +6,7 @@ being offered again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from winokit.data.checks.groups import group_name
@@ -14,7 +14,7 @@ from winokit.data.formats.source import Source
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
 from winokit.stages.release import manifest
-from winokit.stages.release.hidden import hidden_folder, read_hidden
+from winokit.stages.release.hidden import HiddenPart, hidden_folder, read_hidden
 from winokit.stages.release.manifest import LINEAGE, REMOVED, RETIRED, TEST, TRAIN, Row
 from winokit.stages.release.splits import blocks_of
 
@@ -36,6 +36,8 @@ class EvolvePool:
     """The rows of the previous version."""
     returning: tuple[str, ...] = ()
     """Offered now, and retired before: out, or brought back for training."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """The stored units of the previous test, by id: its public rows do not say which template they are from."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -64,7 +66,8 @@ def pool_of(
     path = previous / LINEAGE
     lineage = {row["id"]: row for row in manifest.read_lineage(path)} if path.exists() else {}
     given = {problem.id: problem for problem in (*offered, *(removed or ()))}
-    old, where, gone = _previous(previous, given, hidden)
+    labels = _labels_of(previous, hidden)
+    old, where, gone = _previous(previous, given, labels)
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
     back = tuple(name for name in given if name in retired)
     new = [problem for name, problem in given.items() if name not in old and (bring_back or name not in retired)]
@@ -92,12 +95,20 @@ def pool_of(
         before=frozenset(old),
         lineage=lineage,
         returning=back,
+        units={} if labels is None or labels.units is None else dict(zip(labels.ids, labels.units, strict=True)),
         notes=tuple(notes),
     )
 
 
+def _labels_of(previous: Path, hidden: Path | None) -> HiddenPart | None:
+    """The hidden labels of the previous version, or None if they are not beside it."""
+    if hidden is None and not hidden_folder(previous).exists():
+        return None
+    return read_hidden(previous, hidden)
+
+
 def _previous(
-    previous: Path, given: Mapping[str, Problem], hidden: Path | None
+    previous: Path, given: Mapping[str, Problem], tested: HiddenPart | None
 ) -> tuple[dict[str, Problem], dict[str, str], set[str]]:
     """The problems of the previous version in its own order of candidates, where they stand, and which were removed."""
     problems: dict[str, Problem] = {}
@@ -105,7 +116,7 @@ def _previous(
     gone: set[str] = set()
     for name, part in manifest.read_release(previous).items():
         split = TRAIN if name.startswith(TRAIN) else name
-        for problem in _answered(previous, part, given, hidden) if split == TEST else part:
+        for problem in _answered(previous, part, given, tested) if split == TEST else part:
             known = given.get(problem.id, problem)
             labels, domain = {**known.labels, **problem.labels}, known.domain or problem.domain
             problems[problem.id] = problem.replace(labels=labels, domain=domain)
@@ -116,10 +127,9 @@ def _previous(
     return problems, where, gone
 
 
-def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], hidden: Path | None) -> Dataset:
+def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], labels: HiddenPart | None) -> Dataset:
     """The previous test with its answers and groups: from the hidden labels, or from the problems offered."""
-    if hidden is not None or hidden_folder(previous).exists():
-        labels = read_hidden(previous, hidden)
+    if labels is not None:
         rows = zip(test, labels.answers, labels.groups, strict=True)
         return test.with_problems(p.replace(answer=answer, group=group) for p, answer, group in rows)
     missing = [p.id for p in test if p.id not in given or given[p.id].right not in p.candidates]

@@ -19,13 +19,26 @@ from winokit.files import private, result_bytes, write_whole
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
-from winokit.results import Metric, stands
+from winokit.results import stands
 from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
 from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
-from winokit.stages.release.contents import read_inputs
-from winokit.stages.release.hidden import COMMITMENT, SECRET, Draws, hidden_folder, read_secret, release_secret
+from winokit.stages.grade.budget import carry_over, identifying_facts, known_test, read_carried, spent_budget
+from winokit.stages.grade.ladder import rules_of
+from winokit.stages.grade.units import GradedUnits
+from winokit.stages.release.contents import Succession, read_inputs
+from winokit.stages.release.hidden import (
+    COMMITMENT,
+    SECRET,
+    Draws,
+    HiddenPart,
+    hidden_folder,
+    read_hidden,
+    read_secret,
+    release_secret,
+)
+from winokit.stages.release.hidden_registry import identity_of, open_registry
 from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
 from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
@@ -61,6 +74,7 @@ def release(
         with open_cache(cache) as known:
             asking: dict[str, Any] = {"cache": known, "progress": progress}
             released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
+            tell(known.ledger.replays.notes)
     else:
         if kept is None:
             raise BadInput("name the problems to release, or the release to follow: --previous DIR")
@@ -112,11 +126,51 @@ def _release_next(
         removed=evolution.removed if len(evolution.removed) else None,
         settings=settings,
         extras=replace(extras, secret=secret),
-        fixed=evolution.fixed,
-        lineage=evolution.placed,
+        succession=Succession(
+            fixed=evolution.fixed,
+            lineage=evolution.placed,
+            units=evolution.units,
+            returned=frozenset(evolution.returned),
+            versions=_identities(previous, evolving.previous_hidden),
+        ),
     )
     page = write_evolution(evolution, released.folder, released.hidden)
-    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes))
+    carried = _carry_gradings(previous, evolving.previous_hidden, released)
+    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes, *carried))
+
+
+def _labels_at_hand(release: Path, hidden: Path | None) -> HiddenPart | None:
+    """The hidden labels of a release; None if they are not there."""
+    if hidden is None and not hidden_folder(release).exists():
+        return None
+    return read_hidden(release, hidden)
+
+
+def _identities(previous: Path, hidden: Path | None) -> frozenset[str]:
+    """What identifies the hidden tests of the previous version and of those before it."""
+    labels = _labels_at_hand(previous, hidden)
+    if labels is None:
+        return frozenset({identity_of(read_manifest(previous))})
+    earlier = (carried.identity for carried in read_carried(labels.folder))
+    return frozenset({identity_of(identifying_facts(previous, labels)), *earlier})
+
+
+def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> Iterator[str]:
+    """Carry what earlier versions were asked over to the next one, and note what it has spent of its budget."""
+    before = _labels_at_hand(previous, hidden)
+    if before is None or released.hidden is None:
+        return
+    now = read_hidden(released.folder, released.hidden)
+    with open_registry() as registry:
+        carry_over(registry, previous, before, now)
+        spent = spent_budget(registry, known_test(registry, released.folder, now), now).gradings().different
+    if spent:
+        units = GradedUnits.of_labels(now)
+        budget = rules_of(units.counted_problems, units.of_problems.sizes).budget
+        yield (
+            f"gradings of earlier versions have spent {spent:,} of the {budget:,} that this test is for; new problems "
+            "give it more room, winokit grade --budget N raises it"
+        )
 
 
 def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | None = None, **asking: Any) -> Evolution:
@@ -207,10 +261,8 @@ def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
         blocks: dict[str, list[ForestLine]] = {}
         for fare in fares:
             if fare.metric == metric:
-                numbers = (fare.value, fare.n, fare.low, fare.high, fare.chance)
-                row = Metric("", fare.model, "", None, "", fare.version, metric, *numbers)
                 note = "filtered against it: a fall is by construction" if fare.against else None
-                line = ForestLine(f"version {fare.version}", (ForestMark(0, row, stands(row)),), note)
+                line = ForestLine(f"version {fare.version}", (ForestMark(0, fare.row, stands(fare.row)),), note)
                 blocks.setdefault(fare.model, []).append(line)
         notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
         yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))

@@ -3,10 +3,11 @@
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
 where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
 seldom does. Guessing solves some too, and with the same probability gets everything wrong, so that a group would be
-solved if its answers were turned round: as many groups as are *turned* may be solved by chance. Only where
-significantly more are solved than turned (a sign test, exact whatever the models have in common) is anything retired,
-and then the difference, drawn at random. What stays is solved as often as turned, for each way in which the models
-agree: where some of them are enough, one way may have more turned than solved, and these are drawn from.
+solved if its answers were turned round: as many groups as are *turned* may be solved by chance. Silence neither solves
+nor turns. Only where significantly more are solved than if right answers changed places (the one null, METHODS M.1,
+unit by unit) is anything retired, and then the difference to the turned, drawn at random. What stays is solved as often
+as turned, for each way in which the models agree: where some of them are enough, one way may have more turned than
+solved, and these are drawn from.
 
 That keeps hidden answers hidden. Who has the models sees on which groups of a published test they are decided: had more
 of the turned stayed than of the solved, the opposite of the models' answers would be the better guess. So dev and test
@@ -15,15 +16,20 @@ and may fall into any, so there every decided group goes, solved or turned.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from winokit.answers import ABSTAINED, ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
-from winokit.methods.metrics.compare import holm
-from winokit.methods.metrics.luck import p_chance
+from winokit.methods.arrays import IntArray
+from winokit.methods.metrics.corrections import holm
+from winokit.methods.metrics.judge_solved import p_solved
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
@@ -32,50 +38,84 @@ from winokit.problem import Dataset, Problem, grouped
 from winokit.progress import Progress
 from winokit.stages.release.hidden import Draws
 
-ORIGINAL, SWITCHED = "original", "switched"
-Unit = Sequence[Problem]
+SWITCHED = "switched"
 NEW = "new"
 """What stands in no split yet."""
+Group = list[int]
+"""The rows of a group, or that of a problem alone."""
 
 
 @dataclass(frozen=True)
 class EvolveAnswers:
-    """Which problems a model gets right, as they are and with their candidates switched, by id."""
+    """The answers of one model: to problems as they are, and to those that were asked with candidates switched too."""
 
     model: str
-    right: Mapping[str, bool]
-    switched: Mapping[str, bool] = field(default_factory=dict)
+    answers: Answers
+    """Rows of the variants `original` and `switched`."""
 
-    def outcomes(self, name: str) -> list[bool]:
-        """Everything that was asked about a problem."""
-        return [self.right[name], *([self.switched[name]] if name in self.switched else [])]
+    @classmethod
+    def of(cls, model: str, asked: AskedProblems, predictions: Iterable[Prediction]) -> "EvolveAnswers":
+        """Those of some predictions that are about a problem that was asked, in a variant that was asked."""
+        own = [row for row in predictions if (row.variant, row.id) in asked.row_of]
+        rows = np.array([asked.row_of[row.variant, row.id] for row in own], np.int64)
+        return cls(model, Answers(asked, rows, choice_numbers([row.prediction for row in own]), (Scorer(model),)))
+
+    @cached_property
+    def choice_of(self) -> dict[tuple[str, str], int]:
+        """The chosen candidate by variant and the id of the original; -1 for an abstention."""
+        variants = self.answers.asked.variants
+        return {
+            (variants[index], original_id(problem)): choice
+            for index, problem, choice in zip(
+                self.answers.problem_index.tolist(), self.answers.problems, self.answers.choices.tolist(), strict=True
+            )
+        }
+
+    def was_switched(self, problem: Problem) -> bool:
+        """Whether it was asked about the problem with its candidates switched."""
+        return (SWITCHED, original_id(problem)) in self.choice_of
+
+    def on(self, problems: Dataset) -> Answers:
+        """Its answers to problems as they are."""
+        choices = choice_numbers([self.choice_of[ORIGINAL, original_id(problem)] for problem in problems])
+        return Answers.of_choices(problems, choices, Scorer(self.model))
+
+    def settled_on(self, problems: Dataset) -> Answers:
+        """Its answers to problems where they stand when the candidates are switched; elsewhere it is silent."""
+        choices = [self._settled_choice(problem) for problem in problems]
+        return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
+
+    def _settled_choice(self, problem: Problem) -> int:
+        name = original_id(problem)
+        choice = self.choice_of[ORIGINAL, name]
+        if choice == ABSTAINED:
+            return ABSTAINED
+        # Only problems with two candidates are switched, and then the other one is right.
+        if self.choice_of.get((SWITCHED, name), 1 - choice) != 1 - choice:
+            return ABSTAINED
+        return choice
 
 
 def answers_of(
     problems: Dataset, against: str | Path, *, cache: Cache | None = None, progress: Progress | None = None
 ) -> list[EvolveAnswers]:
-    """The answers of a model (a SPEC), or of every model in a file of predictions; an abstention is wrong."""
+    """The answers of a model (a SPEC), or of every model in a file of predictions."""
+    variants = {name: variant.problems for name, variant in make_variants(problems, {SWITCHED}).items()}
     rows: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
     if Path(against).is_file():
         for read in read_predictions(Path(against), problems):
             rows[read.model, read.scoring] += read.predictions
     else:
-        variants = {name: variant.problems for name, variant in make_variants(problems, {SWITCHED}).items()}
-        model, plan, asked = load_model(str(against)), ScoringPlan(), {ORIGINAL: problems} | variants
-        rows[str(against), ""] += score_variants(asked, model, plan, cache=cache, progress=progress)
-    answers = [EvolveAnswers(name, _right(own, ORIGINAL), _right(own, SWITCHED)) for (name, _), own in rows.items()]
+        model, plan, asked_now = load_model(str(against)), ScoringPlan(), {ORIGINAL: problems} | variants
+        rows[str(against), ""] += score_variants(asked_now, model, plan, cache=cache, progress=progress)
+    asked = AskedProblems.of(problems, variants)
+    answers = [EvolveAnswers.of(name, asked, own) for (name, _), own in rows.items()]
     for model_answers in answers:
-        missing = sum(problem.id not in model_answers.right for problem in problems)
+        missing = sum((ORIGINAL, original_id(problem)) not in model_answers.choice_of for problem in problems)
         if missing:
             total = f"{missing:,} of the {len(problems):,} problems to filter"
             raise BadInput(f"{against}: no prediction of {model_answers.model} for {total}")
     return answers
-
-
-def _right(rows: Iterable[Prediction], variant: str) -> dict[str, bool]:
-    """Whether each prediction for a variant is right, by the answer beside it."""
-    own = (row for row in rows if row.variant == variant and row.answer is not None)
-    return {row.id: row.prediction == row.answer for row in own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +133,7 @@ class Stratum:
     turned: int
     """Solved if every answer were turned round: as many are solved by chance."""
     p: float
-    """Probability that guessing solves so many more than it turns, corrected for the number of strata."""
+    """Probability that right answers which change places solve so many, corrected for the number of strata."""
     retired: int
 
     @property
@@ -134,42 +174,96 @@ def solved_beyond_chance(
     where
         The split of each id; what is missing is new. Default: everything is of one split.
     """
-    needed = max(1, math.ceil(majority * len(answers) - 1e-9))
-    units = grouped((f"alone {p.id}" if p.group is None else f"group {p.group}", p) for p in problems)
-    strata: dict[tuple[str, int, int], list[Unit]] = defaultdict(list)
-    for unit in units.values():
-        split = "" if where is None else where.get(unit[0].id, NEW)
-        switched = sum(any(problem.id in model.switched for model in answers) for problem in unit)
-        strata[split, len(unit), switched].append(unit)
-    solved = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed)] for key in sorted(strata)}
-    turned = {key: [unit for unit in strata[key] if is_solved(unit, answers, needed, turned=True)] for key in solved}
-    raw = [p_chance(len(easy), max(1, len(easy) + len(turned[key]))) for key, easy in solved.items()]
     secret = secret or Draws.fresh()
+    needed = models_needed(majority, len(answers))
+    settled = [model.settled_on(problems) for model in answers]
+    agreed = agreed_answers(problems, settled, needed)
+    strata: dict[tuple[str, int, int], list[Group]] = defaultdict(list)
+    for group in _groups_of(problems):
+        members = [problems[row] for row in group]
+        split = "" if where is None else where.get(members[0].id, NEW)
+        switched = sum(any(model.was_switched(problem) for model in answers) for problem in members)
+        strata[split, len(group), switched].append(group)
+    keys = sorted(strata)
+    raw_p_values = [p_solved(agreed.take([row for group in strata[key] for row in group])) for key in keys]
     retire: set[str] = set()
     counts = []
-    for (key, easy), p in zip(solved.items(), holm(raw), strict=True):
-        # Apart for each way in which the models agree, and on the side that has more: balanced only in sum, the best
-        # guess would be what all of three say and the opposite of what two say.
-        decided = [(easy, False), (turned[key], True)] if p < alpha else []
-        sides = [grouped((_stances(unit, answers, turned=side), unit) for unit in own) for own, side in decided]
-        chosen: list[Unit] = []
-        for own, others in zip(sides, sides[::-1], strict=True):
-            for stances, alike in own.items():
-                drawn = secret.ordered("retired", alike, lambda unit: min(problem.id for problem in unit))
-                chosen += drawn[len(others.get(stances, ())) :]
-        if chosen and key[0] == NEW:
-            chosen = [*easy, *turned[key]]
-        retire |= {problem.id for unit in chosen for problem in unit}
-        counts.append(Stratum(*key, len(strata[key]), len(easy), len(turned[key]), p, len(chosen)))
+    for key, p in zip(keys, holm(raw_p_values), strict=True):
+        solved = [group for group in strata[key] if is_solved(agreed, group)]
+        turned = [group for group in strata[key] if is_turned(agreed, group)]
+        retired: list[Group] = []
+        if p < alpha:
+            retired = _excess(problems, settled, solved, turned, secret)
+        if retired and key[0] == NEW:
+            retired = [*solved, *turned]
+        retire |= {problems[row].id for group in retired for row in group}
+        counts.append(Stratum(*key, len(strata[key]), len(solved), len(turned), p, len(retired)))
     return Solved(frozenset(retire), tuple(counts), needed)
 
 
-def is_solved(unit: Unit, answers: Sequence[EvolveAnswers], needed: int, *, turned: bool = False) -> bool:
-    """Whether enough models get everything right, or would if all answers were turned round."""
-    return sum(all(right != turned for p in unit for right in model.outcomes(p.id)) for model in answers) >= needed
+def models_needed(majority: float, models: int) -> int:
+    """How many of so many models a majority is: one or more."""
+    return max(1, math.ceil(majority * models - 1e-9))
 
 
-def _stances(unit: Unit, answers: Sequence[EvolveAnswers], *, turned: bool = False) -> tuple[int, ...]:
-    """For each model 1 if it solves a unit, -1 if it turns it, else 0; the other way round if `turned`."""
-    solves = [[is_solved(unit, [model], 1, turned=side) for side in (turned, not turned)] for model in answers]
-    return tuple(one - other for one, other in solves)
+def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -> Answers:
+    """What so many of the models, more than half, choose alike in a whole group; elsewhere silence.
+
+    >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
+    ...          for answer, end in enumerate([" was helped.", " helped."])]
+    >>> data = Dataset(twins)
+    >>> models = [Answers.of_choices(data, choices) for choices in ([0, 1], [0, 1], [0, 0])]
+    >>> agreed_answers(data, models, 2).choices.tolist(), agreed_answers(data, models, 3).choices.tolist()
+    ([0, 1], [-1, -1])
+    """
+    choices: IntArray = np.full(len(problems), ABSTAINED)
+    for group in _groups_of(problems):
+        counts = Counter(tuple(model.choices[group].tolist()) for model in settled)
+        ((commonest, count),) = counts.most_common(1)
+        if count >= needed and ABSTAINED not in commonest:
+            choices[group] = commonest
+    return Answers.of_choices(problems, choices, Scorer("agreed"))
+
+
+def is_solved(answers: Answers, group: Group) -> bool:
+    """Whether every member of a group is right."""
+    return bool(answers.correct[group].all())
+
+
+def is_turned(answers: Answers, group: Group) -> bool:
+    """Whether every member of a group is answered, and wrong."""
+    return not (answers.correct[group] | answers.silent[group]).any()
+
+
+def _groups_of(problems: Dataset) -> list[Group]:
+    """The rows of each group, and of each problem alone."""
+    names = [f"alone {problem.id}" if problem.group is None else f"group {problem.group}" for problem in problems]
+    return list(grouped(zip(names, range(len(problems)), strict=True)).values())
+
+
+def _excess(
+    problems: Dataset, settled: Sequence[Answers], solved: list[Group], turned: list[Group], secret: Draws
+) -> list[Group]:
+    """What is more on one side than on the other, drawn at random, apart for each way in which the models agree.
+
+    Balanced only in sum, the best guess would be what all of three say and the opposite of what two say.
+    """
+    sides = [
+        grouped((_stances(settled, group), group) for group in solved),
+        grouped((_stances(settled, group, turned=True), group) for group in turned),
+    ]
+    chosen: list[Group] = []
+    for own, others in zip(sides, sides[::-1], strict=True):
+        for stances, alike in own.items():
+            drawn = secret.ordered("retired", alike, lambda group: min(problems[row].id for row in group))
+            chosen += drawn[len(others.get(stances, ())) :]
+    return chosen
+
+
+def _stances(settled: Sequence[Answers], group: Group, *, turned: bool = False) -> tuple[int, ...]:
+    """For each model 1 if it solves a group, -1 if it turns it, else 0; the other way round if `turned`."""
+    stances = []
+    for answers in settled:
+        stance = int(is_solved(answers, group)) - int(is_turned(answers, group))
+        stances.append(-stance if turned else stance)
+    return tuple(stances)

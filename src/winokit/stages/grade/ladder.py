@@ -4,12 +4,13 @@ A. Blum and M. Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning C
 https://arxiv.org/abs/1502.04585. A score is shown only where it is a step above the best shown before, and rounded to
 that step: who sends in variations of one submission then learns nothing from all those that are no better.
 
-Here there are √n steps from 0 to 1 for n problems. Three things are not in the paper, since names are easily changed
-and a new name begins at the bottom. Rounding goes up or down by a coin that the secret and the predictions decide, with
-the odds that keep it right on average: nobody knows how far a score is from the next step, so that no single answer can
-be read off a step that is just reached or missed. Nothing is shown that guessing reaches: the best of as many guesses
-as the budget allows, twins guessed as one, gets to the lowest score shown in one case of twenty. And the budget is per
-test too.
+Here there are √n steps from 0 to 1 for n problems, of which a unit counts for two at most (`units`): problems that hang
+together are not more answers, and a test written three times over must not have finer steps. Three things are not in
+the paper, since names are easily changed and a new name begins at the bottom. Rounding goes up or down by a coin that
+the secret and the predictions decide, with the odds that keep it right on average: nobody knows how far a score is from
+the next step, so that no single answer can be read off a step that is just reached or missed. Nothing is shown that
+guessing reaches: the best of as many guesses as the budget allows, a unit guessed as one, gets to the lowest score
+shown in one case of twenty. And the budget is per test too.
 
 A score that is the best of many trials is too good besides: even trials that are all alike differ by chance, and the
 best is the luckiest. Liu et al. (2020) searched 60 times for each point; Trichelair et al. (2018) show what the best of
@@ -26,7 +27,8 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from winokit.errors import BadInput
-from winokit.methods.metrics.luck import binomial
+from winokit.methods.arrays import IntArray
+from winokit.methods.metrics.grading import guess_chances
 
 GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""
@@ -49,15 +51,17 @@ class LadderRules:
     per_name: int
 
 
-def rules_of(problems: int, units: int, budget: int | None = None) -> LadderRules:
-    """The rules for a test of so many problems in so many units: groups, and problems alone.
+def rules_of(problems: int, units: int | IntArray, budget: int | None = None) -> LadderRules:
+    """The rules for a test of so many problems in so many units of one size, or in units of these sizes.
 
     >>> rules_of(64, 32)
     LadderRules(steps=8, lowest=0.875, budget=10, per_name=3)
     """
     steps = steps_of(problems)
     budget = budget or max(10, steps)
-    chance, scores = binomial(units, 0.5), np.arange(units + 1) / units
+    sizes = np.ones(units, np.int64) if isinstance(units, int) else units
+    chance = guess_chances(sizes)
+    scores = np.arange(len(chance)) / (len(chance) - 1)
     level = 1
     while level <= steps and budget * chance @ np.clip(scores * steps - level + 1, 0, 1) > GUESSED:
         level += 1
@@ -105,7 +109,7 @@ def expected_best(trials: int) -> float:
 def luck_corrected(score: float, spread: float, trials: int, chance: float) -> float:
     """The score less the expected lead of the best of so many equal trials, and never taken below chance by that.
 
-    `spread` is the standard error of the score, over groups.
+    `spread` is the standard error of the score, over units.
 
     >>> round(luck_corrected(0.8, 0.01, 60, 0.5), 3), luck_corrected(0.8, 0.01, 1, 0.5)
     (0.777, 0.8)

@@ -4,9 +4,9 @@ Entries are ordered by the scores that the Ladder shows. Paired tests need to kn
 stays beside the hidden labels; the page says whether neighbours are distinguishable, with p-values corrected for
 their number by Holm's method. Differences, intervals and p-values themselves are on the owner's board alone.
 
-A p-value asks how often two entries that differ only by luck would be as far apart: in each group they may as well have
-changed places. That holds on tests of a dozen groups too, where a bootstrap may tell equal entries apart more often
-than it says; the price is caution.
+A p-value asks how often two entries that differ only by luck would be as far apart: in each unit (`units`) they may as
+well have changed places. That holds on tests of a dozen units too, where a bootstrap may tell equal entries apart more
+often than it says; the price is caution.
 
 Its page is one file that opens from disk, sorts by any column and makes no network requests.
 """
@@ -25,21 +25,25 @@ from winokit.drawing.page import write_page
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
-from winokit.methods.metrics.compare import holm, p_paired, paired_interval
+from winokit.methods.metrics.grading import corrected_for_number, lead_of
 from winokit.methods.metrics.groups import all_right, complete_groups
 from winokit.results import Brief
 from winokit.stages.grade import record
+from winokit.stages.grade.budget import known_test, spent_budget
 from winokit.stages.grade.ladder import MARGIN, LadderRules, rounded, steps_of
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
 from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
+from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden
+from winokit.stages.release.hidden_registry import HiddenRegistry
 from winokit.stages.release.manifest import manifest_hash
+from winokit.units import Units
 
 
 @dataclass(frozen=True, slots=True)
 class LeadTest:
-    """How far an entry is ahead of the next one, paired by problems and groups."""
+    """How far an entry is ahead of the next one, paired by problems; units vary."""
 
     difference: float
     """Between the scores shown; on the owner's board, between all answers."""
@@ -124,16 +128,24 @@ def leaderboard(release: Path, folder: Path, *, hidden: Path | None = None, owne
     if any(place.rank is None and place.entry.scores for place in places):
         notes.append(f"ranked by {metric}: entries for which that is not shown have no rank")
     tested, tests = (places, 0) if labels is None else _tested(places, labels, metric, owner)
+    if labels is not None and (note := GradedUnits.of_labels(labels).note):
+        notes.append(note)
     return Leaderboard(
         release=entries[0].release,
         metric=metric,
         places=tuple(tested),
         tests=tests,
-        asked=record.gradings(labels.folder) if labels is not None else None,
+        asked=_gradings_of(release, labels) if labels is not None else None,
         rules=entries[-1].rules,
         is_owners=owner,
         notes=tuple(notes),
     )
+
+
+def _gradings_of(release: Path, labels: HiddenPart) -> Gradings:
+    """How often the test has been asked about."""
+    registry = HiddenRegistry()
+    return spent_budget(registry, known_test(registry, release, labels), labels).gradings()
 
 
 def _ranked(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
@@ -182,18 +194,21 @@ def _tested(places: Sequence[BoardPlace], labels: HiddenPart, metric: str, owner
     In public the tests are without the owner's numbers, and a lead must exceed a margin of up to a step, which the
     secret draws for every two entries: else one answer, turned where a test is just passed, is read off it each time.
     """
+    units = GradedUnits.of_labels(labels)
     worth = [_worth(place, labels, metric) for place in places]
     tests: dict[tuple[int, str], tuple[LeadTest, float]] = {}
     for at, (first, second) in enumerate(pairwise(worth)):
         if first and second and (owner or places[at].rank != places[at + 1].rank):
             both = " ".join(place.entry.submission for place in places[at : at + 2])
-            least = 0.0 if owner else MARGIN * labels.draws.share("lead", both) / steps_of(len(labels))
-            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], labels.groups, least)
+            step = 1 / steps_of(units.counted_problems)
+            margin = 0.0 if owner else MARGIN * labels.draws.share("lead", both) * step
+            tests[at, AHEAD] = _test(first[AHEAD], second[AHEAD], units.of_problems, margin)
             if owner and GROUP_AHEAD in first and GROUP_AHEAD in second:
-                whole = first[GROUP_AHEAD]
-                tests[at, GROUP_AHEAD] = _test(whole, second[GROUP_AHEAD], range(len(whole)))
+                tests[at, GROUP_AHEAD] = _test(first[GROUP_AHEAD], second[GROUP_AHEAD], units.of_groups)
     tested = list(places)
-    for ((at, name), (lead, _)), p in zip(tests.items(), holm([p for _, p in tests.values()]), strict=True):
+    for ((at, name), (lead, _)), p in zip(
+        tests.items(), corrected_for_number([p for _, p in tests.values()]), strict=True
+    ):
         lead = replace(lead, told_apart=p < SMALL and lead.told_apart, p_corrected=rounded(p))
         if not owner:
             first_shown, second_shown = places[at].main, places[at + 1].main
@@ -220,11 +235,11 @@ def _worth(place: BoardPlace, labels: HiddenPart, metric: str) -> dict[str, Floa
     return worth
 
 
-def _test(first: FloatArray, second: FloatArray, groups: Sequence[Any], least: float = 0.0) -> tuple[LeadTest, float]:
-    """Whether the first is ahead, and how probable what goes beyond `least` is by chance."""
-    interval, difference = paired_interval(first, second, list(groups)), float(first.mean() - second.mean())
-    test = LeadTest(rounded(difference), difference > 0, None, rounded(interval.low), rounded(interval.high))
-    return test, p_paired(first, second, list(groups), least=least)
+def _test(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> tuple[LeadTest, float]:
+    """Whether the first is ahead, and how probable what goes beyond a margin is by chance."""
+    lead = lead_of(first, second, units, margin)
+    test = LeadTest(rounded(lead.difference), lead.difference > 0, None, rounded(lead.low), rounded(lead.high))
+    return test, lead.p
 
 
 WIDTH, HEIGHT, EDGE = 108, 34, 4

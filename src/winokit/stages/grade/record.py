@@ -1,14 +1,12 @@
 """What is kept of gradings: entries for the leaderboard, and beside the hidden labels the log and every outcome.
 
-GRADED.json holds what may be seen of an entry. The log is the owner's record, what was shown of it, and the budget it
-leaves: whoever may ask often enough can change one prediction at a time and read labels off the scores. So a test has a
-budget, and a name a part of it. The same predictions graded again tell nothing new and count once. One grading is
-counted and logged at a time: of thirty that began together, each would find room for one more.
+GRADED.json holds what may be seen of an entry. The log is the owner's record, and what was shown of it; it leaves a
+budget (`budget`). One grading is counted and logged at a time: of thirty that began together, each would find room for
+one more.
 """
 
 import hashlib
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit import files
 from winokit.errors import BadInput, Malformed, refusing
 from winokit.files import json_bytes, read_object, refused, result_bytes, write_whole
 from winokit.stages.grade.ladder import LadderRules
-from winokit.stages.release.hidden import OWNER_ONLY, json_lines, write_private
+from winokit.stages.release.hidden import json_lines, write_private
 
 SCHEMA = 2
 AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
@@ -90,7 +89,10 @@ class Gradings:
 
     different: int
     all: int
+    """Those that were made here, repetitions included."""
     by_name: int
+    carried: int = 0
+    """How many of the different ones were made on other tests with problems of this one."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,10 @@ class Graded:
     scores: tuple[GradeScore, ...]
     """In public the main score, or nothing."""
     p_luck: float | None
-    """Probability that the best of as many coins as there were trials does as well; the owner's."""
+    """Probability that the best of as many guessers as there were trials does as well; the owner's.
+
+    A guesser tosses one coin for each unit, which leaves its answers or turns them round.
+    """
     submission: str
     """Hash of what was predicted, for which sizes."""
     gradings: Gradings
@@ -201,43 +206,14 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
 @contextmanager
 def locked(folder: Path) -> Iterator[tuple[str, ...]]:
     """Keep others from grading on this test meanwhile; gives notes, where the system cannot do that."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield (UNLOCKED,)
-        return
-    with refused(folder / LOCK, "locked"):
-        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
-        fcntl.flock(file, fcntl.LOCK_EX)
-    with file:  # closing it frees the lock
-        yield ()
-
-
-def check_budget(folder: Path, submission: str, name: str | None, rules: LadderRules) -> None:
-    """Refuse a submission that is one too many, unless it was graded before."""
-    rows = log_rows(folder)
-    for asked, most, whose in (
-        (_different(rows), rules.budget, "this test"),
-        (_different(_named(rows, name)), rules.per_name, "this name"),
-    ):
-        if submission not in asked and len(asked) >= most:
-            raise BadInput(
-                f"the budget of {whose} is spent: {most:,} different submissions. The owner of the labels can "
-                "raise it with --budget N, but each grading reveals a little about them"
-            )
+    with files.locked(folder / LOCK) as is_locked:
+        yield () if is_locked else (UNLOCKED,)
 
 
 def best_shown(folder: Path, name: str | None, metric: str, but: str) -> float:
     """The best score of a kind that was shown under a name for other submissions; 0 where there was none."""
     rows = [row for row in _named(log_rows(folder), name) if row.get("submission") != but]
     return max((float((row.get("shown") or {}).get(metric, 0.0)) for row in rows), default=0.0)
-
-
-def gradings(folder: Path, name: str | None = None) -> Gradings:
-    """How often the test has been asked about."""
-    rows = log_rows(folder)
-    by_name = _different(_named(rows, name)) if name is not None else ()
-    return Gradings(len(_different(rows)), len(rows), len(by_name))
 
 
 def log_rows(folder: Path) -> list[dict[str, Any]]:
@@ -254,15 +230,12 @@ def log_rows(folder: Path) -> list[dict[str, Any]]:
     return read
 
 
-def _different(rows: Iterable[dict[str, Any]]) -> set[str]:
-    return {str(row["submission"]) for row in rows}
-
-
 def _named(rows: Iterable[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
     """The rows of a name, however that is spaced, capitalised and encoded; those without a name are one."""
-    return [row for row in rows if _plain(row.get("name")) == _plain(name)]
+    return [row for row in rows if plain_name(row.get("name")) == plain_name(name)]
 
 
-def _plain(name: str | None) -> str:
+def plain_name(name: str | None) -> str:
+    """A name without what can be changed about it unseen: spaces, capitals, invisible marks, wide letters."""
     plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", name or "").casefold())
     return "".join(letter for letter in plain if letter.isprintable() and not letter.isspace())

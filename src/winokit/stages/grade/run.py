@@ -2,9 +2,9 @@
 
 Accuracy and group score for each training size, the area under the learning curve as WinoGrande's leaderboard has it,
 and beside each what is left once the luck of the stated number of trials is taken off: that is the owner's record,
-which stays in the log beside the hidden labels. Every grading is a question about them, so what a submitter sees is the
-main score on the Ladder (`ladder`), and an interval that follows from it. The group score and those of single training
-sizes are questions too, and are the owner's.
+which stays in the log beside the hidden labels. Intervals count units (`units`). Every grading is a question about
+them, so what a submitter sees is the main score on the Ladder (`ladder`), and an interval that follows from it. The
+group score and those of single training sizes are questions too, and are the owner's.
 """
 
 import json
@@ -21,20 +21,23 @@ from numpy.typing import NDArray
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
-from winokit.methods.arrays import FloatArray, IntArray, clusters
+from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.curve import leaderboard_auc
-from winokit.methods.metrics.groups import all_right, complete_groups, group_accuracy_chance
-from winokit.methods.metrics.intervals import share_interval
-from winokit.methods.metrics.luck import p_best_of, p_chance
+from winokit.methods.metrics.grading import interval_at, p_best_by_coins, score_interval
+from winokit.methods.metrics.groups import all_right, group_accuracy_chance
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
 from winokit.stages.grade import record
+from winokit.stages.grade.budget import SpentBudget, known_test, spent_budget
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
+from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
+from winokit.stages.release.hidden_registry import HiddenTest, open_registry
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
+from winokit.units import Units
 
 if TYPE_CHECKING:
     from winokit.stages.grade.leaderboard import Leaderboard
@@ -66,9 +69,11 @@ class Grading(Brief):
         """What must be known beside the scores."""
         gradings, rules = self.shown.gradings, self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
+        carried = f" (gradings of other releases with its problems count for {gradings.carried:,})"
         named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
         budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
-        return (*self.shown.notes, f"{many} graded on this test so far{named}; {budget}")
+        spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{named}; {budget}"
+        return (*self.shown.notes, spent)
 
 
 @verb
@@ -164,30 +169,33 @@ def grade_submission(
         Different submissions that this test is for. Default: as many as it has steps, and no fewer than ten.
     """
     labels, sizes = read_hidden(release, hidden), release_sizes(release)
-    units = len(set(clusters(labels.groups)))
-    rules = rules_of(len(labels), units, budget)
+    units = GradedUnits.of_labels(labels)
+    rules = rules_of(units.counted_problems, units.of_problems.sizes, budget)
     submission = read_submission(paths, labels.ids, tuple(sizes))
     name = statement.name if statement else None
     right = submission.predictions == np.array(labels.answers)[:, None]
     why_not = _no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
-    last = right[:, -1]
-    manifest, test = read_manifest(release), {"problems": len(labels), "groups": len(complete_groups(labels.groups))}
+    manifest = read_manifest(release)
     known: dict[str, Any] = {key: manifest[key] for key in ("name", "version") if key in manifest}
+    test = {"problems": len(labels), "groups": len(units.of_groups), "units": units.count}
+    no_curve = f"no area under the learning curve: {why_not}" if why_not else None
     owner = Graded(
         release={**known, MANIFEST_HASH: manifest_hash(release), "test": test},
         statement=statement,
         sizes={size: sizes[size] for size in submission.columns if size in sizes},
-        scores=tuple(_scores(right, labels, submission.columns, weights, statement)),
-        p_luck=rounded(p_best_of(statement.trials, p_chance(int(last.sum()), len(last)))) if statement else None,
+        scores=tuple(_scores(right, labels.groups, units, submission.columns, weights, statement)),
+        p_luck=_p_luck(right[:, -1], units, statement),
         submission=submission.sha256,
         gradings=Gradings(0, 0, 0),
         rules=rules,
-        notes=(f"no area under the learning curve: {why_not}",) if why_not else (),
+        notes=tuple(note for note in (no_curve, units.note) if note),
     )
-    with record.locked(labels.folder) as notes:
-        record.check_budget(labels.folder, submission.sha256, name, rules)
-        coarse = _coarse(owner, labels, submission, units)
+    with record.locked(labels.folder) as notes, open_registry() as registry:
+        hidden_test = known_test(registry, release, labels)
+        spent = spent_budget(registry, hidden_test, labels)
+        spent.check(submission.sha256, name, rules)
+        coarse = _coarse(owner, labels, submission, units.effective)
         best = record.best_shown(labels.folder, name, coarse.metric, submission.sha256)
         why_hidden = _why_hidden(coarse, rules, best)
         public = replace(owner, scores=() if why_hidden else (coarse,), p_luck=None)
@@ -198,29 +206,55 @@ def grade_submission(
             "columns": list(submission.columns),
             "shown": None if why_hidden else {coarse.metric: coarse.value},
             record.ENTRY: record.entry_hash(public),
+            "units": units.count,
             "scores": [asdict(score) for score in owner.scores],
             "p_luck": owner.p_luck,
         }  # the owner's record, and what was shown of it
         append_private(labels.folder / record.LOG, json.dumps(row))
-        owner = replace(owner, gradings=record.gradings(labels.folder, name), notes=(*owner.notes, *notes))
+        spent = spent.with_grading(submission.sha256, name)
+        registry.save(hidden_test.with_gradings(spent.own))
+        notes_on_test = (*notes, *_registry_notes(hidden_test, spent))
+        owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *notes_on_test))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
     notes = (*owner.notes, why_hidden) if why_hidden else owner.notes
     return Grading(replace(public, gradings=owner.gradings, notes=notes), owner)
 
 
+def _registry_notes(test: HiddenTest, spent: SpentBudget) -> Iterator[str]:
+    """What the registry knows of the test that its log does not: gradings, and problems that were published."""
+    if spent.uncounted:
+        yield (
+            f"{plural(spent.uncounted, 'more submission')} graded on this test elsewhere, or before its log was "
+            "shortened: not counted in its budget"
+        )
+    for revealing in test.revealings:
+        count = f"{len(revealing.rows):,} of the {len(test.secrets):,} hidden problems"
+        yield f"{revealing.release} has published {count} of this test with their answers: they are no longer hidden"
+
+
 def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units: int) -> GradeScore:
-    """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at."""
+    """The main score at a step, with what follows from the step alone: nothing else of the submission is looked at.
+
+    `units` is as how many units of one size those of the test count.
+    """
     score, steps = owner.main, owner.rules.steps
     assert score is not None
     value = to_step(score.value, steps, labels.draws.share(f"rounding {score.metric}", submission.sha256))
-    ends, places = (max(0.0, value - 1 / steps), min(1.0, value + 1 / steps)), np.arange(units)
-    low, high = (share_interval(places < round(end * units), places) for end in ends)
+    low = interval_at(max(0.0, value - 1 / steps), units)
+    high = interval_at(min(1.0, value + 1 / steps), units)
     corrected = None
     if owner.statement is not None:
         spread = math.sqrt(value * (1 - value) / units)
         corrected = rounded(luck_corrected(value, spread, owner.statement.trials, score.chance))
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
+
+
+def _p_luck(right: NDArray[np.bool_], units: GradedUnits, statement: Statement | None) -> float | None:
+    """How probable as many right answers are by luck alone in so many trials; None if their number is not stated."""
+    if statement is None:
+        return None
+    return rounded(p_best_by_coins(right, units.of_problems, statement.trials))
 
 
 def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | None:
@@ -270,30 +304,29 @@ def _no_curve(columns: Sequence[str], sizes: dict[str, int]) -> str | None:
 
 def _scores(
     right: NDArray[np.bool_],
-    labels: HiddenPart,
+    groups: Sequence[str | None],
+    units: GradedUnits,
     columns: Sequence[str],
     weights: FloatArray | None,
     statement: Statement | None,
 ) -> Iterator[GradeScore]:
+    """Accuracy and group score for each column, and the area under the curve."""
     trials = statement.trials if statement else None
-    units = clusters(labels.groups)
-    pairs = complete_groups(labels.groups)
-    chance = group_accuracy_chance([COIN] * len(right), labels.groups) if pairs else 0.0
+    has_groups = len(units.of_groups) > 0
+    chance = group_accuracy_chance([COIN] * len(right), groups) if has_groups else 0.0
     for size, column in zip(columns, right.T, strict=True):
-        yield _score(size, ACCURACY, column.astype(np.float64), units, COIN, trials)
-        if pairs:
-            whole = all_right(column, labels.groups).astype(np.float64)
-            yield _score(size, GROUP_ACCURACY, whole, np.arange(len(whole)), chance, trials)
+        yield _score(size, ACCURACY, column.astype(np.float64), units.of_problems, COIN, trials)
+        if has_groups:
+            whole = all_right(column, groups).astype(np.float64)
+            yield _score(size, GROUP_ACCURACY, whole, units.of_groups, chance, trials)
     if weights is not None:
-        yield _score(CURVE, AUC, right @ weights, units, COIN, trials)
+        yield _score(CURVE, AUC, right @ weights, units.of_problems, COIN, trials)
 
 
-def _score(
-    size: str, metric: str, values: FloatArray, groups: IntArray, chance: float, trials: int | None
-) -> GradeScore:
-    """One score with its interval over groups."""
+def _score(size: str, metric: str, values: FloatArray, units: Units, chance: float, trials: int | None) -> GradeScore:
+    """One score with its interval over units."""
     values = np.clip(values, 0.0, 1.0)
-    interval, value = share_interval(values, groups), float(values.mean())
+    interval, value = score_interval(values, units), float(values.mean())
     spread = (interval.high - interval.low) / (2 * NORMAL)
     corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, chance))
     ends = rounded(interval.low), rounded(interval.high)
@@ -326,7 +359,9 @@ def lines(result: "Grading | Leaderboard") -> Iterator[str]:
 def _graded(graded: Graded) -> Iterator[str]:
     release, statement = graded.release, graded.statement
     title = f"{release.get('name', 'release')} {release.get('version', '')}".strip()
-    yield f"{title}: {release['test']['problems']:,} test problems, {release['test']['groups']:,} groups"
+    test = release["test"]
+    units = f", {plural(test['units'], 'unit')}" if test.get("units") is not None else ""
+    yield f"{title}: {test['problems']:,} test problems, {test['groups']:,} groups{units}"
     if graded.scores:
         corrected = "  luck-corrected" if statement is not None else ""
         yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"

@@ -18,6 +18,7 @@ from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import Structure, statistics
+from winokit.data.loading import path_of
 from winokit.data.predictions.documents import scoring_of, slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
@@ -29,6 +30,7 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, Problem, grouped
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.release.contents import ReleaseContents, ReleaseInputs
+from winokit.stages.release.disclosure import Disclosure
 from winokit.stages.release.formats import COLUMNS, VALIDATION, parquet_path
 from winokit.stages.release.manifest import DEBIASED, DEV, TEST, TRAIN
 from winokit.stages.release.settings import (
@@ -91,6 +93,8 @@ class CardFacts:
     audits: Sequence[Audited] = ()
     about: str = ""
     """The authors' own words."""
+    revealed: Sequence[Disclosure] = ()
+    """What other releases kept hidden, and this one publishes on purpose."""
 
 
 def card_facts(
@@ -100,14 +104,16 @@ def card_facts(
     settings: ReleaseSettings,
     extras: ReleaseExtras,
     title: str,
+    revealed: Sequence[Disclosure] = (),
 ) -> CardFacts:
     """What the card says: checks of the finished splits, and all that is known about where problems come from.
 
     Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
     """
     collection = extras.collection
-    if collection is None and not isinstance(kept, Dataset) and (Path(kept).parent / STUDY).is_file():
-        collection = Path(kept).parent if Path(kept).is_file() else None  # an export lies beside what it exported
+    source = path_of(kept)
+    if collection is None and source is not None and source.is_file() and (source.parent / STUDY).is_file():
+        collection = source.parent  # an export lies beside what it exported
     study = None
     if collection is not None:
         path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
@@ -136,6 +142,7 @@ def card_facts(
         debiasing=inputs.debias,
         audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
         about=read_text(extras.about) if extras.about else "",
+        revealed=revealed,
     )
 
 

@@ -16,7 +16,7 @@ together, and a new twin of a problem that an earlier release had is turned to t
 author wrote it may tell its answer.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.data.formats.source import Source
-from winokit.data.loading import Loading, load
+from winokit.data.loading import Loading, load, path_of
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Card, Dataset, Problem, grouped
@@ -34,11 +34,33 @@ from winokit.stages.debias.table import DEBIAS as RECORD
 from winokit.stages.debias.table import KEPT as KEPT_FILE
 from winokit.stages.debias.table import REMOVED as REMOVED_FILE
 from winokit.stages.release.hidden import Draws
-from winokit.stages.release.manifest import DEBIASED, DEV, KEPT, REMOVED, SIZES, TEST, TRAIN
+from winokit.stages.release.manifest import DEBIASED, DEV, KEPT, REMOVED, SIZES, TEST, TRAIN, Row
 from winokit.stages.release.settings import ReleaseSettings
 from winokit.stages.release.splits import AT_LEAST, SHORT, ReleaseUnit, keys_of, split_units, units_of
 from winokit.text.language import language_of
 from winokit.text.words import letters
+
+Lineage = Callable[[Mapping[str, str]], list[Row]]
+"""From the split of each id to the rows of a lineage."""
+
+
+@dataclass(frozen=True)
+class Succession:
+    """What a release takes over from the version before it."""
+
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Splits that are settled (train, dev or test), by id."""
+    lineage: Lineage | None = None
+    """Where problems come from. Default: all are added."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """The units that were stored for the hidden test, by id."""
+    returned: frozenset[str] = frozenset()
+    """Ids of retired problems that are brought back for training."""
+    versions: frozenset[str] = frozenset()
+    """Identities of the hidden tests of earlier versions."""
+
+
+FIRST = Succession()
 
 
 @dataclass(frozen=True)
@@ -57,8 +79,8 @@ def read_inputs(
 ) -> ReleaseInputs:
     """Read what was kept and what was removed; twins that filtering put apart find each other again."""
     record = None
-    if not isinstance(kept, Dataset) and Path(kept).is_dir():
-        folder = Path(kept)
+    folder = path_of(kept)
+    if folder is not None and folder.is_dir():
         for name in (KEPT_FILE, RECORD):
             if not (folder / name).is_file():
                 raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
@@ -89,8 +111,9 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
         return data
     loaded = load(data, **loading.how, groups=False)
     prefix, colon, place = str(data).partition(":")
-    if Path(data).is_file():
-        path, chosen = Path(data), recognise(Path(data), loading.named_columns)
+    named = path_of(data)
+    if named is not None and named.is_file():
+        path, chosen = named, recognise(named, loading.named_columns)
     elif colon and prefix in FORMATS and Path(place).is_file():
         path, chosen = Path(place), FORMATS[prefix]
     else:
@@ -98,8 +121,8 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
     if loading.as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    named = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
-    return loaded.with_problems(p.replace(group=named[p.id]) for p in loaded)
+    groups = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
+    return loaded.with_problems(p.replace(group=groups[p.id]) for p in loaded)
 
 
 def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
@@ -149,6 +172,8 @@ class ReleaseContents:
     left_out: dict[str, int]
     """Problems that are in no file, by reason."""
     notes: tuple[str, ...] = field(default=())
+    withheld: tuple[Problem, ...] = ()
+    """Problems in no file, since they would give an answer of the test away: removed twins, and further copies."""
 
     @cached_property
     def shown(self) -> dict[str, Dataset]:
@@ -212,6 +237,9 @@ def fill(
     files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
     tested = _drawn((p for unit in test for p in _kept(unit)), secret)
     files[TEST] = _one_per_text(tested, fixed)
+    tested_ids = {problem.id for problem in files[TEST]}
+    copies = [problem for problem in tested if problem.id not in tested_ids]
+    removed_twins = [member for unit in test for member in unit.removed]
     for name, problems in files.items():
         if not problems and split.wanted.get(name) != 0:
             asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
@@ -238,6 +266,7 @@ def fill(
         inputs.kept,
         {reason: count for reason, count in left_out.items() if count},
         tuple(notes),
+        (*removed_twins, *copies),
     )
 
 

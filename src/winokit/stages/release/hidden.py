@@ -1,9 +1,11 @@
 """The answers of a hidden test, kept in a folder of their own beside the release: `DIR.hidden/`.
 
 `release.json` says which release they belong to, `labels.jsonl` has one row for each line of `winogrande/test.jsonl`:
-the public id, the answer as the index of the right candidate, from 0, and the group or null. `secret` is what splits
-and orders were drawn from, `checks.json` what the card may not say of the test. Only their owner can read the files.
-Reading them back refuses labels of another release, and labels that the manifest's commitment does not fit.
+the public id, the answer as the index of the right candidate, from 0, the group or null, and the number of the unit:
+problems of one number hang together, and count once in an interval or a test (`Dataset.units`). Releases of earlier
+versions have no units. `secret` is what splits and orders were drawn from, `checks.json` what the card may not say of
+the test. Only their owner can read the files. Reading them back refuses labels of another release, and labels that the
+manifest's commitment does not fit.
 
 The secret is 256 bits of chance that nobody can redraw, and that tells nothing to those who can. A draw puts things in
 the order of a keyed hash (HMAC-SHA256) of their public names, so that it depends on the secret and on names alone: not
@@ -17,14 +19,15 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from winokit.errors import BadInput, Malformed
-from winokit.files import private, read_object, read_text, refused, result_bytes, write_whole
+from winokit.files import OWNER_ONLY, private, read_object, read_text, refused, result_bytes, write_whole
+from winokit.problem import Dataset, joined
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
 RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
@@ -32,9 +35,11 @@ COMMITMENT = "commitment"
 """A key of manifest and `release`, where a test is hidden."""
 MANIFEST_HASH = "manifest_sha256"
 """A key of `release` that is compared with the hash of manifest.json itself."""
-OWNER_ONLY = 0o600
+LABEL_KEYS = ("id", "answer", "group", "unit")
 BYTES = 32
 Drawn = TypeVar("Drawn")
+LabelRow = tuple[str, int, str | None, int | None]
+"""The id, answer, group and unit of a hidden problem."""
 
 
 class Draws:
@@ -100,6 +105,14 @@ def read_secret(path: Path) -> bytes:
     return secret
 
 
+def has_secret(folder: Path, secret: bytes) -> bool:
+    """Whether the hidden labels in a folder have this secret; False where theirs cannot be read."""
+    try:
+        return read_secret(folder / SECRET) == secret
+    except BadInput:
+        return False
+
+
 @dataclass(frozen=True)
 class HiddenPart:
     """The hidden labels of a release, in the order of its test."""
@@ -110,6 +123,8 @@ class HiddenPart:
     ids: tuple[str, ...]
     answers: tuple[int, ...]
     groups: tuple[str | None, ...]
+    units: tuple[int, ...] | None = None
+    """For each problem the number of its unit; None where an earlier version made the release."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -126,14 +141,26 @@ def hidden_folder(release: Path) -> Path:
     return release.with_name(f"{release.name}.hidden")
 
 
-def label_lines(rows: list[dict[str, Any]]) -> bytes:
-    """The content of labels.jsonl: `{"id", "answer", "group"}` in the order of winogrande/test.jsonl.
+def units_by_id(problems: Dataset, earlier: Mapping[str, int]) -> dict[str, int]:
+    """The unit of each problem, by id: a number that it shares with what it hangs together with.
 
-    `answer` is an index from 0, `group` a name or None for a problem alone.
+    `earlier` has the units that an earlier release stored: the public rows of its test do not say which template they
+    are from.
+    """
+    rows = zip(problems, problems.units.numbers.tolist(), strict=True)
+    units = joined([("unit", unit), ("earlier", earlier.get(problem.id))] for problem, unit in rows)
+    return {problem.id: unit for problem, unit in zip(problems, units, strict=True)}
+
+
+def label_lines(rows: list[dict[str, Any]]) -> bytes:
+    """The content of labels.jsonl: `{"id", "answer", "group", "unit"}` in the order of winogrande/test.jsonl.
+
+    `answer` is an index from 0, `group` a name or None for a problem alone, `unit` a number from 0.
     """
     for place, row in enumerate(rows, 1):
         _checked(row, LABELS, place)
-    return "".join(json.dumps({key: row[key] for key in ("id", "answer", "group")}) + "\n" for row in rows).encode()
+    labels = ({key: row[key] for key in LABEL_KEYS if key in row} for row in rows)
+    return "".join(json.dumps(label) + "\n" for label in labels).encode()
 
 
 def write_hidden(
@@ -163,18 +190,29 @@ def write_hidden(
         write_private(folder / CHECKS, result_bytes(checks))
 
 
-def _checked(row: Any, file: str, line: int) -> tuple[str, int, str | None]:
-    """The id, answer and group of a row."""
+def _checked(row: Any, file: str, line: int) -> LabelRow:
+    """The id, answer, group and unit of a row; the unit is None where the row has none."""
     if not isinstance(row, dict):
         raise Malformed("an object expected", file=file, line=line)
-    name, answer, group = row.get("id"), row.get("answer"), row.get("group")
+    name, answer, group, unit = (row.get(key) for key in LABEL_KEYS)
     if not isinstance(name, str) or not name:
         raise Malformed("a public id expected", field="id", file=file, line=line)
     if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
         raise Malformed("the index of the right candidate, from 0, expected", field="answer", file=file, line=line)
     if group is not None and not isinstance(group, str):
         raise Malformed("a name or null expected", field="group", file=file, line=line)
-    return name, answer, group
+    if "unit" in row and (isinstance(unit, bool) or not isinstance(unit, int) or unit < 0):
+        raise Malformed("the number of a unit, from 0, expected", field="unit", file=file, line=line)
+    return name, answer, group, unit
+
+
+def _units_of(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | None:
+    """The units of all problems, or None if no problem has one."""
+    known = tuple(unit for unit in units if unit is not None)
+    if known and len(known) < len(units):
+        line = 1 + units.index(None)
+        raise Malformed("missing, and other rows have one", field="unit", file=file, line=line)
+    return known or None
 
 
 def labels_of(folder: Path) -> dict[str, Any]:
@@ -199,6 +237,12 @@ def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
     return given or known or secrets.token_bytes(BYTES)
 
 
+def read_labels(folder: Path) -> list[LabelRow]:
+    """The id, answer, group and unit in each row of the hidden labels in a folder."""
+    path = folder / LABELS
+    return [_checked(row, str(path), line) for line, row in enumerate(json_lines(read_text(path)), 1)]
+
+
 def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     """The hidden labels of a release, if they are its own.
 
@@ -211,10 +255,9 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
         raise BadInput(
             f"{folder}: no hidden labels there ({RELEASE}, {LABELS}); only who made the release can grade: --hidden DIR"
         )
-    rows = enumerate(json_lines(read_text(folder / LABELS)), 1)
-    checked = [_checked(row, str(folder / LABELS), line) for line, row in rows]
-    ids, answers, groups = zip(*checked, strict=True) if checked else ((), (), ())
-    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups)
+    checked = read_labels(folder)
+    ids, answers, groups, units = zip(*checked, strict=True) if checked else ((), (), (), ())
+    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups, _units_of(units, str(folder / LABELS)))
     for key, value in labels.release.items():
         theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
         if theirs != value:

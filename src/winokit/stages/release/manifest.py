@@ -141,14 +141,17 @@ def problem_of(row: Mapping[str, Any]) -> Problem:
 
 def read_release(folder: Path) -> dict[str, Dataset]:
     """The problems of each file that a release has, by name: train_xs, …, train_debiased, dev, test."""
-    files = {name: folder / problems_path(name) for name in FILES}
-    sources = {name: Source(path) for name, path in files.items() if path.is_file()}
-    if not sources:
+    names = [name for name in FILES if (folder / problems_path(name)).is_file()]
+    if not names:
         raise BadInput(f"{folder}: no release there ({problems_path('*')} is missing)")
-    return {
-        name: Dataset(lone_groups_dropped(source.each(source.json_lines(), problem_of)), Card(f"{folder.name}/{name}"))
-        for name, source in sources.items()
-    }
+    return {name: read_problems(folder, name) for name in names}
+
+
+def read_problems(folder: Path, name: str) -> Dataset:
+    """The problems of one file of a release: train_xs, …, train_debiased, dev or test."""
+    source = Source(folder / problems_path(name))
+    problems = source.each(source.json_lines(), problem_of)
+    return Dataset(lone_groups_dropped(problems), Card(f"{folder.name}/{name}"))
 
 
 def lineage_row(name: str, split: str | None, status: str, why: str, since: str, until: str | None = None) -> Row:

@@ -4,7 +4,7 @@ At the end what the terminal shows of a release: its splits, what stayed out, wh
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,21 @@ from winokit.data.loading import Loading
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
-from winokit.files import json_rows, write_whole
+from winokit.files import from_here, json_rows, write_whole
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
-from winokit.stages.release.contents import ReleaseContents, fill, read_inputs
+from winokit.stages.release.contents import FIRST, ReleaseContents, Succession, fill, read_inputs
+from winokit.stages.release.disclosure import DisclosureGuard, DisclosureRules
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
+from winokit.stages.release.hidden_registry import open_registry
 from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
 from winokit.text.language import languages_of
 
-Lineage = Callable[[Mapping[str, str]], list[manifest.Row]]
-"""From the split of each id to the rows of a lineage."""
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
 """What hidden answers say about the release they belong to."""
 STEPS = 4
@@ -63,8 +63,7 @@ def write_release(
     settings: ReleaseSettings | None = None,
     extras: ReleaseExtras | None = None,
     loading: Loading = Loading(),
-    fixed: Mapping[str, str] | None = None,
-    lineage: Lineage | None = None,
+    succession: Succession = FIRST,
     progress: Progress | None = None,
 ) -> Release:
     """Release kept problems: dev and a hidden test of them, training sizes of kept and removed ones, card and tasks.
@@ -75,10 +74,13 @@ def write_release(
         DATA, a dataset, or a folder of `winokit debias`, which has the removed problems too.
     out
         The folder to write. One that holds anything but an earlier release is refused.
-    fixed
-        Splits that an earlier release has settled (train, dev or test), by id.
-    lineage
-        Where problems come from, for a release that follows another. Default: all are added.
+    succession
+        What it takes over from the version before it. Default: it is the first.
+
+    Raises
+    ------
+    BadInput
+        Among others, where dev or training would publish what another release keeps hidden.
     """
     folder, settings, extras = Path(out), settings or ReleaseSettings(), extras or ReleaseExtras()
     step = progress or (lambda done, total: None)
@@ -93,39 +95,66 @@ def write_release(
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
     title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
-    hides = bool(settings.test) or manifest.TEST in (fixed or {}).values()
+    hides = bool(settings.test) or manifest.TEST in succession.fixed.values()
     secret = Draws(hidden.release_secret(place, extras.secret)) if hides else None
     step(1, STEPS)
-    contents = fill(inputs, settings, fixed, secret)
-    step(2, STEPS)
-    facts = card_facts(kept, inputs, contents, settings, extras, title)
-    step(3, STEPS)
-    files = _files(contents, facts)
-    about = _about(contents, facts, files)
+    contents = fill(inputs, settings, succession.fixed, secret)
+    problem_files = _problem_files(contents)
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in problem_files.items()}
     test = contents.files.get(manifest.TEST)
+    labels = b""
+    commitment = None
     if test is not None and secret is not None:
-        labels = hidden.label_lines([{"id": p.id, "answer": p.answer, "group": p.group} for p in test])
-        about[COMMITMENT] = secret.commitment(labels)
-        belongs = {key: about[key] for key in BELONGS}
-        _check_hidden(place, belongs, folder)
-    for name, data in files.items():
-        write_whole(folder / name, data)
-    where, why = contents.where, "in the first release"
-    added = (manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items())
-    manifest.write_lineage(folder / manifest.LINEAGE, lineage(where) if lineage else added)
-    # A manifest may come from anybody: what it lists outside the folder is not ours to remove.
-    for name in stale.intersection(manifest.file_names(folder)) - {*files, manifest.LINEAGE}:
-        (folder / name).unlink()
-    if test is not None and secret is not None:
-        checks = {
-            "leaks": [asdict(leak) for leak in facts.test_leaks],
-            "first_candidate_is_the_answer": first_answers(test),
-            "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
-        }  # what the card may not say: everything that was found on the test with its answers
-        hidden.write_hidden(place, belongs, labels, secret.key, checks)
-    manifest.write_manifest(folder, about)
-    notes = (*inputs.problems.notes, *contents.notes)
+        labels = _labels_of(test, hidden.units_by_id(inputs.problems, succession.units))
+        commitment = secret.commitment(labels)
+    step(2, STEPS)
+    with open_registry() as registry:  # until the release is written, so that no other can be made of the same data
+        guard = DisclosureGuard.before_writing(registry, folder, place, commitment)
+        rules = DisclosureRules(
+            manifest.content_hash(hashes),
+            reveal=extras.reveal,
+            versions=succession.versions,
+            returned=succession.returned,
+        )
+        allowed = guard.allowed(contents, inputs.problems.problems, rules, secret.key if secret else None)
+        facts = card_facts(kept, inputs, contents, settings, extras, title, allowed.revealed)
+        step(3, STEPS)
+        files = _files(contents, facts, problem_files)
+        about = _about(contents, facts, hashes)
+        if commitment is not None:
+            about[COMMITMENT] = commitment
+            belongs = {key: about[key] for key in BELONGS}
+            _check_hidden(place, belongs, folder)
+        for name, data in files.items():
+            write_whole(folder / name, data)
+        where, why = contents.where, "in the first release"
+        added = (
+            manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items()
+        )
+        rows = succession.lineage(where) if succession.lineage else added
+        manifest.write_lineage(folder / manifest.LINEAGE, rows)
+        # A manifest may come from anybody: what it lists outside the folder is not ours to remove.
+        for name in stale.intersection(manifest.file_names(folder)) - {*files, manifest.LINEAGE}:
+            (folder / name).unlink()
+        if test is not None and secret is not None:
+            checks = {
+                "leaks": [asdict(leak) for leak in facts.test_leaks],
+                "first_candidate_is_the_answer": first_answers(test),
+                "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
+            }  # what the card may not say: everything that was found on the test with its answers
+            hidden.write_hidden(place, belongs, labels, secret.key, checks)
+        manifest.write_manifest(folder, about)
+        guard.remember(contents, about, allowed)
+    notes = (*inputs.problems.notes, *contents.notes, *allowed.notes)
     return Release(folder, place if test is not None else None, contents, facts, notes)
+
+
+def _labels_of(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
+    """The hidden labels of a test; its units are numbered from 0, in order of appearance."""
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(unit_by_id[p.id] for p in test))}
+    return hidden.label_lines(
+        [{"id": p.id, "answer": p.answer, "group": p.group, "unit": numbers[unit_by_id[p.id]]} for p in test]
+    )
 
 
 def _hidden_place(folder: Path, asked: Path | None) -> Path:
@@ -164,16 +193,27 @@ def _earlier_files(folder: Path) -> set[str]:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
 
-def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
+def _problem_files(contents: ReleaseContents) -> dict[str, bytes]:
+    """The JSON lines of each file of problems, by its name: what a release's content hash is of."""
+    return {name: json_rows(_rows_of(contents, name)).encode() for name in contents.files}
+
+
+def _rows_of(contents: ReleaseContents, name: str) -> list[manifest.Row]:
+    """The rows of a file of problems; those of the test have no answers."""
+    problems = contents.files[name]
+    if name == manifest.TEST:
+        return list(map(manifest.hidden_row_of, problems))
+    statuses = [contents.status(problem) if name.startswith(manifest.TRAIN) else None for problem in problems]
+    return list(map(manifest.row_of, problems, statuses))
+
+
+def _files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Every file of a release but lineage and manifest, by its path."""
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
     for name, data in contents.files.items():
-        statuses = [contents.status(problem) if name.startswith(manifest.TRAIN) else None for problem in data]
-        rows = list(map(manifest.row_of, data, statuses))
-        if name == manifest.TEST:
-            rows = list(map(manifest.hidden_row_of, data))
-        files[manifest.problems_path(name)] = json_rows(rows).encode()
+        rows = _rows_of(contents, name)
+        files[manifest.problems_path(name)] = problem_files[name]
         if name != manifest.TEST:
             files[f"winogrande/{name}-labels.lst"] = "".join(f"{row['answer']}\n" for row in rows).encode()
         tables[name] = parquet_bytes({"status": contents.status(p), **row} for p, row in zip(data, rows, strict=True))
@@ -187,15 +227,14 @@ def _files(contents: ReleaseContents, facts: CardFacts) -> dict[str, bytes]:
     return files
 
 
-def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _about(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str]) -> dict[str, Any]:
     """What the manifest says.
 
     Hashes are of what is public: were the test's answers in them, those of a short test could be guessed until they
     fit.
     """
     settings = facts.settings
-    hashes = {name: hashlib.sha256(files[manifest.problems_path(name)]).hexdigest() for name in contents.files}
-    return {
+    about: dict[str, Any] = {
         "name": settings.name,
         "version": settings.version,
         "licence": facts.licence,
@@ -209,9 +248,17 @@ def _about(contents: ReleaseContents, facts: CardFacts, files: Mapping[str, byte
         "groups": {name: len(data.groups) for name, data in contents.shown.items()},
         "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
         "left_out": contents.left_out,
-        "content_hashes": hashes,
+        "content_hashes": dict(hashes),
         "content_hash": manifest.content_hash(hashes),
     }
+    if facts.revealed:
+        about["revealed"] = _revealed_rows(facts)
+    return about
+
+
+def _revealed_rows(facts: CardFacts) -> list[dict[str, Any]]:
+    """Of each release whose hidden problems are published on purpose, its name and how many there are."""
+    return [{"release": each.test.release, "problems": len(each)} for each in facts.revealed]
 
 
 MASKING = ("mc-mlm", "p-span")
@@ -231,7 +278,7 @@ def warnings(release: Release) -> Iterator[str]:
     for name, leaks in facts.leaks.items():
         yield from (f"{name}: {leak.says} in {leak.right:,} of {leak.n:,}" for leak in leaks)
     if facts.test_leaks and release.hidden is not None:
-        yield f"test: something predicts its answers without reading: {_from_here(release.hidden / 'checks.json')}"
+        yield f"test: something predicts its answers without reading: {from_here(release.hidden / 'checks.json')}"
 
 
 def lines(release: Release) -> Iterator[Any]:
@@ -243,15 +290,9 @@ def lines(release: Release) -> Iterator[Any]:
     settings = release.settings
     yield f"{release.folder}: {settings.name} {settings.version}; card: {release.folder / 'README.md'}"
     if release.hidden is not None:
-        yield f"answers and secret of the test: {_from_here(release.hidden)} (keep it to yourself)"
+        yield f"answers and secret of the test: {from_here(release.hidden)} (keep it to yourself)"
     if release.page is not None:
         yield f"what changed, and how models score: {release.page}"
-
-
-def _from_here(path: Path) -> Path:
-    """A path as one would type it: without the folder one is in."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _splits(release: Release) -> dict[str, dict[str, int]]:
@@ -277,6 +318,7 @@ def as_json(release: Release) -> dict[str, Any]:
         "crossings": [asdict(crossing) for crossing in facts.crossings],
         "leaks": {name: [asdict(leak) for leak in leaks] for name, leaks in facts.leaks.items()},
         "test_leaks": bool(facts.test_leaks),
+        "revealed": _revealed_rows(facts),
         "notes": [*release.notes, *warnings(release)],
         "out": str(release.folder),
         "hidden": str(release.hidden) if release.hidden else None,

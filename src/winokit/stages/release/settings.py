@@ -108,6 +108,9 @@ class ReleaseExtras(Settings):
         ),
     ] = None
     """A file, or the 32 bytes themselves."""
+    reveal: Annotated[
+        bool, Help("Publish problems that other releases of yours keep hidden, and say so in the card.")
+    ] = False
 
 
 def _amount(option: str, value: float | str, *, above: float) -> float:

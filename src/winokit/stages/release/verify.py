@@ -16,10 +16,11 @@ from winokit.data.formats.winogrande import labels_path
 from winokit.drawing.tables import dim, styled
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput, refusing
+from winokit.files import OWNER_ONLY
 from winokit.problem import Dataset, Problem, grouped
 from winokit.settings import Help, verb
 from winokit.stages.release import manifest
-from winokit.stages.release.hidden import OWNER_ONLY, hidden_folder, json_lines, read_hidden
+from winokit.stages.release.hidden import hidden_folder, json_lines, read_hidden
 
 SILENT = frozenset("id qID sentence option1 option2 pronoun language split status why since until".split())
 """What may be said of a test problem; an answer may be given away under any other name."""

@@ -26,12 +26,15 @@ from winokit.drawing.wording import plural, say, say_interval
 from winokit.files import csv_bytes, result_bytes, write_whole
 from winokit.methods.metrics.compare import Comparison, holm
 from winokit.methods.metrics.letters import compact_letters, letter_name
+from winokit.methods.scoring.replay import minute_words, replay_sentences
 from winokit.results import AT, Brief, Metric, rows_to_json, stands, tested
 from winokit.stages.compare.run import ScorerPair, compare_runs
 from winokit.stages.suite.settings import SuiteData, SuiteModel
 
 WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
 """What may be said of a cell; an empty one has nothing to run: no predictions are stored for it."""
+FROM_BEFORE = "↻"
+"""The mark of a cell whose answers were not all asked now."""
 VIEWS = {
     "accuracy": ("Accuracy", "accuracy", ("all",), "accuracy"),
     "group_accuracy": ("Whole groups", "groups", ("complete",), "group_accuracy"),
@@ -77,6 +80,8 @@ class SuiteCell:
     """How many the model has, where it says."""
     run: Run | None = field(default=None, repr=False)
     """The audit: its rows, and its predictions for the problems as they are."""
+    of_run: str | None = None
+    """When the audit was made, if that was earlier and it was read from its folder."""
 
     @property
     def dataset(self) -> str:
@@ -88,12 +93,25 @@ class SuiteCell:
         """Its folder, seen from the suite's, where there is something in it."""
         return None if self.folder is None or self.state != DONE else "/".join(self.folder.parts[-3:])
 
+    @property
+    def replayed(self) -> dict[str, Any]:
+        """By model, counts and dates of answers that its audit took from the cache."""
+        return dict(self.run.settings.get("replayed", {})) if self.run is not None else {}
+
+    @property
+    def from_before(self) -> str:
+        """What of it was not asked now, and of when it is, in words; empty if all was."""
+        read = [] if self.of_run is None else [f"the audit of {minute_words(self.of_run)} UTC, read from its folder"]
+        return "; ".join([*read, *replay_sentences(self.replayed)])
+
     def to_json(self) -> dict[str, Any]:
         """What `suite.json` says of it."""
         names = {"entrant": self.entrant.name, "model": self.entrant.model.title, "dataset": self.dataset}
         asked = {"scoring": self.entrant.scoring, "shots": self.entrant.shots}
         about = {"state": self.state, "why": self.why, "seconds": round(self.seconds, 3), "folder": self.folder_link}
-        return {**names, **asked, **about, "parameters": self.parameters, "family": self.entrant.model.family}
+        before = {"of_run": self.of_run, "replayed": self.replayed}
+        family = {"parameters": self.parameters, "family": self.entrant.model.family}
+        return {**names, **asked, **about, **before, **family}
 
 
 Watch = Callable[[Sequence[SuiteCell]], None]
@@ -230,11 +248,15 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
     rows = content["metrics"]
     write_whole(folder / "suite.json", result_bytes(content))
     write_whole(folder / "suite.csv", csv_bytes([rows[0] if rows else (), *(row.values() for row in rows)]))
+    sentences = replay_sentences(run.settings.get("replayed", {}))
     for name in ("suite.md", "suite.tex"):
-        write_whole(folder / name, rendered_plain(f"stages/suite/{name}.j2", matrix=matrix, titles=titles, tex=tex))
+        write_whole(
+            folder / name,
+            rendered_plain(f"stages/suite/{name}.j2", matrix=matrix, titles=titles, tex=tex, sentences=sentences),
+        )
     sizes = {cell.entrant.name: log10(cell.parameters) for cell in run.cells if cell.parameters}
     decades = range(floor(min(sizes.values())), ceil(max(sizes.values())) + 1) if sizes else range(0)
-    shown = {"titles": titles, "sizes": sizes, "decades": decades, "scale": Forest(())}
+    shown = {"titles": titles, "sizes": sizes, "decades": decades, "scale": Forest(()), "sentences": sentences}
     settings = tuple(flat(run.settings))
     return write_page(folder / INDEX, "stages/suite/page.html.j2", matrix=matrix, settings=settings, **shown)
 
@@ -254,6 +276,7 @@ def lines(result: SuiteRun) -> Lines:
         yield from plan_lines(result.plan)
         return
     yield _matrix(result.cells)
+    yield from _lines_from_before(result)
     failed = [cell for cell in result.cells if cell.state == FAILED]
     for cell in failed:
         yield f"failed: {cell.entrant.name} on {cell.dataset}: {cell.why}"
@@ -261,6 +284,17 @@ def lines(result: SuiteRun) -> Lines:
         yield f"{plural(len(failed), 'cell')} failed; run the same command to try again"
     if result.page is not None:
         yield f"page: {result.page}"
+
+
+def _lines_from_before(result: SuiteRun) -> Iterator[str]:
+    """What was not asked now: cells of earlier runs, and answers from the cache."""
+    if any(cell.from_before for cell in result.cells):
+        yield f"{FROM_BEFORE} not all of it was asked now:"
+    read = [minute_words(cell.of_run) for cell in result.cells if cell.of_run is not None]
+    if read:
+        times = min(read) if min(read) == max(read) else f"{min(read)} to {max(read)}"
+        yield f"{plural(len(read), 'cell')} read from earlier audits, of {times} UTC"
+    yield from replay_sentences(result.settings.get("replayed", {}))
 
 
 def as_json(result: SuiteRun) -> dict[str, Any]:
@@ -286,7 +320,8 @@ def _said(cell: SuiteCell) -> Text:
     """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
     row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
     if row is not None:
-        return dim(f"{say(row)} {say_interval(row)}", stands(row) == AT)
+        mark = f" {FROM_BEFORE}" if cell.from_before else ""
+        return dim(f"{say(row)} {say_interval(row)}{mark}", stands(row) == AT)
     return dim({RUNNING: f"{100 * cell.share:.0f} %", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
 
 
@@ -296,7 +331,7 @@ def live(doing: str) -> Iterator[Watch]:
     from rich.console import Console
     from rich.live import Live
 
-    console, begun = Console(stderr=True, highlight=False), time.monotonic()
+    console, begun = Console(stderr=True, highlight=False, emoji=False), time.monotonic()
     board: list[SuiteCell] = []
     announced: set[int] = set()
 

@@ -1,7 +1,8 @@
 """The suite: models x datasets x scorings x shots. A cell is an audit; a model is loaded once for all of its cells.
 
-What is done stays done: a cell whose folder says that nothing has changed which determines it is read, not run. A cell
-that fails is tried once more, then says why, and the rest goes on.
+What is done stays done: a cell whose folder says that nothing has changed which determines it is read, not run. Of a
+server that does not say since when its model exists, nobody knows that: its cells are run again, through the cache of
+answers. A cell that fails is tried once more, then says why, and the rest goes on.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ import winokit
 from winokit.data.loading import load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
-from winokit.errors import BadInput, WinokitError, check_known
+from winokit.errors import AskingStopped, BadInput, WinokitError, check_known
 from winokit.files import as_file_name, check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.base import parse_scoring
@@ -29,6 +30,7 @@ from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.prompts import read_prompt
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import ScoringPlan
+from winokit.methods.scoring.shelf import is_served, lasting_fingerprint
 from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Model, parameters_of
 from winokit.models.registry import Spec, check_model, release
@@ -40,8 +42,8 @@ from winokit.stages.audit.run import URL, audit
 from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
-TOLD_BY_SPEC = ("builtin", "random", "chat", "completions")
-"""Models of which the SPEC says everything that can be known here; a server may change what it serves."""
+TOLD_BY_SPEC = ("builtin", "random")
+"""Models of which the SPEC says everything that can be known."""
 CELL, RESULTS = "cell.json", "suite.json"
 
 
@@ -97,6 +99,7 @@ def suite(
         result.plan = {**whole.planned({}), "by_variant": work.plans}
     elif folder is not None:
         result.settings["asked"] = whole.spent()
+        result.settings["replayed"] = whole.replays.to_json()
         result.page = write_suite(result, folder)
     return result
 
@@ -199,14 +202,20 @@ class _Work:
             for cell in todo:
                 self.fail(cell, error)
             return
-        known = identity or loaded.fingerprint
         try:
+            lasting = identity or self.lasting_fingerprint(loaded)
             for cell in todo:
-                if not self.resumed(cell, known):
-                    self.attempt(cell, loaded, known)
+                if lasting is None or not self.resumed(cell, lasting):
+                    self.attempt(cell, loaded, lasting or loaded.fingerprint)
         finally:
             if loaded is not spec:
                 release(loaded)
+
+    def lasting_fingerprint(self, model: Model) -> str | None:
+        """What tells a loaded model from what it was before; None where nothing does, or all is to be asked anew."""
+        if self.whole.spending.forget and is_served(model):
+            return None
+        return lasting_fingerprint(model, self.cache)
 
     def key(self, cell: SuiteCell, identity: str) -> str:
         """Everything that determines a cell, as a hash."""
@@ -223,7 +232,9 @@ class _Work:
         with suppress(OSError, ValueError, KeyError, BadInput):
             said = json.loads((cell.folder / CELL).read_bytes())
             if said["key"] == self.key(cell, identity):
-                self.finish(cell, Run.load(cell.folder), said["seconds"], said["parameters"])
+                run = Run.load(cell.folder)
+                cell.of_run = str(run.settings["when"])
+                self.finish(cell, run, said["seconds"], said["parameters"])
         return cell.state == DONE
 
     def attempt(self, cell: SuiteCell, model: Model | None, identity: str) -> None:
@@ -270,9 +281,11 @@ class _Work:
         return run
 
     def twice(self, work: Callable[[], Any]) -> Any:
-        """What work gives, at the second attempt if the first fails; where the limits are reached there is none."""
+        """What work gives, at the second attempt if the first fails; there is none where it would end alike."""
         try:
             return work()
+        except AskingStopped:
+            raise
         except Exception:
             if self.whole.spending.exhausted(self.whole.usages):
                 raise
@@ -300,7 +313,7 @@ def identity_of(model: SuiteModel) -> str | None:
     if model.predictions is not None:
         return str([_stamp(Path(path)) for path in model.predictions.values()])
     if not isinstance(model.spec, str):
-        return None if model.spec is None else model.spec.fingerprint
+        return None if model.spec is None or is_served(model.spec) else model.spec.fingerprint
     parsed = Spec.parse(model.spec)
     places = [Path(text) for text in (parsed.place, *parsed.options.values()) if text and Path(text).exists()]
     identified = parsed.prefix in TOLD_BY_SPEC or Path(parsed.place) in places

@@ -1,0 +1,145 @@
+"""Predictions that stand in the file of their problems: a table with a column of them, or a log of a harness.
+
+Who audits such a file means them. They are used where the names of the columns tell them, and what these say was tried;
+else a note says which columns there are, and that the built-in model is scored.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from shlex import quote
+
+from winokit.data.formats import columns as data_columns
+from winokit.data.formats.base import FileHead
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, parse_columns, read_table
+from winokit.data.loading import DataLike, paths_of
+from winokit.data.predictions import lmeval_log
+from winokit.data.predictions.columns import (
+    OPTION,
+    ROLES,
+    SCORES,
+    TURN_ROUND,
+    PredictionColumns,
+    columns_of,
+    is_lower_better,
+    is_predicted,
+)
+from winokit.data.predictions.match import Matcher
+from winokit.data.predictions.proposals import TableProposals, TriedOption
+from winokit.data.predictions.read import PredictionFile
+from winokit.data.predictions.table import try_reading
+from winokit.errors import BadInput
+from winokit.problem import Dataset
+
+INSTEAD = "--model builtin scores the built-in model instead"
+SCORED = "the built-in model is scored"
+
+
+@dataclass(frozen=True)
+class PredictionsWithin:
+    """The predictions in a file of problems, if they are used, and what there is to say of them."""
+
+    files: Sequence[PredictionFile] = ()
+    columns: Mapping[str, str] | None = None
+    notes: Sequence[str] = ()
+
+
+def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
+    """The columns of the problems and those of the predictions of one table, from the roles of both.
+
+    None for the problems where none of their candidates are named: the format of the file tells.
+
+    >>> split_columns("text=satz,option1=a,option2=b,answer=gut,group=paar,prediction=wahl")[1]
+    {'text': 'satz', 'option1': 'a', 'option2': 'b', 'answer': 'gut', 'prediction': 'wahl'}
+    """
+    columns = parse_columns(given, ROLES | data_columns.ROLES)
+    problems = {role: name for role, name in columns.items() if _is_role(role, data_columns.ROLES)}
+    predictions = {role: name for role, name in columns.items() if _is_role(role, ROLES)}
+    is_whole = bool({"option1", "options", "text1", "good"} & problems.keys())
+    return (problems if is_whole else None), predictions
+
+
+def _is_role(role: str, roles: frozenset[str]) -> bool:
+    return role.rstrip("0123456789") in roles or f"{role.rstrip('0123456789')}1" in roles
+
+
+def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
+    """The predictions in the file that DATA names, if there are any.
+
+    Parameters
+    ----------
+    problems
+        What was read of the file.
+    is_scored
+        Whether a model is to be scored in any case: then they are not used, and a note says that they are there.
+    """
+    paths = paths_of(data)
+    if len(paths) != 1 or not paths[0].is_file():
+        return PredictionsWithin()
+    (path,) = paths
+    try:
+        head = FileHead(path)
+        if head.json_keys >= lmeval_log.KEYS or head.array_keys >= lmeval_log.KEYS:
+            return _of_log(path, is_scored)
+        columns = [*head.json_keys, *head.array_keys, *head.columns]
+        if any(map(_may_be_predicted, columns)) or head.bytes.startswith(b"PAR1"):
+            return _of_table(read_table(Source(path, lenient=True)), path, problems, is_scored)
+    except BadInput:
+        return PredictionsWithin()
+    return PredictionsWithin()
+
+
+def _may_be_predicted(column: str) -> bool:
+    """Whether a column has something to do with predictions, by its name."""
+    return is_predicted(column) or is_lower_better(column) or SCORES.fullmatch(column.casefold()) is not None
+
+
+def _of_log(path: Path, is_scored: bool) -> PredictionsWithin:
+    if is_scored:
+        way_out = f"to audit its predictions: --predictions {quote(str(path))}"
+        return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
+    note = f"{path}: is a log; its predictions are audited; {INSTEAD}"
+    return PredictionsWithin([PredictionFile(path)], None, [note])
+
+
+def _of_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+    told = columns_of(table)
+    named = _named(told) or [name for name in table.columns if is_lower_better(name)]
+    if not named:
+        return PredictionsWithin()
+    proposals = TableProposals(table, told, problems, partial(try_reading, table, Matcher(problems)))
+    option = proposals.told_choice()
+    if told.rivals:
+        option = next(iter(proposals.best_choices(told.rivals)), None)
+    has = f"{path}: has {_said_names(named)} beside its problems"
+    is_unmistakable = option is not None and not told.rivals and not option.has_answers
+    if option is None or not is_unmistakable or is_scored:
+        return PredictionsWithin(notes=[f"{has}; {SCORED}; {_way_out(path, option, named)}"])
+    counts = f"{option.reading.read:,} of {option.reading.rows:,} rows read"
+    verb = "is" if len(named) == 1 else "are"
+    note = f"{has}, which {verb} audited ({counts}); {INSTEAD}"
+    return PredictionsWithin([PredictionFile(path)], option.columns, [note])
+
+
+def _named(told: PredictionColumns) -> list[str]:
+    """The columns of predictions that a table has by their names."""
+    if told.rivals:
+        return list(told.rivals)
+    return [told.prediction] if told.prediction is not None else list(told.scores)
+
+
+def _said_names(names: Sequence[str]) -> str:
+    return f"a column {names[0]!r}" if len(names) == 1 else f"columns {', '.join(map(repr, names))}"
+
+
+def _way_out(path: Path, option: TriedOption | None, names: Sequence[str]) -> str:
+    """How to audit the predictions that were not used, or why they cannot be."""
+    if option is not None:
+        question = " if it is not the answers" if option.has_answers else ""
+        return f"to audit that instead{question}: --predictions {quote(str(path))} {option}"
+    if any(map(is_lower_better, names)):
+        return TURN_ROUND
+    how = f"--predictions {quote(str(path))} {OPTION} ROLE=COLUMN,…"
+    return f"fewer than nine rows of ten read as choices; to say how: {how}"

@@ -1,0 +1,85 @@
+"""What gradings on a hidden test ask of statistics: the interval of a score, who leads, and what guesses reach.
+
+Everything counts units (`winokit.units`): a guesser tosses one coin for each, and problems of one unit are right or
+wrong together in the worst case.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray, Values
+from winokit.methods.metrics.compare import holm, p_exchanged, p_paired, paired_interval
+from winokit.methods.metrics.intervals import Interval, share_interval
+from winokit.methods.metrics.luck import guessed, p_best_of, p_chance
+from winokit.units import Units
+
+
+def score_interval(values: Values, units: Units) -> Interval:
+    """Interval of a share of right answers, or of credits from 0 to 1."""
+    return share_interval(values, units)
+
+
+def interval_at(share: float, units: int) -> Interval:
+    """Interval of a share of which only its value is known, over equal units that are right or wrong as a whole."""
+    is_right = np.arange(units) < round(share * units)
+    return share_interval(is_right, Units.alone(units))
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far one submission is ahead of another on the same problems."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    """Two-sided, of what goes beyond the margin."""
+
+
+def lead_of(first: FloatArray, second: FloatArray, units: Units, margin: float = 0.0) -> Lead:
+    """How far the first submission is ahead, and how probable what goes beyond a margin is if both are equal.
+
+    With a margin, p is never smaller than without.
+    """
+    interval = paired_interval(first, second, units)
+    beyond_margin = p_exchanged(first, second, units, least=margin)
+    p = max(p_paired(first, second, units), beyond_margin)
+    return Lead(float(first.mean() - second.mean()), interval.low, interval.high, p)
+
+
+def corrected_for_number(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for how many there are, by Holm's method, in the order given."""
+    return holm(p_values)
+
+
+def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
+    """Probability that the best of several tries with coins has as many right.
+
+    One coin for each unit leaves its answers or turns them round: of a unit with 5 right and 1 wrong, turned round, 1
+    is right and 5 are wrong.
+
+    >>> pairs = Units.of_names(["a", "a", "b", "b"])
+    >>> round(p_best_by_coins(np.array([True, True, True, True]), pairs, tries=1), 6)
+    0.25
+    >>> p_best_by_coins(np.array([True, False, True, False]), pairs, tries=1)
+    1.0
+    """
+    right_counts = np.round(units.sums(right)).astype(np.int64)
+    wrong_counts = units.sizes - right_counts
+    leads = np.abs(right_counts - wrong_counts)
+    always_right = int(np.minimum(right_counts, wrong_counts).sum())
+    if not leads.any():
+        return 1.0
+    p_once = p_chance(int(right_counts.sum()) - always_right, int(leads.sum()), 0.5, times=leads[leads > 0])
+    return p_best_of(tries, p_once)
+
+
+def guess_chances(sizes: IntArray) -> FloatArray:
+    """Probability of each number of right answers if each unit is guessed as a whole; `sizes` are those of the units.
+
+    >>> guess_chances(np.array([1, 1])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    return guessed(np.full(len(sizes), 0.5), sizes)

@@ -1,0 +1,267 @@
+"""The judge of two: one table of answers against another, on what both answered.
+
+This is the door of `compare`, `suite`, `gate` and `grade`. It tests what is shown: an abstention is not a right answer,
+as in the rows of an audit, unless expected accuracy is asked for by its name. Interval and p-value come from one test.
+
+A comparison ends in one of a few words. Whether one model is ahead is corrected for the number of tests (Holm). What
+is said of a margin uses the intervals of the single comparison, uncorrected: that of 95 % for "more than the margin",
+that of 90 % for "equal within the margin" (two one-sided tests at 5 %).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from winokit.answers import Answers
+from winokit.errors import BadInput
+from winokit.methods.arrays import FloatArray
+from winokit.methods.metrics.accuracy import credit
+from winokit.methods.metrics.compare import POWER as POWER
+from winokit.methods.metrics.compare import Comparison as Comparison
+from winokit.methods.metrics.compare import compare
+from winokit.methods.metrics.consistency import role_kept
+from winokit.methods.metrics.corrections import holm
+from winokit.methods.metrics.groups import GroupLayout, all_right
+from winokit.methods.metrics.intervals import LEVEL
+from winokit.methods.metrics.judge import layout_of
+from winokit.problem import joined
+from winokit.units import Units
+
+PairMeasure = Literal["accuracy", "expected_accuracy", "group_accuracy", "consistency"]
+MEASURES: tuple[PairMeasure, ...] = get_args(PairMeasure)
+"""What two scorers can be compared by."""
+SMALL = 0.05
+"""The level of all tests together, after correction."""
+
+BEYOND = "ahead, by more than the margin"
+LITTLE = "ahead, by little"
+AHEAD = "ahead"
+EQUAL = "equal within the margin"
+NOT_SHOWN = "not shown"
+WORDS = (NOT_SHOWN, EQUAL, LITTLE, AHEAD, BEYOND)
+"""What may be said of two scorers, from the weakest word to the strongest."""
+KEPT_AS = "_keys"
+"""The attribute of a table under which the keys of its rows are kept."""
+
+Key = tuple[str, str]
+"""The variant of a row, and the id of the problem it was made from."""
+
+
+@dataclass(frozen=True)
+class SharedAnswers:
+    """The answers of two scorers to the problems that both answered, row by row.
+
+    Rows are matched by variant and problem id, which depends on neither the answer nor the order of candidates. Each
+    table is judged by its own right answers: another run may list the candidates in another order.
+    """
+
+    first: Answers
+    second: Answers
+
+    @classmethod
+    def of(cls, first: Answers, second: Answers) -> "SharedAnswers":
+        """What both tables, of one scorer each, have answers to, in the order of the first."""
+        keys, other_keys = keys_of(first), keys_of(second)
+        if keys == other_keys:
+            return cls(first, second)
+        row_of = {key: row for row, key in enumerate(other_keys)}
+        rows = [row for row, key in enumerate(keys) if key in row_of]
+        other_rows = [row_of[keys[row]] for row in rows]
+        return cls(first.take(rows), second.take(other_rows))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def units(self) -> Units:
+        """The unit of each row: what either dataset says hangs together does."""
+        one, other = self.first.units, self.second.units
+        if one == other:
+            return one
+        pairs = zip(one.numbers.tolist(), other.numbers.tolist(), strict=True)
+        return Units.of_names(joined([("first", number), ("second", own)] for number, own in pairs))
+
+    @cached_property
+    def layout(self) -> GroupLayout:
+        """The complete groups, by the first dataset, or by the second if only that has groups.
+
+        A group is complete with all members that either dataset gives it.
+        """
+        named, other = self.first, self.second
+        if named.groups == other.groups and named.group_sizes == other.group_sizes:
+            return layout_of(named)
+        if not any(named.groups):
+            named, other = other, named
+        sizes = dict(named.group_sizes)
+        for name, own in zip(named.groups, other.groups, strict=True):
+            if name is not None and own is not None:
+                sizes[name] = max(sizes.get(name, 0), other.group_sizes.get(own, 0))
+        return GroupLayout(named.groups, sizes)
+
+
+Values = tuple[FloatArray, FloatArray, Units]
+"""What both scorers have of each thing, and its unit."""
+
+
+def keys_of(answers: Answers) -> list[Key]:
+    """The variant and the original's id of each row, found once. Raises BadInput if two rows are of one problem."""
+    known: list[Key] | None = vars(answers).get(KEPT_AS)
+    if known is None:
+        variants = answers.asked.variants
+        own_variants = [variants[index] for index in answers.problem_index]
+        known = list(zip(own_variants, answers.ids, strict=True))
+        if len(set(known)) < len(known):
+            raise BadInput(
+                f"expected one answer per problem, found {len(known):,} to {len(set(known)):,}: "
+                "take the table apart by scorer and trial"
+            )
+        object.__setattr__(answers, KEPT_AS, known)
+    return known
+
+
+def usual_measures(shared: SharedAnswers) -> tuple[PairMeasure, ...]:
+    """What two scorers are compared by unless it is said: accuracy, and whole groups if there are any."""
+    return ("accuracy", "group_accuracy") if shared.layout.members else ("accuracy",)
+
+
+def compare_answers(
+    first: Answers,
+    second: Answers,
+    measures: Sequence[PairMeasure] | None = None,
+    *,
+    switched: tuple[Answers, Answers] | None = None,
+    level: float = LEVEL,
+) -> dict[PairMeasure, Comparison]:
+    """Compare two scorers, each by its own table, on what both answered; by measure.
+
+    A measure for which there is nothing is left out: whole groups without twins, consistency without `switched`,
+    everything if no problem is in both tables.
+
+    Parameters
+    ----------
+    measures
+        By default accuracy and, if there are complete groups, group accuracy.
+    switched
+        Both scorers' answers to the problems with candidates switched, which consistency needs.
+    level
+        Of the interval. The narrow one, for equality, misses on each side as often as this on both.
+    """
+    shared = SharedAnswers.of(first, second)
+    if not len(shared):
+        return {}
+    refuses = [bool(table.silent.all()) for table in (shared.first, shared.second)]
+    found: dict[PairMeasure, Comparison] = {}
+    for measure in measures or usual_measures(shared):
+        values = _values_of(measure, shared, switched)
+        if values is not None:
+            comparison = compare(*values, level=level)
+            found[measure] = replace(comparison, first_refuses=refuses[0], second_refuses=refuses[1])
+    return found
+
+
+def _values_of(measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answers, Answers] | None) -> Values | None:
+    """What both scorers have by a measure; None if there is nothing to take it from."""
+    if measure == "consistency":
+        return None if switched is None else _roles_kept(shared, switched)
+    if measure == "group_accuracy":
+        layout = shared.layout
+        if not layout.members:
+            return None
+        whole = [all_right(table.correct, layout) for table in (shared.first, shared.second)]
+        units = shared.units.take(layout.rows[layout.starts])
+        return whole[0].astype(np.float64), whole[1].astype(np.float64), units
+    values_of = _right if measure == "accuracy" else _credits
+    return values_of(shared.first), values_of(shared.second), shared.units
+
+
+def _right(answers: Answers) -> FloatArray:
+    """1 for each right answer, else 0."""
+    return answers.correct.astype(np.float64)
+
+
+def _credits(answers: Answers) -> FloatArray:
+    """1 for each right answer, and for an abstention what a coin would get."""
+    return credit(answers.predictions, answers.answers, answers.candidates)
+
+
+def _roles_kept(shared: SharedAnswers, switched: tuple[Answers, Answers]) -> Values | None:
+    """Whether each scorer keeps the role when candidates change places, on problems that both answered both ways."""
+    after = SharedAnswers.of(*switched)
+    row_of = {name: row for row, (_, name) in enumerate(keys_of(after.first))}
+    names = [name for _, name in keys_of(shared.first)]
+    rows = np.array([row for row, name in enumerate(names) if name in row_of], np.int64)
+    if not len(rows):
+        return None
+    after_rows = np.array([row_of[names[row]] for row in rows], np.int64)
+
+    def kept(before: Answers, later: Answers) -> FloatArray:
+        return role_kept(before.take(rows).predictions, later.take(after_rows).predictions)
+
+    return kept(shared.first, after.first), kept(shared.second, after.second), shared.units.take(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """What may be said of two scorers by one measure, as one of several tests."""
+
+    comparison: Comparison
+    p_corrected: float
+    """Corrected for the number of tests (Holm)."""
+    margin: float | None
+    """The difference that matters, as a share; None if none was named."""
+    alpha: float
+    """The level of this test among those that show nothing."""
+
+    @property
+    def lead(self) -> int:
+        """1 if the first is ahead, -1 if the second is, 0 if neither is. Who answers nothing is never ahead."""
+        found = self.comparison
+        if self.p_corrected >= SMALL or found.difference == 0:
+            return 0
+        leader_refuses = found.first_refuses if found.difference > 0 else found.second_refuses
+        if leader_refuses:
+            return 0
+        return 1 if found.difference > 0 else -1
+
+    @property
+    def word(self) -> str:
+        """One of WORDS."""
+        if self.margin is None:
+            return AHEAD if self.lead else NOT_SHOWN
+        if self.lead:
+            return BEYOND if self._is_beyond(self.margin) else LITTLE
+        return EQUAL if self.is_within else NOT_SHOWN
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the difference is shown to be smaller than the margin: the narrow interval lies inside it."""
+        if self.margin is None:
+            return False
+        narrow = self.comparison.narrow
+        return -self.margin < narrow.low and narrow.high < self.margin
+
+    @property
+    def gap_to_find(self) -> float | None:
+        """The smallest gap that would have been found four times in five; None if none would."""
+        return self.comparison.resolution.gap_to_find(self.alpha, POWER)
+
+    @property
+    def can_show_equality(self) -> bool:
+        """Whether equal models would be shown to be equal within the margin, on these problems, every other time."""
+        return self.margin is not None and self.comparison.resolution.can_show_equality(self.margin)
+
+    def _is_beyond(self, margin: float) -> bool:
+        interval = self.comparison.interval
+        return interval.low > margin or interval.high < -margin
+
+
+def verdicts(comparisons: Sequence[Comparison], margin: float | None = None) -> list[PairVerdict]:
+    """What may be said by each of several tests, corrected for their number; `margin` is a share."""
+    corrected = holm([found.p for found in comparisons])
+    open_count = sum(p >= SMALL for p in corrected)
+    # Holm's procedure stops at this level: what is still open would have had to be below it.
+    alpha = SMALL / max(open_count, 1)
+    return [PairVerdict(found, p, margin, alpha) for found, p in zip(comparisons, corrected, strict=True)]

@@ -1,0 +1,84 @@
+"""The first replies of a server: where none of them can be read, asking on is a waste.
+
+A wrong chat template, a reasoning model whose thoughts are cut off, a server that repeats an error as its answer: each
+is seen in twenty replies as well as in two thousand.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from winokit.errors import AskingStopped
+from winokit.methods.scoring.canary import shortened, shown_prompt
+from winokit.models.base import Answer, Ask, Model, Reply, Request
+from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
+
+FIRST = 20
+"""Replies that are looked at."""
+SHOWN = 300
+"""Characters of a reply that the error shows."""
+UNREADABLE = "no choice could be read"
+WAYS_OUT = {
+    UNFINISHED: "?max_tokens=4096 in the SPEC allows longer replies",
+    ALL_THOUGHT: "check the server's reasoning parser, or name the marks of thoughts, ?thoughts=OPEN,CLOSE",
+    UNREADABLE: "check the server's chat template, or word the question otherwise with --prompt FILE",
+}
+"""What to do, by the commonest reason."""
+OTHERWISE = "word the question otherwise with --prompt FILE, or ask another model"
+
+
+class FirstReplies:
+    """Watches replies as they come, until one of them can be read.
+
+    Parameters
+    ----------
+    kept
+        Whether replies that are replayed could be read: then so can those that come.
+    """
+
+    def __init__(self, kept: bool) -> None:
+        self._watching = not kept
+        self._unread: list[tuple[Request, Reply]] = []
+
+    def parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
+        """The requests in the parts in which they are sent: questions first as many as are looked at, then the rest."""
+        questions = any(isinstance(request, Ask) for request in requests)
+        if not self._watching or not questions or len(requests) <= FIRST:
+            return [requests]
+        return [requests[:FIRST], requests[FIRST:]]
+
+    def look_at(self, request: Request, answer: Answer) -> None:
+        """Take note of an answer; one that is no reply does not count."""
+        if not self._watching or not isinstance(answer, Reply):
+            return
+        if is_read(answer):
+            self._watching = False
+            self._unread.clear()
+        else:
+            self._unread.append((request, answer))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether enough have come, and none could be read."""
+        return self._watching and len(self._unread) >= FIRST
+
+    @property
+    def requests(self) -> list[Request]:
+        """What was asked in vain."""
+        return [request for request, _ in self._unread]
+
+    def error(self, model: Model) -> AskingStopped:
+        """Why nothing more is asked, with one reply as it came, and what to do."""
+        reasons = Counter(reply.why or UNREADABLE for _, reply in self._unread)
+        reason = reasons.most_common(1)[0][0]
+        request, reply = next(each for each in self._unread if (each[1].why or UNREADABLE) == reason)
+        because = "" if reason == UNREADABLE else f" ({reason})"
+        return AskingStopped(
+            f"{model.spec}: no choice could be read from any of the first {len(self._unread)} replies, "
+            f"so no more are asked for and none is kept. To {shown_prompt(request)!r} it said "
+            f"{shortened(reply.text, SHOWN)!r}{because}; {WAYS_OUT.get(reason, OTHERWISE)}"
+        )
+
+
+def is_read(answer: Answer) -> bool:
+    """Whether a reply chooses something."""
+    return isinstance(answer, Reply) and (answer.choice is not None or answer.logprobs is not None)

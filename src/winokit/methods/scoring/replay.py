@@ -1,0 +1,190 @@
+"""What a run replays: answers kept from before, counted and dated for each model.
+
+A number that rests on answers of last month says so wherever it is shown: `results.json` has the counts and dates
+(`replayed`), and `replay_sentence` makes the line that the terminal, the notes and the pages show.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from winokit.models.base import Answer, Model
+from winokit.models.identity import ServerIdentity
+
+ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED = "asked again", "same model", "sampled", "not reached"
+"""How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
+at all, since its replies vary by themselves; not at all, since it was not there."""
+CHECKS = {
+    SAME_MODEL: "the server names the same model as then",
+    SAMPLED: "not checked, since replies at a temperature above 0 vary by themselves (--forget asks anew)",
+    UNREACHED: "not checked, since the server could not be reached",
+}
+"""The end of a sentence on each."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer that was kept, and when it was given."""
+
+    key: bytes
+    answer: Answer
+    asked_at: int | None
+    """Seconds since 1970; None if nobody wrote it down."""
+    sure: bool = True
+    """Whether the model of its key is known to be the one that would be asked now."""
+
+
+@dataclass
+class ModelReplay:
+    """The answers of one model in a run: those it gave now, and those it gave before."""
+
+    asked: set[bytes] = field(default_factory=set)
+    """Keys of answers given now."""
+    replayed: dict[bytes, int | None] = field(default_factory=dict)
+    """Keys of answers given before, each with its time."""
+    checked: set[bytes] = field(default_factory=set)
+    """Keys of those that were asked again, and were the same."""
+    check: str | None = None
+    """How they were checked; None for a model that is not behind a server."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts and dates, as in `results.json`."""
+        times = [time for time in self.replayed.values() if time is not None]
+        return {
+            "answers": len(self.asked | self.replayed.keys()),
+            "replayed": len(self.replayed),
+            "first": _iso_time(min(times)) if times else None,
+            "last": _iso_time(max(times)) if times else None,
+            "of_unknown_date": len(self.replayed) - len(times),
+            "check": self.check,
+            "asked_again": len(self.checked),
+        }
+
+
+class Replays:
+    """Counts what each model of a run answered now and what is replayed; parts of a suite count for the suite too."""
+
+    def __init__(self, whole: "Replays | None" = None) -> None:
+        self._whole = whole
+        self._models: dict[str, ModelReplay] = {}
+        self._canary_counts: Counter[Hashable] = Counter()
+        self.asked_now: set[bytes] = set() if whole is None else whole.asked_now
+        """Keys of answers given in this run: they are used again, not replayed."""
+        self._accepted: set[bytes] = set() if whole is None else whole._accepted
+        self._identities: dict[str, ServerIdentity] = {} if whole is None else whole._identities
+        self.changes: list[str] = []
+        """Notes on servers that name another model than the last time."""
+
+    def identity_of(self, model: Model, ask: Callable[[], ServerIdentity]) -> ServerIdentity:
+        """What the server of a model said of it in this run; asked once."""
+        if model.fingerprint not in self._identities:
+            self._identities[model.fingerprint] = ask()
+        return self._identities[model.fingerprint]
+
+    def note_asked(self, model: Model, key: bytes) -> None:
+        """Note an answer that was given now."""
+        self.asked_now.add(key)
+        for replay in self._of(model):
+            replay.asked.add(key)
+
+    def note_kept(self, model: Model, kept: Collection[KeptAnswer]) -> None:
+        """Note answers that were kept; those given earlier in this run are not replayed."""
+        if not kept:
+            return
+        asked = {each.key for each in kept if each.key in self.asked_now}
+        replayed = {each.key: each.asked_at for each in kept if each.key not in self.asked_now}
+        for replay in self._of(model):
+            replay.asked |= asked
+            replay.replayed |= replayed
+
+    def note_check(self, model: Model, check: str, checked: Iterable[KeptAnswer] = ()) -> None:
+        """Note how the kept answers of a server were checked, and which were asked again."""
+        keys = {each.key for each in checked}
+        for replay in self._of(model):
+            replay.check = check
+            replay.checked |= keys
+
+    def accept(self, kept: Iterable[KeptAnswer]) -> None:
+        """Let kept answers be used in this run without a further check."""
+        self._accepted.update(each.key for each in kept)
+
+    def is_accepted(self, kept: KeptAnswer) -> bool:
+        """Whether a kept answer needs no check, or no further one, in this run."""
+        return kept.key in self._accepted or kept.key in self.asked_now
+
+    def canaries_left(self, heading: Hashable, most: int) -> int:
+        """How many kept answers may still be asked again under a heading."""
+        return most - self._canary_counts[heading]
+
+    def note_canaries(self, heading: Hashable, count: int) -> None:
+        """Note that kept answers are asked again under a heading."""
+        self._canary_counts[heading] += count
+
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """By model, counts and dates of what is replayed; empty if nothing is."""
+        return {spec: replay.to_json() for spec, replay in self._models.items() if replay.replayed}
+
+    @property
+    def notes(self) -> list[str]:
+        """The same in a sentence for each model."""
+        return replay_sentences(self.to_json())
+
+    def _of(self, model: Model) -> list[ModelReplay]:
+        """The entry of a model here, and in the whole."""
+        own = self._models.setdefault(model.spec, ModelReplay())
+        return [own] if self._whole is None else [own, *self._whole._of(model)]
+
+
+def replay_sentences(replayed: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """One sentence for each model of a run's `replayed`."""
+    return [replay_sentence(spec, row) for spec, row in replayed.items()]
+
+
+def replay_sentence(spec: str, row: Mapping[str, Any]) -> str:
+    """How many answers of a model are replayed, of when, and whether anybody looked if they still hold.
+
+    >>> row = {"answers": 60, "replayed": 40, "first": "2026-03-01T09:30:00+00:00", "last": "2026-03-01T09:30:59+00:00"}
+    >>> replay_sentence("builtin", {**row, "of_unknown_date": 0, "check": None, "asked_again": 0})
+    'builtin: 40 of 60 answers are replayed from the cache, of 2026-03-01 09:30 UTC'
+    """
+    counted = f"{row['replayed']:,} of {row['answers']:,} answers are replayed from the cache"
+    check = row["check"]
+    if check == ASKED_AGAIN:
+        ending = f"; {row['asked_again']:,} of them, asked again, were the same"
+    else:
+        ending = f"; {CHECKS[check]}" if check else ""
+    return f"{spec}: {counted}, {date_words(row['first'], row['last'], row['of_unknown_date'])}{ending}"
+
+
+def date_words(first: str | None, last: str | None, unknown_count: int = 0) -> str:
+    """The dates of kept answers in words, from ISO times; None where there is none.
+
+    >>> date_words("2026-03-01T09:30:00+00:00", "2026-03-04T10:00:00+00:00", 3)
+    'of 2026-03-01 09:30 to 2026-03-04 10:00 UTC, 3 of unknown date'
+    """
+    if first is None or last is None:
+        return "of unknown date"
+    begin, end = minute_words(first), minute_words(last)
+    dates = f"of {begin} UTC" if begin == end else f"of {begin} to {end} UTC"
+    return f"{dates}, {unknown_count:,} of unknown date" if unknown_count else dates
+
+
+def kept_date_words(kept: Iterable[KeptAnswer]) -> str:
+    """The dates of kept answers in words."""
+    counts = ModelReplay(replayed={each.key: each.asked_at for each in kept}).to_json()
+    return date_words(counts["first"], counts["last"], counts["of_unknown_date"])
+
+
+def minute_words(iso_time: str) -> str:
+    """An ISO time to the minute, as people write it.
+
+    >>> minute_words("2026-03-01T09:30:59+00:00")
+    '2026-03-01 09:30'
+    """
+    return iso_time[:16].replace("T", " ")
+
+
+def _iso_time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

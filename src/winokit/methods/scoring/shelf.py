@@ -1,0 +1,241 @@
+"""What is kept of one model, and whether it may be replayed.
+
+Answers of a model on this machine are kept under a digest of its weights, and hold for good. What determines the
+answers of a server is not known here. What it says of its model is part of the key (`models.identity`); where that
+says too little, a few kept answers are asked again before the others are used (`canary`). Nothing is replayed in
+silence: answers have dates, and every run counts them (`replay`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from winokit.methods.scoring.answer_bytes import key_of
+from winokit.methods.scoring.canary import CANARIES, choose_canaries, find_different, replay_refusal
+from winokit.methods.scoring.first_replies import FirstReplies, is_read
+from winokit.methods.scoring.replay import ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED, KeptAnswer
+from winokit.models.base import Answer, Model, Refusal, Request
+from winokit.models.ensemble import EnsembleModel
+from winokit.models.identity import ServerIdentity
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.cache import Cache
+
+Kept = Mapping[Request, KeptAnswer]
+
+
+class ModelShelf:
+    """The kept answers of one model, and the model itself for those that are missing."""
+
+    def __init__(self, model: Model, cache: "Cache") -> None:
+        self._model, self._cache = model, cache
+        self._ledger, self._replays = cache.ledger, cache.ledger.replays
+        self._identity = server_identity(model, cache)
+        self._keys: dict[Request, bytes] = {}
+        """What new answers are kept under."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What new answers are kept under: the model, and what its server says of it."""
+        return served_fingerprint(self._model, self._identity)
+
+    def find(self, requests: Sequence[Request]) -> dict[Request, KeptAnswer]:
+        """What is kept for requests: under the model as it is, then under names of earlier versions of winokit."""
+        sure = self._identity is None or self._identity.tells
+        self._keys = {request: key_of(self.fingerprint, request) for request in requests}
+        kept = self._find_under(self._keys, sure)
+        if self.fingerprint != self._model.fingerprint:
+            # Kept by a version that did not ask servers who they are, or when this one did not say.
+            kept |= self._find_under(self._other_keys(self._model.fingerprint, kept), sure=False)
+        reread = getattr(self._model, "reread", None)
+        if reread is None:
+            return kept
+        for place, fingerprint in enumerate(getattr(self._model, "earlier", ())):
+            found = self._find_under(self._other_keys(fingerprint, kept), sure=self._identity is None)
+            for request, each in found.items():
+                kept[request] = replace(each, answer=reread(request, place, each.answer))
+        return kept
+
+    def choose_canaries(self, kept: Kept, missing: Sequence[Request]) -> list[Request]:
+        """Kept answers to ask again; none of a model whose answers need no check, or allow none."""
+        unsure = self._unsure(kept)
+        comparable = self._identity is not None and self._identity.reached and not self._samples
+        if not unsure or not comparable:
+            return []
+        most = self._canaries_left
+        requests_left = self._ledger.requests_left
+        if requests_left is not None:
+            reserved = 1 if missing else 0  # a run under a limit gets on, however small the limit is
+            most = min(most, requests_left - reserved)
+        canaries = choose_canaries(unsure, most)
+        self._replays.note_canaries(self._heading, len(canaries))
+        if self._ledger.spending.dry_run:
+            self._replays.accept(unsure.values())
+        return canaries
+
+    def check(self, kept: Kept, canaries: Sequence[Request]) -> None:
+        """Compare kept answers with what the server says now. Raises AskingStopped where they differ."""
+        if self._identity is None:
+            return
+        unsure = self._unsure(kept)
+        if not unsure:
+            if self._identity.tells:
+                self._replays.note_check(self._model, SAME_MODEL)
+            return
+        if not self._identity.reached:
+            self._accept(unsure, UNREACHED)
+            return
+        answers = self._ask_again(canaries)
+        if self._samples:
+            self._accept(unsure, SAMPLED)
+            return
+        self._refuse_different(unsure, answers)
+        if answers or not self._canaries_left:
+            self._replays.note_check(self._model, ASKED_AGAIN, [kept[request] for request in answers])
+            self._replays.accept(unsure.values())
+
+    def is_checked(self, kept: Kept) -> bool:
+        """Whether all that is kept may be used; a limit may have left nothing to check it with."""
+        return not self._unsure(kept)
+
+    def ask(self, missing: Sequence[Request], kept: Kept) -> Iterator[tuple[Request, Answer]]:
+        """Ask the model, keeping every answer as it comes. Raises AskingStopped where a server's cannot be read."""
+        if self._identity is None:
+            yield from self._ask_and_keep(missing)
+            return
+        first = FirstReplies(any(is_read(each.answer) for each in kept.values()))
+        # The first by themselves, so that no more are sent, and paid for, where they are in vain.
+        for part in first.parts(missing):
+            for request, answer in self._ask_and_keep(part):
+                first.look_at(request, answer)
+                if first.hopeless:
+                    self._cache.forget(self._keys[request] for request in first.requests)
+                    raise first.error(self._model)
+                yield request, answer
+
+    def _ask_and_keep(self, missing: Sequence[Request]) -> Iterator[tuple[Request, Answer]]:
+        for index, answer in self._model.answer(missing) if missing else ():
+            request = missing[index]
+            # A refusal is quickly told again, and may be a matter of what the fingerprint leaves out: a server, n_ctx.
+            if not isinstance(answer, Refusal):
+                self._cache.keep(self._keys[request], answer)
+                self._replays.note_asked(self._model, self._keys[request])
+            yield request, answer
+
+    @property
+    def _samples(self) -> bool:
+        """Whether the model's replies vary by themselves; a server may say so only when it is asked."""
+        return bool(getattr(self._model, "samples", False))
+
+    @property
+    def _heading(self) -> tuple[str, ...]:
+        """Under what canaries are counted: a model and a scoring, whatever the variant."""
+        return (self._model.fingerprint, *self._ledger.heading[:2])
+
+    @property
+    def _canaries_left(self) -> int:
+        return self._replays.canaries_left(self._heading, CANARIES)
+
+    def _unsure(self, kept: Kept) -> dict[Request, KeptAnswer]:
+        """Those kept answers that the model of today may not give, and that were not checked in this run."""
+        return {
+            request: each for request, each in kept.items() if not each.sure and not self._replays.is_accepted(each)
+        }
+
+    def _accept(self, unsure: Kept, check: str) -> None:
+        """Use kept answers although nothing could be compared, and say so."""
+        self._replays.note_check(self._model, check)
+        self._replays.accept(unsure.values())
+
+    def _ask_again(self, requests: Sequence[Request]) -> dict[Request, Answer]:
+        """What the model says now, without keeping it."""
+        affordable = self._ledger.affordable(self._model, requests)
+        if not affordable:
+            return {}
+        return {affordable[index]: answer for index, answer in self._model.answer(affordable)}
+
+    def _refuse_different(self, unsure: Kept, answers: Mapping[Request, Answer]) -> None:
+        """Raise AskingStopped if answers are not those that were kept.
+
+        What differs is asked once more: a server that is of two minds about a question has not changed.
+        """
+        again = self._ask_again(find_different(unsure, answers))
+        different = find_different(unsure, again)
+        if different:
+            raise replay_refusal(self._model, different[0], unsure, again[different[0]])
+
+    def _other_keys(self, fingerprint: str, kept: Kept) -> dict[Request, bytes]:
+        """Keys of what is not found yet, under another fingerprint."""
+        return {request: key_of(fingerprint, request) for request in self._keys if request not in kept}
+
+    def _find_under(self, keys: Mapping[Request, bytes], sure: bool) -> dict[Request, KeptAnswer]:
+        found = self._find_keys(keys.values())
+        kept = {request: found[key] for request, key in keys.items() if key in found}
+        if sure:
+            return kept
+        return {request: replace(each, sure=False) for request, each in kept.items()}
+
+    def _find_keys(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
+        """What the cache has under keys.
+
+        With --forget what is kept of a server is dropped, except for what it said in this run.
+        """
+        found = self._cache.find(keys)
+        if self._identity is None or not self._ledger.spending.forget:
+            return found
+        current = {key: each for key, each in found.items() if key in self._replays.asked_now}
+        if not self._ledger.spending.dry_run:
+            self._cache.forget(found.keys() - current.keys())
+        return current
+
+
+def is_served(model: Model) -> bool:
+    """Whether a model, or a member of it, is behind a server."""
+    if isinstance(model, EnsembleModel):
+        return any(map(is_served, model.members))
+    return hasattr(model, "identify")
+
+
+def lasting_fingerprint(model: Model, cache: "Cache") -> str | None:
+    """What a model is known by in later runs; None if nothing tells a server's model from the one before it."""
+    if isinstance(model, EnsembleModel) and is_served(model):
+        members = [lasting_fingerprint(member, cache) for member in model.members]
+        return None if None in members else f"{model.fingerprint} of {members}"
+    identity = server_identity(model, cache)
+    if identity is None or identity.tells:
+        return served_fingerprint(model, identity)
+    return None
+
+
+def served_fingerprint(model: Model, identity: ServerIdentity | None) -> str:
+    """A model's fingerprint with what its server says of it."""
+    if identity is None or not identity.text:
+        return model.fingerprint
+    return f"{model.fingerprint} served as {identity.text}"
+
+
+def server_identity(model: Model, cache: "Cache") -> ServerIdentity | None:
+    """What the server of a model says of it, asked once in a run; None for a model on this machine.
+
+    A dry run asks nobody, and takes the server for what it was the last time.
+    """
+    identify = getattr(model, "identify", None)
+    if identify is None:
+        return None
+
+    def ask() -> ServerIdentity:
+        last = cache.last_identity(model.fingerprint)
+        if cache.ledger.spending.dry_run:
+            return ServerIdentity.recall(last)
+        identity: ServerIdentity = identify()
+        if not identity.confirmed:
+            return replace(ServerIdentity.recall(last), confirmed=False, reached=identity.reached)
+        if identity.text != last:
+            cache.keep_identity(model.fingerprint, identity.text)
+            if last:
+                change = "the server names another model than the last time; what is kept of that one is not replayed"
+                cache.ledger.replays.changes.append(f"{model.spec}: {change}")
+        return identity
+
+    return cache.ledger.replays.identity_of(model, ask)

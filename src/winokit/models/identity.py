@@ -1,0 +1,113 @@
+"""Which model a server serves, as far as it says: one entry of `/models`, part of what answers are kept under.
+
+A name says little: a server may serve another model under it tomorrow, or the same one mended. Most servers list `id`,
+`root`, `owned_by` and `created`. Only `created` can tell a model from the one before it, and only where it is a date
+of the model, as Ollama's: vLLM and llama.cpp put the moment of the request there, LiteLLM one constant for all models.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from time import time
+from typing import Any, TypeAlias
+
+FACTS = ("id", "root", "owned_by")
+"""What is taken from an entry as it is; `created` is looked at first."""
+PLACEHOLDERS = (0, 1, 1677610602)
+"""Values of `created` that servers give for every model; the last is LiteLLM's."""
+OLLAMA_TAG = ":latest"
+"""What Ollama adds to a name without a tag."""
+A_MOMENT = 5.0
+"""Seconds between a request and a `created` that is only the time of the request."""
+MILLISECONDS = 10**11
+"""A time since 1970 that is larger than this is in milliseconds."""
+
+Entry: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ServerIdentity:
+    """What a server says of the model it serves."""
+
+    facts: Mapping[str, str | int] = field(default_factory=dict)
+    """Of id, root, owned_by and created those that say something; empty if the server lists no such model."""
+    confirmed: bool = True
+    """Whether the server said so now; otherwise it is what it said the last time."""
+    reached: bool = True
+    """Whether there was a server at all."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether the same identity means the same model: it has a date of its own."""
+        return self.confirmed and "created" in self.facts
+
+    @property
+    def text(self) -> str:
+        """The facts as they stand in keys; empty if there are none."""
+        return json.dumps(self.facts, sort_keys=True) if self.facts else ""
+
+    @classmethod
+    def recall(cls, text: str) -> "ServerIdentity":
+        """The identity that has this `text`."""
+        return cls(json.loads(text) if text else {})
+
+
+def read_identity(payload: Any, name: str, asked_at: float) -> ServerIdentity:
+    """The identity of a model from the JSON of `/models`; an empty one if it is not listed.
+
+    Parameters
+    ----------
+    name
+        The model's name in requests. A server that lists a single model serves that one under any name.
+    asked_at
+        Seconds since 1970, by the server's clock where it has one.
+    """
+    entries = _listed_entries(payload)
+    entry = _entry_of(name, entries)
+    if entry is None:
+        return ServerIdentity()
+    facts: dict[str, str | int] = {key: entry[key] for key in FACTS if isinstance(entry.get(key), str)}
+    created = _creation_time(entry, entries, asked_at)
+    if created is not None:
+        facts["created"] = created
+    return ServerIdentity(facts)
+
+
+def server_time(headers: Mapping[str, str]) -> float:
+    """Seconds since 1970 by the `Date` of a reply; by our own clock if it has none."""
+    try:
+        return parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except ValueError:
+        return time()
+
+
+def _listed_entries(payload: Any) -> list[Entry]:
+    listed = payload.get("data") if isinstance(payload, dict) else payload
+    if not isinstance(listed, list):
+        return []
+    return [entry for entry in listed if isinstance(entry, dict)]
+
+
+def _entry_of(name: str, entries: Sequence[Entry]) -> Entry | None:
+    """The entry of a model's name; the only one, if there is one only."""
+    for entry in entries:
+        if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
+            return entry
+    return entries[0] if len(entries) == 1 else None
+
+
+def _creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
+    """Since when the model exists, in seconds since 1970; None if its `created` is no date of its own."""
+    created = entry.get("created")
+    if isinstance(created, bool) or not isinstance(created, int | float) or not isfinite(created):
+        return None
+    seconds = created / 1000 if created > MILLISECONDS else float(created)
+    if created in PLACEHOLDERS or created < 0 or abs(seconds - asked_at) <= A_MOMENT:
+        return None
+    names = {str(other.get("id")) for other in entries}
+    times = {str(other.get("created")) for other in entries}
+    if len(names) > 1 and len(times) == 1:
+        return None
+    return int(created)

@@ -1,0 +1,82 @@
+"""The page of several runs: models by protocols, paired differences, and what is left of them after correction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from winokit.data.runs import Run
+from winokit.drawing.page import INDEX, write_page
+from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
+from winokit.files import check_own_folder
+from winokit.results import Metric, P
+from winokit.stages.compare.pairs import Comparisons, RunColumn, ScorerPair, columns_of_named, paired
+from winokit.stages.compare.verdict import COUNTED, comparison_sentences, could_have_seen
+
+
+class ComparePage:
+    """Everything the page of several runs shows."""
+
+    def __init__(
+        self,
+        runs: Mapping[str, Run],
+        comparisons: Comparisons,
+        notes: Sequence[str] = (),
+        margin: float | None = None,
+        columns: Sequence[RunColumn] | None = None,
+    ) -> None:
+        known = columns_of_named(runs) if columns is None else columns
+        self.columns = tuple(replace(each.scorer, model=each.name, name=each.name) for each in known)
+        self.datasets = [
+            (name, run.dataset.card.name, len(run.dataset), [each.name for each in known if each.run == name])
+            for name, run in runs.items()
+        ]
+        """Each run's name, dataset, number of problems and columns."""
+        self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
+        self.pairs = paired(comparisons, margin)
+        self.notes = notes
+        self.margin = margin
+        self.sentences = list(comparison_sentences(self.pairs))
+        self.forest = forest(_rows_by_column(runs, known), self.columns)
+        self.differences = _differences(self.pairs)
+
+    @staticmethod
+    def seen(pair: ScorerPair) -> str:
+        """What a test that shows nothing could have seen."""
+        return could_have_seen(pair.verdict, COUNTED.get(pair.measure))
+
+
+def write_comparison(
+    runs: Mapping[str, Run],
+    comparisons: Comparisons,
+    folder: Path,
+    notes: Sequence[str] = (),
+    margin: float | None = None,
+    columns: Sequence[RunColumn] | None = None,
+) -> Path:
+    """Write the page that compares runs into a folder and return it."""
+    page = ComparePage(runs, comparisons, notes, margin, columns)
+    ours = (folder / INDEX).is_file() and b" winokit compare</title>" in (folder / INDEX).read_bytes()
+    check_own_folder(folder, [INDEX], ours=ours, of="a comparison")
+    return write_page(folder / INDEX, "stages/compare/page.html.j2", page=page)
+
+
+def _rows_by_column(runs: Mapping[str, Run], columns: Sequence[RunColumn]) -> list[Metric]:
+    """All rows under the names of their columns."""
+    rows: list[Metric] = []
+    for column in columns:
+        run = runs[column.run]
+        known = scorers(run)
+        own = [row for row in run.metrics if owner(row, known) == column.scorer]
+        rows += [replace(row, model=column.name) for row in own]
+    return rows
+
+
+def _differences(pairs: Sequence[ScorerPair]) -> Forest:
+    """The paired differences on one axis."""
+    rows = []
+    for pair in pairs:
+        found = pair.found
+        name = (pair.measure_title, f"{pair.first} − {pair.second}", "difference")
+        ends = (found.interval.low, found.interval.high, 0.0)
+        rows.append(Metric("", "", "", None, *name, found.difference, found.n, *ends, details={P: found.p}))
+    return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)

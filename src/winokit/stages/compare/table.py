@@ -1,0 +1,66 @@
+"""What a comparison of runs says on the terminal and to scripts."""
+
+from dataclasses import asdict
+from typing import Any
+
+from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import plural, points, probability
+from winokit.stages.compare.pairs import ScorerPair
+from winokit.stages.compare.run import ComparedRuns
+from winokit.stages.compare.verdict import comparison_sentences
+
+MOST_SENTENCES = 6
+"""Pairs of scorers of which each is told in a sentence; of more, the table and the page tell."""
+HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "shown", "n", "n needed")
+
+
+def lines(result: ComparedRuns) -> Lines:
+    """What may be said of each two, every test, and where the page lies."""
+    sentences = list(comparison_sentences(result.pairs))
+    yield from sentences[:MOST_SENTENCES]
+    if len(sentences) > MOST_SENTENCES:
+        left = plural(len(sentences) - MOST_SENTENCES, "more pair")
+        yield f"… {left} of models: the table and the page have them"
+    yield table(HEADS, [_row(pair) for pair in result.pairs], left=3, words=(6,))
+    if result.page is not None:
+        yield f"page: {result.page}"
+
+
+def _row(pair: ScorerPair) -> tuple[str, ...]:
+    """One test, differences in points."""
+    found = pair.found
+    needed = "–" if found.n_to_tell_apart is None else f"{found.n_to_tell_apart:,}"
+    return (
+        pair.first,
+        pair.second,
+        pair.measure_title,
+        points(found.difference),
+        f"{points(found.interval.low)} to {points(found.interval.high)}",
+        probability(pair.p_corrected),
+        pair.word,
+        f"{found.n:,}",
+        needed,
+    )
+
+
+def as_json(result: ComparedRuns) -> list[dict[str, Any]]:
+    """Every test with its numbers, as shares."""
+    return [_test_json(pair) for pair in result.pairs]
+
+
+def _test_json(pair: ScorerPair) -> dict[str, Any]:
+    """One test with its numbers, as shares."""
+    found = asdict(pair.found)
+    del found["resolution"]
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "measure": pair.measure,
+        "found": found,
+        "p_corrected": pair.p_corrected,
+        "margin": pair.verdict.margin,
+        "word": pair.word,
+        "ahead": pair.ahead,
+        "gap_to_find": pair.verdict.gap_to_find,
+        "can_show_equality": pair.verdict.can_show_equality,
+    }

@@ -1,0 +1,89 @@
+"""Twenty replies in which nothing can be read are enough: the rest is not asked for."""
+
+import pytest
+from support.knowing import KnowingServer
+from support.servers import ChatServer, ReasoningServer, says
+
+import winokit
+from winokit.errors import AskingStopped
+from winokit.methods.scoring.cache import Cache
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return winokit.load("open")[:40]
+
+
+def audited(data, server, options="", **more):
+    how = {"protocol": "accuracy", "cache": "off", **more}
+    return winokit.audit(data, f"chat:m@{server.url}?delay=0.001{options}&name=m", **how)
+
+
+def test_an_audit_of_a_server_stops_after_twenty_unread_replies_and_shows_one(data):
+    with ChatServer(lambda number, body: says("I am a teapot,\nshort and stout. " + "Tip me over. " * 99)) as server:
+        with pytest.raises(AskingStopped) as stopped:
+            audited(data, server)
+        assert len(server.bodies) == 20
+    said = str(stopped.value)
+    assert "\n" not in said
+    assert len(said) < 700
+    assert "m: no choice could be read from any of the first 20 replies" in said
+    assert "it said 'I am a teapot, short and stout. Tip me over." in said
+    assert "--prompt FILE" in said
+
+
+def test_one_reply_that_can_be_read_is_enough_to_go_on(data):
+    def mostly_silent(number, body):
+        return says("B" if number == 19 else "I am a teapot.")
+
+    with ChatServer(mostly_silent) as server:
+        run = audited(data, server)
+        assert len(server.bodies) == 80
+    assert sum(row.prediction is not None for row in run.predictions) == 1
+
+
+def test_a_run_of_fewer_replies_is_finished(data):
+    with ChatServer(lambda number, body: says("I am a teapot.")) as server:
+        assert len(audited(data[:9], server).transcripts) == 18
+
+
+def test_what_to_do_depends_on_why_nothing_could_be_read(data):
+    with ReasoningServer(length=40) as server, pytest.raises(AskingStopped, match=r"\?max_tokens=4096") as stopped:
+        audited(data, server, "&max_tokens=20")
+    assert "its reply ended before the answer" in str(stopped.value)
+    refusing = ChatServer(lambda number, body: says("", finish="stop", refusal="No."))
+    with refusing as server, pytest.raises(AskingStopped, match=r"\(a refusal\); .*another model"):
+        audited(data, server)
+
+
+def test_replies_in_vain_are_not_kept_so_that_a_mended_server_is_asked_by_the_same_command(tmp_path, data):
+    with KnowingServer(data) as server:
+        server.says_instead = "I am a teapot."
+        with pytest.raises(AskingStopped):
+            audited(data, server, cache=tmp_path / "c")
+        server.says_instead = None
+        run = audited(data, server, cache=tmp_path / "c")
+        assert len(server.bodies) == 20 + 80
+    assert run.settings["replayed"] == {}
+    assert run.find("accuracy", "all", "accuracy").value == 0.9
+
+
+def test_replies_that_were_read_before_speak_for_those_to_come(tmp_path, data):
+    with KnowingServer(data) as server:
+        server.models = None
+        audited(data[:10], server, cache=tmp_path / "c")
+        sound = server.behaviour
+        server.behaviour = lambda number, body: sound(number, body) if number < 30 else says("I am a teapot.")
+        run = audited(data, server, cache=tmp_path / "c")
+    assert sum(row.prediction is None for row in run.predictions) > 20
+
+
+def test_a_model_on_this_machine_may_abstain_as_it_likes(data):
+    run = winokit.audit(data, lambda before, after, candidates, pronoun: None, protocol="accuracy", cache=Cache())
+    assert {row.prediction for row in run.predictions} == {None}

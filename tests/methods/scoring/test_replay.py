@@ -1,0 +1,429 @@
+"""What is kept is counted, dated and checked before it is used again: no number of last month in silence."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from support.fake import FakeModel
+from support.knowing import KnowingServer
+from support.servers import CompletionsServer, complains, lists_model, says, words_at_random
+from typer.testing import CliRunner
+
+import winokit
+from winokit.cli.main import app
+from winokit.errors import AskingStopped, BadInput
+from winokit.methods.scoring.cache import Cache, answer_all, encode, key_of, open_cache
+from winokit.methods.scoring.canary import choose_canaries, is_same_answer
+from winokit.methods.scoring.ledger import Spending
+from winokit.methods.scoring.replay import KeptAnswer, replay_sentence
+from winokit.models.base import Continuation, Piece, Refusal, Reply, Scores
+
+ONE, TWO = Continuation("a", " b"), Continuation("a", " c")
+SAID = {ONE: (Piece(0, 2, -1.5),), TWO: (Piece(0, 2, -2.5),)}
+MARCH, APRIL = 1_772_355_600, 1_775_034_000
+"""2026-03-01 09:00 and 2026-04-01 09:00 UTC."""
+MADE = 1_700_000_000
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return winokit.load("open")[:20]
+
+
+@pytest.fixture
+def server(data):
+    with KnowingServer(data) as server:
+        yield server
+
+
+def spec_of(server, options=""):
+    return f"chat:knowing@{server.url}?delay=0.001{options}&name=knowing"
+
+
+def accuracy(run):
+    return run.find("accuracy", "all", "accuracy").value
+
+
+def audited(data, server, cache, options="", **more):
+    return winokit.audit(data, spec_of(server, options), protocol="accuracy", cache=cache, **more)
+
+
+def redate(path, seconds):
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE dates SET asked_at = ?", (seconds,))
+    db.close()
+
+
+def undate(path):
+    """Make of a cache what earlier versions wrote: answers alone."""
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TRIGGER dated")
+        db.execute("DROP TABLE dates")
+        db.execute("DROP TABLE servers")
+    db.close()
+
+
+def ask(requests, path, model=None, **spending):
+    with open_cache(path, Spending(**spending)) as cache:
+        answer_all(model or FakeModel(SAID), requests, cache)
+        return cache.ledger.replays.to_json()
+
+
+def test_replayed_answers_are_counted_and_dated_for_each_model(tmp_path):
+    path = tmp_path / "c"
+    assert ask([ONE], path) == {}
+    redate(path, MARCH)
+    assert ask([ONE, TWO], path) == {
+        "fake": {
+            "answers": 2,
+            "replayed": 1,
+            "first": "2026-03-01T09:00:00+00:00",
+            "last": "2026-03-01T09:00:00+00:00",
+            "of_unknown_date": 0,
+            "check": None,
+            "asked_again": 0,
+        }
+    }
+
+
+def test_what_was_asked_in_the_same_run_is_not_replayed():
+    with open_cache("off") as cache:
+        model = FakeModel(SAID)
+        answer_all(model, [ONE], cache)
+        answer_all(model, [ONE, TWO], cache)
+        assert cache.ledger.replays.to_json() == {}
+
+
+def test_a_cache_that_stays_open_is_replayed_by_the_next_call():
+    with Cache() as cache:
+        for replayed in (0, 1):
+            with open_cache(cache) as known:
+                answer_all(FakeModel(SAID), [ONE], known)
+                assert len(known.ledger.replays.to_json()) == replayed
+
+
+def test_a_cache_of_an_earlier_version_is_read_and_its_answers_are_of_unknown_date(tmp_path):
+    path = tmp_path / "old"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE answers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        db.execute("INSERT INTO answers VALUES (?, ?)", (key_of(FakeModel(SAID).fingerprint, ONE), encode(SAID[ONE])))
+    db.close()
+    model = FakeModel(SAID)
+    row = ask([ONE, TWO], path, model)["fake"]
+    assert model.asked == [TWO]
+    assert (row["replayed"], row["of_unknown_date"], row["first"]) == (1, 1, None)
+    assert replay_sentence("fake", row) == "fake: 1 of 2 answers are replayed from the cache, of unknown date"
+
+
+def test_an_earlier_version_writes_into_the_same_file_and_what_it_writes_is_dated(tmp_path):
+    path = tmp_path / "c"
+    Cache(path).__exit__()
+    with sqlite3.connect(path) as db:
+        key = key_of(FakeModel(SAID).fingerprint, ONE)
+        db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(SAID[ONE])))
+    db.close()
+    row = ask([ONE], path)["fake"]
+    assert (row["replayed"], row["of_unknown_date"]) == (1, 0)
+
+
+def test_an_audit_says_what_it_replays_on_the_terminal_in_notes_results_and_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["audit", "open", "--model", "random", "--limit", "10", "--protocol", "accuracy", "--cache", "c"]
+    first = CliRunner().invoke(app, words)
+    assert "replayed" not in first.stdout
+    redate(tmp_path / "c", MARCH)
+    again = CliRunner().invoke(app, words)
+    said = "random: 10 of 10 answers are replayed from the cache, of 2026-03-01 09:00 UTC"
+    assert again.stdout.splitlines().count(said) == 1
+    assert "replayed" not in again.stderr
+    run = json.loads((tmp_path / "runs" / "open" / "results.json").read_text())["run"]
+    assert run["replayed"]["random"]["replayed"] == 10
+    assert said in run["notes"]
+    page = (tmp_path / "runs" / "open" / "report" / "index.html").read_text()
+    assert said in page.partition("<nav")[0]
+    shown = CliRunner().invoke(app, ["score", *words[1:6], "--cache", "c"])
+    assert said in shown.stdout
+
+
+def test_a_run_of_stored_predictions_replays_nothing(tmp_path, data):
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({problem.id: problem.answer for problem in data}))
+    assert winokit.audit(data, predictions=file).settings["replayed"] == {}
+
+
+def test_a_mended_server_is_found_out_and_its_old_answers_are_not_replayed(tmp_path, data, server):
+    cache = tmp_path / "c"
+    server.share = 0.0
+    assert accuracy(audited(data, server, cache)) == 0.0
+    redate(cache, MARCH)
+    server.share = 0.9
+    with pytest.raises(AskingStopped) as refused:
+        audited(data, server, cache)
+    said = str(refused.value)
+    assert "\n" not in said
+    assert "knowing: the server answers differently from before" in said
+    assert "40 kept answers, of 2026-03-01 09:00 UTC, are not replayed" in said
+    assert "To 'Text: " in said
+    assert "it said 'A'" in said or "it said 'B'" in said
+    assert "--forget" in said
+    assert "--cache FILE" in said
+    assert accuracy(audited(data, server, cache, forget=True)) == 0.9
+    assert accuracy(audited(data, server, cache)) == 0.9
+
+
+def test_the_command_line_refuses_in_one_line_with_exit_code_2(tmp_path, data, server):
+    audited(data, server, tmp_path / "c")
+    server.share = 0.0
+    words = ["audit", "open", "--limit", "20", "--model", spec_of(server), "--protocol", "accuracy"]
+    result = CliRunner().invoke(app, [*words, "--cache", str(tmp_path / "c"), "--out", str(tmp_path / "run")])
+    assert isinstance(result.exception, BadInput)
+    assert not (tmp_path / "run").exists()
+
+
+def test_five_answers_are_asked_again_and_the_run_says_so(tmp_path, data, server):
+    first = audited(data, server, tmp_path / "c")
+    again = audited(data, server, tmp_path / "c")
+    assert len(server.bodies) == 40 + 5
+    assert again.predictions == first.predictions
+    row = again.settings["replayed"]["knowing"]
+    assert (row["answers"], row["replayed"], row["check"], row["asked_again"]) == (40, 40, "asked again", 5)
+    assert again.notes[-1].endswith("; 5 of them, asked again, were the same")
+    assert again.settings["asked"]["requests"] == 5
+
+
+def test_what_is_asked_again_comes_from_every_time_in_which_answers_were_kept():
+    kept = {
+        Continuation("", str(number)): KeptAnswer(bytes([number]), (), MARCH + number // 20) for number in range(100)
+    }
+    canaries = choose_canaries(kept, 5)
+    assert sorted(kept[request].asked_at - MARCH for request in canaries) == [0, 1, 2, 3, 4]
+    assert choose_canaries(kept, 5) == canaries
+    assert choose_canaries(kept, 0) == choose_canaries({}, 5) == []
+
+
+def test_a_server_that_says_since_when_its_model_exists_is_not_asked_again(tmp_path, data, server):
+    server.models = lists_model(id="knowing", created=MADE)
+    audited(data, server, tmp_path / "c")
+    again = audited(data, server, tmp_path / "c")
+    assert len(server.bodies) == 40
+    assert again.settings["replayed"]["knowing"]["check"] == "same model"
+    assert again.notes[-1].endswith("; the server names the same model as then")
+
+
+def test_a_server_that_names_another_model_is_asked_everything_anew(tmp_path, data, server):
+    server.models, server.share = lists_model(id="knowing", created=MADE), 0.0
+    audited(data, server, tmp_path / "c")
+    server.models, server.share = lists_model(id="knowing", created=MADE + 60), 0.9
+    again = audited(data, server, tmp_path / "c")
+    assert accuracy(again) == 0.9
+    assert again.settings["replayed"] == {}
+    assert "knowing: the server names another model than the last time; what is kept of that one" in str(again.notes)
+    server.models = lists_model(id="knowing", created=MADE)
+    assert accuracy(audited(data, server, tmp_path / "c")) == 0.0  # which is what that model said
+
+
+def test_answers_kept_without_an_identity_are_checked_before_they_are_replayed(tmp_path, data, server):
+    cache = tmp_path / "c"
+    audited(data, server, cache)
+    undate(cache)
+    server.models = lists_model(id="knowing", created=MADE)
+    again = audited(data, server, cache)
+    assert (again.settings["replayed"]["knowing"]["of_unknown_date"], len(server.bodies)) == (40, 45)
+    server.share = 0.0
+    with pytest.raises(AskingStopped, match="of unknown date, are not replayed"):
+        audited(data, server, cache)
+
+
+def test_a_server_that_will_not_say_for_once_is_what_it_was_and_is_checked(tmp_path, data, server):
+    server.models = lists_model(id="knowing", created=MADE)
+    audited(data, server, tmp_path / "c")
+    server.models = complains(503, "busy")
+    again = audited(data, server, tmp_path / "c")
+    assert (len(server.bodies), again.settings["replayed"]["knowing"]["check"]) == (45, "asked again")
+    server.share = 0.0
+    with pytest.raises(AskingStopped):
+        audited(data, server, tmp_path / "c")
+
+
+def test_a_server_that_is_gone_is_replayed_and_told_to_be_unchecked(tmp_path, data):
+    with KnowingServer(data) as server:
+        first = audited(data, server, tmp_path / "c")
+    again = audited(data, server, tmp_path / "c")
+    assert again.predictions == first.predictions
+    assert again.notes[-1].endswith("; not checked, since the server could not be reached")
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_replies_that_vary_by_themselves_are_not_compared_and_the_run_says_so(tmp_path, data, server, accepts):
+    options = "&temperature=0.7"
+    if not accepts:  # as some reasoning models, which use their own
+        options, sound = "", server.behaviour
+
+        def behaviour(number, body):
+            if "temperature" in body:
+                return complains(400, "Unsupported value: temperature")
+            return sound(number, body)
+
+        server.behaviour = behaviour
+    audited(data, server, tmp_path / "c", options)
+    server.share = 0.0
+    again = audited(data, server, tmp_path / "c", options)
+    assert accuracy(again) == 0.9
+    assert again.settings["replayed"]["knowing"]["check"] == "sampled"
+    assert "not checked, since replies at a temperature above 0 vary by themselves (--forget" in again.notes[-1]
+    assert accuracy(audited(data, server, tmp_path / "c", options, forget=True)) == 0.0
+
+
+def test_a_server_of_two_minds_is_not_taken_for_another(tmp_path, data, server):
+    audited(data, server, tmp_path / "c")
+    sound, doubts = server.behaviour, set()
+
+    def behaviour(number, body):
+        prompt = body["messages"][-1]["content"]
+        said = sound(number, body)
+        if prompt in doubts:
+            return said
+        doubts.add(prompt)
+        return says({"A": "B", "B": "A"}[said.payload["choices"][0]["message"]["content"]])
+
+    server.behaviour = behaviour
+    assert accuracy(audited(data, server, tmp_path / "c")) == 0.9
+    assert len(server.bodies) == 40 + 5 + 5
+
+
+def test_the_wording_of_a_reply_may_change(tmp_path, data, server):
+    audited(data, server, tmp_path / "c")
+    sound = server.behaviour
+    server.behaviour = lambda number, body: says(
+        f"The answer is {sound(number, body).payload['choices'][0]['message']['content']}."
+    )
+    assert accuracy(audited(data, server, tmp_path / "c")) == 0.9
+
+
+def test_log_probabilities_of_a_server_are_compared_too(tmp_path):
+    with CompletionsServer() as server:
+        how = {"cache": tmp_path / "c", "limit": 10}
+        spec = f"completions:m@{server.url}?name=m"
+        winokit.score("open", spec, **how)
+        server.tokens = lambda text: [(word, number and number + 0.01) for word, number in words_at_random(text)]
+        again = winokit.score("open", spec, **how)
+        assert again.replayed["m"]["asked_again"] == 5
+        server.tokens = lambda text: [(word, number and number - 3.0) for word, number in words_at_random(text)]
+        with pytest.raises(AskingStopped, match=r"tokens with a log-probability of -\d+\.\d\d"):
+            winokit.score("open", spec, **how)
+
+
+def test_a_model_that_stays_loaded_asks_the_server_again(tmp_path):
+    from winokit.models.registry import load_model
+
+    with CompletionsServer() as server:
+        model, how = load_model(f"completions:m@{server.url}"), {"cache": tmp_path / "c", "limit": 10}
+        winokit.score("open", model, **how)
+        server.tokens = lambda text: [(word, number and number - 3.0) for word, number in words_at_random(text)]
+        with pytest.raises(AskingStopped):
+            winokit.score("open", model, **how)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        (Reply(None, 0, "A"), Reply(None, 0, "It is A."), True),
+        (Reply(None, 0, "A"), Reply(None, 1, "B"), False),
+        (Reply(None, None, "?"), Reply(None, 1, "B"), False),
+        (Reply((-0.1, -2.4), 0, "A"), Reply((-0.15, -2.0), 0, "A"), True),
+        (Reply((-0.1, -2.4), 0, "A"), Reply((-2.4, -0.1), 1, "B"), False),
+        (Reply((-0.69, -0.70), 0, "A"), Reply((-0.70, -0.69), 1, "B"), True),
+        (Reply((-0.1, -2.4), 0, "A"), Reply(None, 0, "A"), True),
+        (Reply((-2.4, -0.1), None, "?"), Reply(None, 1, "B"), True),
+        ((Piece(0, 2, -1.0), Piece(2, 4, -2.0)), (Piece(0, 2, -1.1), Piece(2, 4, -2.1)), True),
+        ((Piece(0, 2, -1.0),), (Piece(0, 2, -1.5),), False),
+        ((Piece(0, 2, -1.0),), (Piece(0, 3, -1.0),), False),
+        ((), (), True),
+        ((Piece(0, 2, -1.0),), Refusal("too long"), False),
+        (Scores((1.0, 0.0)), Scores((1.0, 0.0)), True),
+        (Scores((1.0, 0.0)), Scores(None), False),
+        (np.zeros(3, np.float32), np.zeros(3, np.float32), True),
+        (np.zeros(3, np.float32), np.ones(3, np.float32), False),
+    ],
+)
+def test_answers_are_the_same_but_for_rounding_and_wording(old, new, same):
+    assert is_same_answer(old, new) is same
+
+
+def test_a_dry_run_asks_nobody_and_counts_what_will_be_asked_again(tmp_path, data, server):
+    audited(data, server, tmp_path / "c")
+    lookups, bodies = server.lookups, len(server.bodies)
+    plan = audited(data, server, tmp_path / "c", dry_run=True).settings["plan"]
+    assert (server.lookups, len(server.bodies)) == (lookups, bodies)
+    assert (plan["requests"], plan["cached"], plan["new"], plan["asked_again"]) == (40, 40, 5, 5)
+    audited(data, server, tmp_path / "c")
+    assert len(server.bodies) - bodies == plan["new"]
+
+
+def test_a_dry_run_knows_who_the_server_said_it_was(tmp_path, data, server):
+    server.models = lists_model(id="knowing", created=MADE)
+    audited(data, server, tmp_path / "c")
+    plan = audited(data, server, tmp_path / "c", dry_run=True).settings["plan"]
+    assert (plan["cached"], plan["new"], "asked_again" in plan, server.lookups) == (40, 0, False, 1)
+    plan = audited(data, server, tmp_path / "c", dry_run=True, forget=True).settings["plan"]
+    assert (plan["cached"], plan["new"]) == (0, 40)
+    assert (
+        audited(data, server, tmp_path / "c").settings["replayed"]["knowing"]["replayed"] == 40
+    )  # nothing was dropped
+
+
+def test_what_is_asked_again_counts_against_a_limit_and_the_smallest_limit_gets_on(tmp_path, server):
+    few = winokit.load("open")[:2]
+    said = []
+    for _ in range(6):
+        try:
+            audited(few, server, tmp_path / "c", max_requests=1)
+            said.append("done")
+            break
+        except BadInput as error:
+            said.append(str(error).split(";")[0])
+    stopped = "stopped at --max-requests 1: {} of 4 requests are answered"
+    assert said == [stopped.format(1), stopped.format(2), stopped.format(3), stopped.format(4), "done"]
+    assert len(server.bodies) == 5
+
+
+def test_forgetting_drops_what_is_kept_of_servers_and_of_nobody_else(tmp_path, data, server):
+    how = {"protocol": "accuracy", "cache": tmp_path / "c"}
+    winokit.audit(data, ["random", spec_of(server)], **how)
+    again = winokit.audit(data, ["random", spec_of(server)], forget=True, **how)
+    assert list(again.settings["replayed"]) == ["random"]
+    assert len(server.bodies) == 80
+
+
+def test_a_limit_reached_while_forgetting_says_how_to_go_on(tmp_path, data, server):
+    with pytest.raises(BadInput, match="the same command without --forget continues from there"):
+        audited(data, server, tmp_path / "c", max_requests=10, forget=True)
+    audited(data, server, tmp_path / "c")
+    assert len(server.bodies) == 40 + 5
+
+
+def test_forgetting_asks_nothing_twice_in_one_run(tmp_path):
+    with CompletionsServer() as server:
+        how = {"protocol": "accuracy", "cache": tmp_path / "c", "scoring": ["full", "full?per=token"], "limit": 10}
+        winokit.audit("open", f"completions:m@{server.url}?batch=1", **how)
+        texts = len(server.bodies)
+        winokit.audit("open", f"completions:m@{server.url}?batch=1", forget=True, **how)
+        assert len(server.bodies) == 2 * texts
+
+
+def test_of_an_ensemble_each_member_is_checked(tmp_path):
+    with CompletionsServer() as one, CompletionsServer() as other:
+        spec = f"ensemble:completions:a@{one.url}+completions:b@{other.url}"
+        how = {"cache": tmp_path / "c", "limit": 5}
+        winokit.score("open", spec, **how)
+        assert {row["asked_again"] for row in winokit.score("open", spec, **how).replayed.values()} == {5}
+        other.tokens = lambda text: [(word, number and number - 3.0) for word, number in words_at_random(text)]
+        with pytest.raises(AskingStopped, match="completions:b: the server answers differently"):
+            winokit.score("open", spec, **how)
