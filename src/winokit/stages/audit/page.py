@@ -10,7 +10,7 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.figures import COLOURS, Figure, forest_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
+from winokit.drawing.plots import Forest, ForestMark, ShownScorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
@@ -102,7 +102,7 @@ class AuditPage:
 class JudgedScorer:
     """A scorer, the verdict on it, and the few numbers at the top, by their names."""
 
-    scorer: Scorer
+    scorer: ShownScorer
     verdict: Verdict
     tiles: Mapping[str, Metric]
 
@@ -159,7 +159,7 @@ class PublishedTable:
     lines: tuple[ForestMark | PublishedFact, ...]
 
 
-def _published(run: Run, known: Sequence[Scorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
+def _published(run: Run, known: Sequence[ShownScorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
     """Tables of what is published for these problems, where the run has the row too, else accuracy alone.
 
     The problems themselves are looked at: a part of a known set, or other problems under its name, have no such table.
