@@ -23,6 +23,7 @@ from winokit.methods.metrics.agreement import Coefficient, fleiss_kappa, gwet_ac
 from winokit.methods.metrics.compare import compare, drop_to_find, n_to_tell_apart, p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
+from winokit.units import Units
 
 TIMES = 2000
 GROUPS = (4, 5, 6, 8, 10, 13, 16, 20, 25, 37, 50, 80, 100, 150, 284, 300)
@@ -43,7 +44,7 @@ class Measured:
 def coverage(times: int = TIMES) -> Iterator[Measured]:
     """Shares of groups, each right as a whole or not: exact coverage of the interval, worst over true shares."""
     for n in GROUPS:
-        ends = [share([1.0] * right + [0.0] * (n - right), range(n)).interval() for right in range(n + 1)]
+        ends = [share([1.0] * right + [0.0] * (n - right), Units.alone(n)).interval() for right in range(n + 1)]
         low, high = np.array([interval.low for interval in ends]), np.array([interval.high for interval in ends])
         chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, SHARES)
         kept = (low[:, None] <= SHARES) & (high[:, None] >= SHARES)
@@ -63,8 +64,8 @@ def pairs(rng: np.random.Generator, groups: int, right: float, correlation: floa
     return np.concatenate([np.stack([one, other], axis=1).ravel(), rng.random(singles) < right])
 
 
-def _numbers(groups: int, singles: int = 0) -> np.ndarray:
-    return np.concatenate([np.repeat(np.arange(groups), 2), groups + np.arange(singles)])
+def _units(groups: int, singles: int = 0) -> Units:
+    return Units(np.concatenate([np.repeat(np.arange(groups), 2), groups + np.arange(singles)]))
 
 
 def accuracy(times: int = TIMES) -> Iterator[Measured]:
@@ -72,12 +73,12 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
     rng = np.random.default_rng(1)
     for groups in (4, 6, 8, 13, 20, 37, 100, 284):
         for singles in (0, 2 * groups):
-            numbers, worst = _numbers(groups, singles), 1.0
+            units, worst = _units(groups, singles), 1.0
             for right in (0.1, 0.25, 0.5, 0.7, 0.9):
                 for correlation in CORRELATIONS:
                     kept = 0
                     for _ in range(times):
-                        interval = share(pairs(rng, groups, right, correlation, singles), numbers).interval()
+                        interval = share(pairs(rng, groups, right, correlation, singles), units).interval()
                         kept += interval.low - 1e-9 <= right <= interval.high + 1e-9
                     worst = min(worst, kept / times)
             alone = f", {singles} alone" if singles else ""
@@ -85,7 +86,7 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
 
 
 def unequal(times: int = TIMES) -> Iterator[Measured]:
-    """Clusters of very different sizes: passages with many questions beside problems that stand alone."""
+    """Units of very different sizes (passages with many questions beside problems alone), and large equal ones."""
     rng = np.random.default_rng(9)
     shapes = {
         "one of 60, 60 alone": [60] + [1] * 60,
@@ -94,6 +95,8 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
         "1, 2, 4 … 64": [1, 2, 4, 8, 16, 32, 64],
         "8 triplets": [3] * 8,
         "5 of 12": [12] * 5,
+        "12 of 12": [12] * 12,
+        "60 of 12": [12] * 60,
     }
     for name, sizes in shapes.items():
         numbers = np.repeat(np.arange(len(sizes)), sizes)
@@ -102,16 +105,16 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
             for _ in range(times):
                 common, own = rng.random(len(sizes)) < 0.5, rng.random(len(numbers)) < 0.5
                 right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
-                interval = share(right, numbers).interval()
+                interval = share(right, Units(numbers)).interval()
                 kept += interval.low <= 0.5 <= interval.high
-            yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
+            yield Measured("accuracy", f"units: {name}, alike {alike}", "0.95", kept / times)
     for many in (1, 2, 4):
         numbers = np.concatenate([np.repeat(np.arange(many), 12), many + np.arange(200)])
         first, kept = np.arange(len(numbers)) < 12 * many, 0
         for _ in range(times):
             common, own = rng.random(numbers.max() + 1) < 0.5, rng.random(len(numbers)) < 0.5
             right = np.where(rng.random(len(numbers)) < math.sqrt(0.3), common[numbers], own)
-            interval = gap(right, first, ~first, numbers).interval()
+            interval = gap(right, first, ~first, Units(numbers)).interval()
             kept += interval.low <= 0 <= interval.high
         yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
 
@@ -119,7 +122,7 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
 def repeated(times: int = TIMES) -> Iterator[Measured]:
     """Each text read three times by a scorer that does not see the pronoun, in templates of twelve (Winogender)."""
     rng = np.random.default_rng(2)
-    templates = np.repeat(np.arange(60), 12)
+    templates = Units(np.repeat(np.arange(60), 12))
     for right in (0.5, 0.6, 0.8):
         kept = small = 0
         for _ in range(times):
@@ -161,11 +164,11 @@ def gaps(times: int = TIMES) -> Iterator[Measured]:
         for one, other in shares:
             for _ in range(times):
                 right = rng.random(2 * n) < np.where(first, one, other)
-                interval = gap(right, first, ~first, np.arange(2 * n)).interval()
+                interval = gap(right, first, ~first, Units.alone(2 * n)).interval()
                 kept["apart"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
                 draw = rng.random(n)  # twins agree on what is hard
                 right = np.concatenate([draw < one, draw < other])
-                interval = gap(right, first, ~first, np.tile(np.arange(n), 2)).interval()
+                interval = gap(right, first, ~first, Units(np.tile(np.arange(n), 2))).interval()
                 kept["twins"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
         for name, count in kept.items():
             yield Measured(
@@ -186,17 +189,17 @@ def paired(times: int = TIMES) -> Iterator[Measured]:
     """Two models on the same problems: how often equal ones are told apart, coverage, and power."""
     rng = np.random.default_rng(5)
     for groups in (6, 12, 37, 136):
-        numbers = _numbers(groups)
+        units = _units(groups)
         small = outside = kept = 0
         settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
         for right, shared in settings:
             for _ in range(times):
                 one, other = two_models(rng, groups, right, right, shared)
-                small += p_paired(one, other, numbers) <= 0.05
-                interval = paired_interval(one, other, numbers)
+                small += p_paired(one, other, units) <= 0.05
+                interval = paired_interval(one, other, units)
                 outside += not interval.low <= 0 <= interval.high
                 one, other = two_models(rng, groups, min(right + 0.1, 0.95), right, shared)
-                interval = paired_interval(one, other, numbers)
+                interval = paired_interval(one, other, units)
                 kept += interval.low <= min(right + 0.1, 0.95) - right <= interval.high
         n = times * len(settings)
         yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", small / n)
@@ -208,18 +211,18 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
     """With as many problems as were asked for, how often the test finds the difference."""
     rng = np.random.default_rng(6)
     for right, correlation in ((0.55, 0.0), (0.6, -0.5), (0.6, 0.5), (0.7, 0.0)):
-        pilot = share(pairs(rng, 4000, right, correlation), _numbers(4000))
+        pilot = share(pairs(rng, 4000, right, correlation), _units(4000))
         needed = n_to_beat_chance(right, design_effect=pilot.design_effect) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += share(pairs(rng, groups, right, correlation), _numbers(groups)).p(0.5) <= 0.05
+            hits += share(pairs(rng, groups, right, correlation), _units(groups)).p(0.5) <= 0.05
         setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
         yield Measured("problems to beat chance", setting, "0.80", hits / times)
     for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
-        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), _numbers(300_000)) or 0
+        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), _units(300_000)) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += compare(*two_models(rng, groups, first, second, shared), _numbers(groups)).p_groups <= 0.05
+            hits += compare(*two_models(rng, groups, first, second, shared), _units(groups)).p <= 0.05
         setting = f"{first:.0%} against {second:.0%}: {needed} problems, power"
         yield Measured("problems to tell two apart", setting, "0.80", hits / times)
 
@@ -232,13 +235,13 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
     ]
     for pairs_, right, shared, allowed in shapes:
-        numbers, alarms, detected, drops = _numbers(pairs_), 0, 0, []
+        units, alarms, detected, drops = _units(pairs_), 0, 0, []
         for _ in range(times):
-            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), numbers, allowed)
-            drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), numbers, allowed=allowed)
+            alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
+            drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), units, allowed=allowed)
             if drop is not None:
                 drops.append(drop)
-                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), numbers, allowed)
+                detected += _fails(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
         setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
         yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
         if drops:
@@ -251,13 +254,13 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         for _ in range(times):
             one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
             twice = (np.repeat(one, 2), np.repeat(other, 2))
-            both = ((twice, _numbers(groups)), ((one, other), np.arange(groups)))
-            alarms += any(_fails(sides, numbers, 0.02, 0.975) for sides, numbers in both)
+            both = ((twice, _units(groups)), ((one, other), Units.alone(groups)))
+            alarms += any(_fails(sides, units, 0.02, 0.975) for sides, units in both)
         yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
 
 
-def _fails(sides: tuple[np.ndarray, np.ndarray], numbers: np.ndarray, allowed: float, level: float = 0.95) -> bool:
-    return paired_interval(*sides, numbers, level).low > allowed
+def _fails(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
+    return paired_interval(*sides, units, level).low > allowed
 
 
 def searches(times: int = TIMES) -> Iterator[Measured]:
@@ -274,13 +277,16 @@ def searches(times: int = TIMES) -> Iterator[Measured]:
 
 
 def curves(times: int = TIMES) -> Iterator[Measured]:
-    """Means over restarts and test groups, areas and slopes of learning curves (curve_bands.py has more)."""
-    from curve_bands import World, covered
+    """Means over restarts and units, areas and slopes of learning curves; what is said of seeds (curve_bands.py)."""
+    from curve_bands import World, covered, depends_on_seed
 
     for restarts, spread in ((3, 0.1), (3, 0.3), (5, 0.3)):
-        for name, share_kept in covered(World(restarts, 150, spread), max(times // 5, 20)).items():
+        for name, share_kept in covered(World(restarts, 150, restart=spread), max(times // 5, 20)).items():
             setting = f"{name}, {restarts} restarts, spread {spread} logits"
             yield Measured("learning curve", setting, "0.95", share_kept)
+    for restarts in (2, 3, 5):
+        said = depends_on_seed(World(restarts, 150, shape="flat"), max(times // 5, 20))
+        yield Measured("depends on the seed", f"{restarts} restarts, one flat truth", "≤ 0.05", said)
 
 
 def relabelled(times: int = TIMES) -> Iterator[Measured]:

@@ -69,7 +69,7 @@ class CountDistribution:
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
         """Probabilities that are added up by count."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start, weights=chances))._trimmed()
+        return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._trimmed()
 
     def plus(self, other: CountDistribution) -> CountDistribution:
         """Distribution of the sum of two independent counts."""
