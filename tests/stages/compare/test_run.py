@@ -203,7 +203,8 @@ def test_who_answers_nothing_is_never_ahead():
     assert found.pairs[2].p_corrected < 0.001
     (sentence,) = [line for line in lines(found) if isinstance(line, str)]
     assert "bad is ahead of silent, on whole groups too." in sentence
-    assert "silent answers nothing, and is never ahead." in sentence
+    assert "p\u00a0<\u00a00.001: what guessing would get for each abstention, and no lead." in sentence
+    assert sentence.endswith("silent answers nothing, and is never ahead. p-values are corrected for 3 tests.")
 
 
 def test_silence_is_not_half_a_right_answer():

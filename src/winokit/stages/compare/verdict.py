@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable
 from winokit.drawing.wording import join, plural, points, probability
-from winokit.methods.metrics.judge_pairs import BEYOND, EQUAL, LITTLE, NOT_SHOWN, PairVerdict
+from winokit.methods.metrics.judge_pairs import BEYOND, EQUAL, LITTLE, NOT_SHOWN, REFUSES, SMALL, PairVerdict
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.pairs import ScorerPair
 
@@ -63,6 +63,8 @@ def _test_sentence(pair: ScorerPair) -> str:
 
 def _meaning(verdict: PairVerdict, counted: str | None) -> str:
     """What a test shows, as the end of its sentence."""
+    if verdict.word == REFUSES:
+        return ": what guessing would get for each abstention, and no lead"
     if verdict.word == BEYOND:
         return f": more than {margin_points(verdict)} points"
     if verdict.word == LITTLE and verdict.is_within:
@@ -72,7 +74,9 @@ def _meaning(verdict: PairVerdict, counted: str | None) -> str:
     if verdict.word == EQUAL:
         return f": equal within {margin_points(verdict)} points"
     if verdict.word == NOT_SHOWN:
-        return f": nothing is shown; {could_have_seen(verdict, counted)}"
+        is_lost_to_correction = verdict.comparison.p < SMALL <= verdict.p_corrected
+        shown = "not shown after correction" if is_lost_to_correction else "nothing is shown"
+        return f": {shown}; {could_have_seen(verdict, counted)}"
     return ""
 
 
