@@ -14,7 +14,8 @@ from support.crew import Crew, form
 from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Browser
 from support.real_browser import EXPECTED
-from support.studies import RunningClock, studies_in
+from support.studies import Clock, ClockOfAll, studies_in
+from support.waiting import HANGS
 
 from winokit.collect.study import listings
 from winokit.collect.study.study import Study
@@ -22,12 +23,12 @@ from winokit.collect.web.app import create_app
 
 
 @pytest.fixture
-def clock() -> RunningClock:
-    return RunningClock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return ClockOfAll(monkeypatch)
 
 
 @pytest.fixture
-def make_study(tmp_path: Path, clock: RunningClock) -> Iterator[Callable[..., Study]]:
+def make_study(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Study]]:
     with studies_in(tmp_path, clock, twins=4, social_share=0) as make:
         yield make
 
@@ -111,7 +112,7 @@ def person(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     def make(*, is_sure: bool = False, **options: Any) -> Any:
         context = chromium.new_context(base_url=address, **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(1000 * HANGS)
         context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
         context.on("weberror", lambda error: trouble.append(str(error.error)))
         asks = (lambda box: box.accept()) if is_sure else (lambda box: trouble.append(f"dialog: {box.message}"))

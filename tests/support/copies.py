@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from winokit.problem import Dataset, Problem
+from winokit.results import Metric
 
 T = TypeVar("T")
 COPIES = 3
@@ -30,3 +31,27 @@ def _copied(problem: Problem, template: str, copy: int) -> Problem:
         group=None if problem.group is None else f"{problem.group}/{copy}",
         labels={**problem.labels, "template": template},
     )
+
+
+DRAWN = 0.02
+"""By so much p-values may differ because one of them is drawn and the other counted out."""
+
+
+def check_not_surer(rows: Sequence[Metric], copied_rows: Sequence[Metric]) -> None:
+    """Fail where a row of the copies has a narrower interval, or a smaller p, than that of the originals."""
+    by_name = {_name_of(row): row for row in rows}
+    assert {_name_of(row) for row in copied_rows} == set(by_name)
+    for copied in copied_rows:
+        row = by_name[_name_of(copied)]
+        assert abs(copied.value - row.value) < 1e-9, copied
+        if row.low is not None and row.high is not None:
+            assert copied.low is not None
+            assert copied.high is not None
+            assert copied.high - copied.low >= row.high - row.low - 1e-9, copied
+        if row.p is not None:
+            assert copied.p is not None
+            assert copied.p >= row.p - DRAWN, copied
+
+
+def _name_of(row: Metric) -> tuple[str, str, str]:
+    return row.protocol, row.subset, row.metric

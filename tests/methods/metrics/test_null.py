@@ -226,7 +226,20 @@ def written_thrice(data: Dataset) -> Dataset:
     )
 
 
-@pytest.mark.parametrize("data", [pairs(30), problems_alone([0] * 25 + [1] * 15), pairs(24, template=3)], ids=len)
+def questions_on_texts(count: int) -> Dataset:
+    """Two yes/no questions on each text."""
+    return Dataset(
+        Problem(f"Text {at} says ", ".", ("no", "yes"), int((at + place) % 3 == 0), "she", query=query)
+        for at in range(count)
+        for place, query in enumerate(("Ann", "Bea"))
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [pairs(30), problems_alone([0] * 25 + [1] * 15), pairs(24, template=3), questions_on_texts(35)],
+    ids=len,
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_written_three_times_nothing_gets_surer(data, seed):
     rng = np.random.default_rng(seed)

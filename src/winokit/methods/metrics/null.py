@@ -16,6 +16,7 @@ coins, put together by convolution. Otherwise 20,000 seeded draws. Tests are two
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -69,7 +70,7 @@ class CountDistribution:
     def of_weights(cls, counts: IntArray, chances: FloatArray) -> CountDistribution:
         """Probabilities that are added up by count."""
         start = int(counts.min())
-        return cls(start, np.bincount(counts - start, weights=chances))._trimmed()
+        return cls(start, np.bincount(counts - start, weights=chances).astype(np.float64))._trimmed()
 
     def plus(self, other: CountDistribution) -> CountDistribution:
         """Distribution of the sum of two independent counts."""
@@ -251,11 +252,12 @@ class Null:
     def right(self, is_counted: BoolArray | None = None) -> NullTest:
         """The test of the number of right answers, over all rows or over those that are counted."""
         counted = np.ones(len(self.answers), np.bool_) if is_counted is None else is_counted
-        key = (counted & ~self.answers.silent).tobytes()
+        is_silent = (self.choices == ABSTAINED).all(axis=0)
+        key = (counted & ~is_silent).tobytes()
         known = self._known_tests.get(key)
         if known is None:
             known = self._known_tests[key] = self._find_right(counted)
-        return replace(known, n=int(counted.sum()))
+        return replace(known, n=len(self.choices) * int(counted.sum()))
 
     def _find_right(self, counted: BoolArray) -> NullTest:
         """The test of the number right among the counted rows; silent ones add nothing."""
@@ -602,17 +604,34 @@ def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generato
 
 
 def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: np.random.Generator) -> IntArray:
-    """Right answers whose units swap and whose members of each text exchange theirs, draws by units by members."""
+    """Right answers whose units swap and whose members of each text exchange theirs, draws by units by members.
+
+    Texts of a unit with one number of questions exchange alike, by one draw: copies of a text are no further evidence.
+    """
     unit_count, size = right.shape
     # A member that is no yes/no question stays at its place.
     text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
     in_text_order = np.argsort(text_numbers, kind="stable")
     orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
-    keys = text_numbers[None, None, :] + rng.random((draws, unit_count, size))
+    slots = _slots(text_numbers.tolist())
+    keys = text_numbers + rng.random((draws, unit_count, max(slots) + 1))[:, :, slots]
     members = np.argsort(keys, axis=2)
     drawn = np.empty((draws, unit_count, size), np.int64)
     drawn[:, :, in_text_order] = right[orders[:, :, None], members]
     return drawn
+
+
+def _slots(text_numbers: Sequence[int]) -> list[int]:
+    """For each member the number of its size of text and place in it: equal ones of a unit are drawn alike."""
+    text_sizes = Counter(text_numbers)
+    seen: Counter[int] = Counter()
+    number_of: dict[tuple[int, int], int] = {}
+    slots = []
+    for text in text_numbers:
+        slot = (text_sizes[text], seen[text])
+        seen[text] += 1
+        slots.append(number_of.setdefault(slot, len(number_of)))
+    return slots
 
 
 def _places_by_candidate(listed: Sequence[tuple[str, ...]], right: IntArray) -> IntArray | None:
