@@ -7,7 +7,7 @@ from support.verdicts import states_of
 
 from winokit.methods.metrics.compare import Comparison, Resolution
 from winokit.methods.metrics.intervals import Interval
-from winokit.methods.metrics.judge_pairs import PairVerdict
+from winokit.methods.metrics.judge_pairs import EQUAL, NOT_SHOWN, PairVerdict
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.page import ComparePage
 from winokit.stages.compare.pairs import ScorerPair
@@ -82,6 +82,12 @@ def test_a_pair_is_ahead_only_with_a_corrected_p_value():
     found = compared(0.1, SURE)
     assert ScorerPair("one", "two", "accuracy", judged(found, 0.049)).ahead == "one"
     assert ScorerPair("one", "two", "accuracy", judged(found, 0.05)).ahead is None
+
+
+def test_equality_goes_by_the_narrow_interval():
+    """Two one-sided tests at 5 %: the interval of 90 % is inside the margin, that of 95 % is not."""
+    assert judged(compared(0.0, 1.0, half=0.055), 1.0).word == EQUAL
+    assert judged(compared(0.0, 1.0, half=0.065), 1.0).word == NOT_SHOWN
 
 
 def test_a_small_lead_is_said_to_be_below_the_margin_only_if_that_is_shown():
