@@ -10,7 +10,7 @@ from winokit.drawing.plots import Forest, ShownScorer, difference_forest, forest
 from winokit.files import check_own_folder
 from winokit.results import Metric, P
 from winokit.stages.compare.pairs import Comparisons, RunColumn, ScorerPair, columns_of_named, paired
-from winokit.stages.compare.verdict import COUNTED, comparison_sentences, could_have_seen
+from winokit.stages.compare.verdict import comparison_sentences
 
 
 class ComparePage:
@@ -38,11 +38,6 @@ class ComparePage:
         self.sentences = list(comparison_sentences(self.pairs))
         self.forest = forest(_rows_by_column(runs, known), self.columns)
         self.differences = _differences(self.pairs)
-
-    @staticmethod
-    def seen(pair: ScorerPair) -> str:
-        """What a test that shows nothing could have seen."""
-        return could_have_seen(pair.verdict, COUNTED.get(pair.measure))
 
 
 def write_comparison(
