@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy import optimize, special
 
-from winokit.answers import Answers, Scorer, Trial
+from winokit.answers import Answers, Scorer, TrialName
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 from winokit.methods.metrics.judge_curves import ACCURACY, REACHED, CurveSeries, judge_curves
 from winokit.problem import Card, Dataset, Problem
@@ -156,7 +156,7 @@ class World:
         choices = {}
         for restart, by_size in enumerate(right):
             for size, flags in zip(self.sizes, by_size, strict=True):
-                choices[Trial(restart, size)] = np.where(flags.ravel(), answers, 1 - answers)
+                choices[TrialName(restart, size)] = np.where(flags.ravel(), answers, 1 - answers)
         table = Answers.of_trials(self.test_set, choices, Scorer("", "mc", "mc"))
         return judge_curves(table, {ACCURACY: goal})
 

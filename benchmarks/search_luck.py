@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from winokit.answers import Answers, Trial
+from winokit.answers import Answers, TrialName
 from winokit.methods.metrics.judge_best import judge_best
 from winokit.problem import Card, Dataset, Problem
 
@@ -57,7 +57,7 @@ def drawn(search: Search, seed: int) -> Answers:
     is_right = rng.random(chance.shape) < chance
     answers = np.arange(search.problems) % 2
     choices = np.where(is_right, answers, 1 - answers)
-    return Answers.of_trials(pairs_of(search.problems), {Trial(number): own for number, own in enumerate(choices)})
+    return Answers.of_trials(pairs_of(search.problems), {TrialName(number): own for number, own in enumerate(choices)})
 
 
 def rejected(search: Search, searches: int = 400, draws: int = 500) -> float:

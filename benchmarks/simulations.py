@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from winokit.methods.metrics.agreement import Coefficient, fleiss_kappa, gwet_ac1
-from winokit.methods.metrics.compare import compare, drop_to_find, n_to_tell_apart, p_paired, paired_interval
+from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_paired, paired_interval
 from winokit.methods.metrics.intervals import gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
 from winokit.units import Units
@@ -64,8 +64,9 @@ def pairs(rng: np.random.Generator, groups: int, right: float, correlation: floa
     return np.concatenate([np.stack([one, other], axis=1).ravel(), rng.random(singles) < right])
 
 
-def _units(groups: int, singles: int = 0) -> Units:
-    return Units(np.concatenate([np.repeat(np.arange(groups), 2), groups + np.arange(singles)]))
+def pair_units(pair_count: int, singles: int = 0) -> Units:
+    """Units of two problems each, then problems alone."""
+    return Units(np.concatenate([np.repeat(np.arange(pair_count), 2), pair_count + np.arange(singles)]))
 
 
 def accuracy(times: int = TIMES) -> Iterator[Measured]:
@@ -73,7 +74,7 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
     rng = np.random.default_rng(1)
     for groups in (4, 6, 8, 13, 20, 37, 100, 284):
         for singles in (0, 2 * groups):
-            units, worst = _units(groups, singles), 1.0
+            units, worst = pair_units(groups, singles), 1.0
             for right in (0.1, 0.25, 0.5, 0.7, 0.9):
                 for correlation in CORRELATIONS:
                     kept = 0
@@ -86,7 +87,7 @@ def accuracy(times: int = TIMES) -> Iterator[Measured]:
 
 
 def unequal(times: int = TIMES) -> Iterator[Measured]:
-    """Units of very different sizes (passages with many questions beside problems alone), and large equal ones."""
+    """Clusters of very different sizes: passages with many questions beside problems that stand alone."""
     rng = np.random.default_rng(9)
     shapes = {
         "one of 60, 60 alone": [60] + [1] * 60,
@@ -95,8 +96,6 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
         "1, 2, 4 … 64": [1, 2, 4, 8, 16, 32, 64],
         "8 triplets": [3] * 8,
         "5 of 12": [12] * 5,
-        "12 of 12": [12] * 12,
-        "60 of 12": [12] * 60,
     }
     for name, sizes in shapes.items():
         numbers = np.repeat(np.arange(len(sizes)), sizes)
@@ -107,7 +106,7 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
                 right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
                 interval = share(right, Units(numbers)).interval()
                 kept += interval.low <= 0.5 <= interval.high
-            yield Measured("accuracy", f"units: {name}, alike {alike}", "0.95", kept / times)
+            yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
     for many in (1, 2, 4):
         numbers = np.concatenate([np.repeat(np.arange(many), 12), many + np.arange(200)])
         first, kept = np.arange(len(numbers)) < 12 * many, 0
@@ -189,7 +188,7 @@ def paired(times: int = TIMES) -> Iterator[Measured]:
     """Two models on the same problems: how often equal ones are told apart, coverage, and power."""
     rng = np.random.default_rng(5)
     for groups in (6, 12, 37, 136):
-        units = _units(groups)
+        units = pair_units(groups)
         small = outside = kept = 0
         settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
         for right, shared in settings:
@@ -211,18 +210,18 @@ def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
     """With as many problems as were asked for, how often the test finds the difference."""
     rng = np.random.default_rng(6)
     for right, correlation in ((0.55, 0.0), (0.6, -0.5), (0.6, 0.5), (0.7, 0.0)):
-        pilot = share(pairs(rng, 4000, right, correlation), _units(4000))
+        pilot = share(pairs(rng, 4000, right, correlation), pair_units(4000))
         needed = n_to_beat_chance(right, design_effect=pilot.design_effect) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += share(pairs(rng, groups, right, correlation), _units(groups)).p(0.5) <= 0.05
+            hits += share(pairs(rng, groups, right, correlation), pair_units(groups)).p(0.5) <= 0.05
         setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
         yield Measured("problems to beat chance", setting, "0.80", hits / times)
     for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
-        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), _units(300_000)) or 0
+        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), pair_units(300_000)) or 0
         groups, hits = -(-needed // 2), 0
         for _ in range(times):
-            hits += compare(*two_models(rng, groups, first, second, shared), _units(groups)).p <= 0.05
+            hits += compare(*two_models(rng, groups, first, second, shared), pair_units(groups)).p <= 0.05
         setting = f"{first:.0%} against {second:.0%}: {needed} problems, power"
         yield Measured("problems to tell two apart", setting, "0.80", hits / times)
 
@@ -235,10 +234,11 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
     ]
     for pairs_, right, shared, allowed in shapes:
-        units, alarms, detected, drops = _units(pairs_), 0, 0, []
+        units, alarms, detected, drops = pair_units(pairs_), 0, 0, []
         for _ in range(times):
             alarms += _fails(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
-            drop = drop_to_find(*two_models(rng, pairs_, right, right, shared), units, allowed=allowed)
+            found = compare(*two_models(rng, pairs_, right, right, shared), units)
+            drop = found.resolution.gap_to_find(allowed=allowed, most=found.first)
             if drop is not None:
                 drops.append(drop)
                 detected += _fails(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
@@ -254,13 +254,37 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         for _ in range(times):
             one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
             twice = (np.repeat(one, 2), np.repeat(other, 2))
-            both = ((twice, _units(groups)), ((one, other), Units.alone(groups)))
+            both = ((twice, pair_units(groups)), ((one, other), Units.alone(groups)))
             alarms += any(_fails(sides, units, 0.02, 0.975) for sides, units in both)
         yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
 
 
 def _fails(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
     return paired_interval(*sides, units, level).low > allowed
+
+
+def margins(times: int = TIMES) -> Iterator[Measured]:
+    """What is said of a margin, of two models that differ by just that; and the gap that would have been found."""
+    rng = np.random.default_rng(11)
+    shapes = [(20, 0.7, 0.5, 0.05), (60, 0.7, 0.5, 0.1), (136, 0.7, 0.9, 0.05), (634, 0.75, 0.6, 0.05)]
+    for pair_count, right, shared, margin in shapes:
+        units, equal, beyond, gaps_found = pair_units(pair_count), 0, 0, []
+        for _ in range(times):
+            found = compare(*two_models(rng, pair_count, right + margin, right, shared), units)
+            equal += -margin < found.narrow.low and found.narrow.high < margin
+            beyond += found.interval.low > margin
+            alike = compare(*two_models(rng, pair_count, right, right, shared), units)
+            gaps_found.append(alike.resolution.gap_to_find())
+        setting = f"{pair_count} pairs, {right:.0%} right, {shared:.0%} shared, margin {100 * margin:.0f}"
+        yield Measured("equal within the margin, at its border", setting, "≤ 0.05", equal / times)
+        yield Measured("more than the margin, at its border", setting, "≤ 0.025", beyond / times)
+        known = [each for each in gaps_found if each is not None]
+        if known:
+            gap_found = float(np.median(known))
+            shares = (min(right + gap_found / 2, 1.0), min(right + gap_found / 2, 1.0) - gap_found)
+            hits = sum(p_paired(*two_models(rng, pair_count, *shares, shared), units) <= 0.05 for _ in range(times))
+            setting = f"{pair_count} pairs, {right:.0%}, {shared:.0%}: a gap of {100 * gap_found:.1f}"
+            yield Measured("gap to find, power", setting, "0.80", hits / times)
 
 
 def searches(times: int = TIMES) -> Iterator[Measured]:
@@ -277,16 +301,13 @@ def searches(times: int = TIMES) -> Iterator[Measured]:
 
 
 def curves(times: int = TIMES) -> Iterator[Measured]:
-    """Means over restarts and units, areas and slopes of learning curves; what is said of seeds (curve_bands.py)."""
-    from curve_bands import World, covered, depends_on_seed
+    """Means over restarts and test groups, areas and slopes of learning curves (curve_bands.py has more)."""
+    from curve_bands import World, covered
 
     for restarts, spread in ((3, 0.1), (3, 0.3), (5, 0.3)):
-        for name, share_kept in covered(World(restarts, 150, restart=spread), max(times // 5, 20)).items():
+        for name, share_kept in covered(World(restarts, 150, spread), max(times // 5, 20)).items():
             setting = f"{name}, {restarts} restarts, spread {spread} logits"
             yield Measured("learning curve", setting, "0.95", share_kept)
-    for restarts in (2, 3, 5):
-        said = depends_on_seed(World(restarts, 150, shape="flat"), max(times // 5, 20))
-        yield Measured("depends on the seed", f"{restarts} restarts, one flat truth", "≤ 0.05", said)
 
 
 def relabelled(times: int = TIMES) -> Iterator[Measured]:
@@ -359,6 +380,7 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "paired": paired,
     "sample-sizes": sample_sizes,
     "gates": gates,
+    "margins": margins,
     "searches": searches,
     "curves": curves,
     "relabelled": relabelled,

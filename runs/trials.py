@@ -130,7 +130,7 @@ def searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
 def spread_rows(trials: Sequence[Record], common: Sequence[Record], on: str, data: Dataset) -> Iterator[Metric]:
     """How trials are spread, what the commonest answer has, and what the best is worth if that was luck."""
     from winokit.answers import Answers
-    from winokit.answers import Trial as AnswerTrial
+    from winokit.answers import TrialName as AnswerTrial
     from winokit.methods.formalizations.cases import guesses
     from winokit.methods.metrics.accuracy import chance, majority_class
     from winokit.methods.metrics.judge_best import judge_best

@@ -100,11 +100,11 @@ def test_a_written_twin_goes_its_way(tmp_path):
     pytest.importorskip("fastapi")
     from support.crew import form
     from support.people import Browser
-    from support.studies import RunningClock, studies_in
+    from support.studies import Clock, studies_in
 
     from winokit.collect.web.app import create_app
 
-    with studies_in(tmp_path, RunningClock(), twins=4, social_share=0) as make:
+    with studies_in(tmp_path, Clock(), twins=4, social_share=0) as make:
         study = make()
         worker = Browser(create_app(study)).join(study)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from winokit.errors import BadInput
-from winokit.files import BETWEEN, json_lines, json_rows, write_whole
+from winokit.files import BETWEEN, json_lines, json_rows, locked, user_state, write_whole
 
 
 def test_a_file_in_the_place_of_a_folder_is_told_in_one_line(tmp_path):
@@ -79,3 +79,46 @@ def test_a_line_of_json_ends_at_a_line_feed_alone(mark):
     rows = [{"id": f"a{mark}b"}, {"id": "c"}]
     assert mark in json_rows(rows)
     assert list(json_lines(json_rows(rows))) == rows
+
+
+def test_what_must_be_remembered_is_where_the_environment_says_else_in_the_users_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "own"))
+    assert user_state("hidden") == tmp_path / "own" / "hidden"
+    monkeypatch.delenv("WINOKIT_STATE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert user_state("hidden") == tmp_path / "state" / "winokit" / "hidden"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert user_state("hidden") == tmp_path / ".local" / "state" / "winokit" / "hidden"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert user_state("hidden") == tmp_path / "Library" / "Application Support" / "winokit" / "hidden"
+
+
+def test_without_a_home_the_way_out_is_named(monkeypatch):
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("WINOKIT_STATE")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(BadInput, match="name a folder in WINOKIT_STATE"):
+        user_state("hidden")
+
+
+def test_a_lock_is_held_by_one_at_a_time_and_its_file_is_its_owners(tmp_path):
+    import fcntl
+
+    path = tmp_path / "lock"
+    with locked(path) as is_locked, path.open() as other:
+        assert is_locked
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert path.stat().st_mode & 0o077 == 0
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_lock_in_a_folder_that_is_missing_is_one_line(tmp_path):
+    with pytest.raises(BadInput, match="cannot be locked"), locked(tmp_path / "none" / "lock"):
+        pass

@@ -13,7 +13,9 @@ ROOT = Path(winokit.__file__).parent
 ROOMS = [
     {"errors"},
     {"notebook"},
+    {"units"},
     {"registry", "problem", "files", "results", "progress", "settings"},
+    {"answers"},
     {"text", "models"},
     {"methods"},
     {"data"},

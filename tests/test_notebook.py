@@ -112,7 +112,7 @@ def test_a_signature_has_types_and_no_machinery():
 
 def test_a_result_fits_into_a_cell():
     run = winokit.audit(DATA, "random", limit=8)
-    scored = winokit.score(DATA, "random")
+    scored = winokit.score(DATA, "random", cache="off")
     assert repr(scored) == "Scored(predictions=<60>)"
     assert "Dataset('synthetic-30, 8 of 60'" in repr(run)
     for result in (run, winokit.debias(DATA, "random", size=20, assess=False), winokit.compare([run, run])):

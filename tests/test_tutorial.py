@@ -17,6 +17,8 @@ SCRIPT = ROOT / "runs" / "tutorial.sh"
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 LEFT_OUT = "…"
+MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d( to \d{4}-\d\d-\d\d \d\d:\d\d)? UTC")
+"""When answers were kept: another time on every machine."""
 SCREENSHOTS = {
     "dashboard": "study/study.db",
     "debias": "filtered/report/index.html",
@@ -27,7 +29,8 @@ SCREENSHOTS = {
 
 def steps(shown):
     """Each command after a dollar, with the lines that it printed."""
-    parts = re.split(r"^\$ ", shown.replace("\u00a0", " "), flags=re.MULTILINE)[1:]
+    dateless = MINUTE.sub("TIME", shown.replace("\u00a0", " "))
+    parts = re.split(r"^\$ ", dateless, flags=re.MULTILINE)[1:]
     return [(command, [line.rstrip() for line in lines if line]) for command, *lines in map(str.splitlines, parts)]
 
 

@@ -37,7 +37,7 @@ class Scorer(NamedTuple):
     formalization: str | None = None
 
 
-class Trial(NamedTuple):
+class TrialName(NamedTuple):
     """Which of several runs of one scorer chose: its seed, its training size, or a name."""
 
     seed: int | None = None
@@ -151,7 +151,7 @@ class Answers:
     scorers: tuple[Scorer, ...] = (Scorer(),)
     scorer_index: IntArray | None = None
     """Which of `scorers` chose; None if there is only one."""
-    trials: tuple[Trial, ...] = (Trial(),)
+    trials: tuple[TrialName, ...] = (TrialName(),)
     trial_index: IntArray | None = None
     """Which of `trials`; None if there is only one."""
     samples: IntArray | None = None
@@ -188,7 +188,7 @@ class Answers:
     def of_trials(
         cls,
         dataset: Dataset,
-        choices: Mapping[Trial, Sequence[int | None] | NDArray[Any]],
+        choices: Mapping[TrialName, Sequence[int | None] | NDArray[Any]],
         scorer: Scorer = Scorer(),
     ) -> Answers:
         """The choices of each of several trials of one scorer for the problems of a dataset, in their order.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from support.waiting import HANGS
 from typer.testing import CliRunner
 
 from winokit.cli.main import VERBS, app, main
@@ -24,7 +25,7 @@ def run(*arguments):
 def shell(*arguments, **more):
     """The command as a process of its own."""
     command = [sys.executable, "-m", "winokit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **more)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANGS, **more)
 
 
 def test_version_and_help():
@@ -37,7 +38,7 @@ def test_version_and_help():
 def test_output_onto_a_full_disk_is_one_line(more):
     command = [sys.executable, "-m", "winokit", "datasets", *more]
     with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=HANGS)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert ended.stderr.startswith("winokit: the output cannot be written (")
 
@@ -317,7 +318,7 @@ def complete(*words):
     environment = {**os.environ, "_WINOKIT_COMPLETE": "complete_bash", **typed}
     program = [sys.executable, "-c", "import sys; sys.argv[0] = 'winokit'; from winokit.cli.main import main; main()"]
     return subprocess.run(
-        program, capture_output=True, text=True, check=False, timeout=60, env=environment
+        program, capture_output=True, text=True, check=False, timeout=HANGS, env=environment
     ).stdout.split()
 
 

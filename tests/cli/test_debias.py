@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
+from support.waiting import HANGS
 from typer.testing import CliRunner
 
 from winokit.cli.main import app
@@ -125,7 +126,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         "app()"
     )
     command = [sys.executable, "-c", program, "debias", *map(str, common), "--out", str(planted / "killed")]
-    killed = subprocess.run(command, check=False, timeout=60)
+    killed = subprocess.run(command, check=False, timeout=HANGS)
     assert killed.returncode == -signal.SIGKILL
     assert (planted / "killed" / "checkpoint.npz").is_file()
     run(*common, "--out", planted / "killed")

@@ -120,12 +120,14 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
         "from winokit.methods.hunting import building, corpus\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "corpus.BLOCK, building.COMMIT, building.SMALL = 4000, 8000, 0\n"
-        "keep = building._Writer._keep\n"
-        "def slowly(writer, part, split):\n"
+        "keep, kept = building._Writer._keep, []\n"
+        "def stop_at_fifth(writer, part, split):\n"
         "    keep(writer, part, split)\n"
-        "    print('kept', flush=True)\n"
-        "    time.sleep(0.1)\n"
-        "building._Writer._keep = slowly\n"
+        "    kept.append(part)\n"
+        "    if len(kept) == 5:\n"
+        "        print('kept', flush=True)\n"
+        "        time.sleep(600)\n"  # until the interrupt
+        "building._Writer._keep = stop_at_fifth\n"
         "if __name__ == '__main__':\n"
         "    hunt.app()\n"
     )
@@ -134,8 +136,7 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     command = [sys.executable, "program.py", "index", "text.txt", "--out", "i.db", "--workers", "1"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
-        for _ in range(5):
-            process.stdout.readline()
+        assert process.stdout.readline() == "kept\n"
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode != 0

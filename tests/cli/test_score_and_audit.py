@@ -159,19 +159,20 @@ def test_a_run_with_damaged_results_is_refused(results, here):
     assert "not a run that can be read" in refused("report", "one")
 
 
-def test_the_terminal_says_the_verdict_then_six_rows_then_the_path(here):
+def test_the_terminal_says_the_verdict_then_seven_rows_then_the_path(here):
     result = run("audit", "--limit", 40)
     shown = result.stdout.replace("\u00a0", " ").splitlines()
     assert shown[0].startswith("builtin on open")
-    assert "of 40 problems right, as a coin might get (50.0 %)." in shown[0]
+    assert "of 40 problems right, no better than chance (50.0 %)." in shown[0]
     table = shown[shown.index("") + 2 : -3]
     starts = [
         "Accuracy",
         "Pairs right",
-        "Same option for both twins",
+        "Told apart",
+        "Right way round",
         "Follows a switch",
         "Artifacts (",
-        "A coin scores",
+        "Chance scores",
     ]
     assert all(line.startswith(start) for line, start in zip(table, starts, strict=True))
     assert shown[-2:] == ["Every row: --all", "Full report: runs/open/report/index.html"]
@@ -186,7 +187,7 @@ def test_bundled_predictions_are_audited_beside_a_model_in_one_table(here):
     shown = result.stdout.replace("\u00a0", " ").splitlines()
     rows = {line.split("  ")[0]: line for line in shown[shown.index("") :]}
     assert {"random", "a coin", *models} <= set(rows)
-    assert rows["a coin"].split()[2:] == ["50.0", "%", "25.0", "%", "50.0", "%", "50.0", "%"]
+    assert rows["a coin"].split()[2::2] == ["50.0", "25.0", "50.0", "50.0", "50.0", "50.0"]
     assert [line.partition(" on open: ")[0] for line in shown[: shown.index("")]] == ["random", *models]
 
 

@@ -80,3 +80,9 @@ def test_bad_input_starts_nothing(words, error, tmp_path):
     result = typed(*words, "--out", str(tmp_path / "out"))
     assert isinstance(result.exception, error)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_name_with_colons_stays_as_it_is(tmp_path):
+    models = ["--models", "random?seed=1&name=tiny:m:large"]
+    result = typed(*models, "--data", "open", *QUICK, "--out", str(tmp_path))
+    assert "suite 1 of 1: tiny:m:large on open" in result.stderr

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from sqlalchemy import func, select
+from support.waiting import HANGS
 
 from winokit.collect.study import invites, new_tasks, submissions, tasks
 from winokit.collect.study.content import read_topics
@@ -128,7 +129,7 @@ def test_servers_that_open_a_grown_study_at_once_add_its_tasks_once(make_study, 
     first = make_study(tasks={"twins": 5})
     config = (first.folder / "study.toml").read_text().replace("twins = 5", "twins = 9")
     (first.folder / "study.toml").write_text(config)
-    all_have_counted = threading.Barrier(4, timeout=30)
+    all_have_counted = threading.Barrier(4, timeout=HANGS)
 
     def read_late(path):
         all_have_counted.wait()

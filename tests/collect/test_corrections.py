@@ -1,11 +1,12 @@
 """Thanked means stored: the same again is the same receipt, something else a correction, or refused in plain words."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
+from support.studies import is_waited_for, waiting_in_a_circle
+from support.waiting import until
 
 from winokit.collect.study import export, listings, moderation, submissions, tasks
 from winokit.collect.study.refusals import AlreadyHandedIn, Incomplete, NotNow
@@ -238,11 +239,11 @@ def test_many_different_versions_at_once_are_one_pair_paid_once_and_none_is_lost
 def test_twins_that_are_just_being_given_to_somebody_are_not_corrected_under_their_eyes(
     study, crew, author, written, monkeypatch
 ):
-    giving, give = threading.Event(), tasks._give
+    giving, refused, give = threading.Event(), threading.Event(), tasks._give
 
     def slowly(*arguments):
         giving.set()
-        time.sleep(0.3)
+        until(lambda: is_waited_for(study) or refused.is_set())
         return give(*arguments)
 
     monkeypatch.setattr(tasks, "_give", slowly)
@@ -252,6 +253,7 @@ def test_twins_that_are_just_being_given_to_somebody_are_not_corrected_under_the
         giving.wait()
         with pytest.raises(AlreadyHandedIn):
             submissions.submit(study, author.id, written, changed(crew))
+        refused.set()
         task = given.result()
     assert f"{task.before}_{task.after}" in (crew.form()["first"], crew.form()["second"])
     assert submissions.submit(study, judge.id, task.token, crew.ballot(task)).counted
@@ -265,10 +267,11 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
         task = tasks.lease(study, judge.id, "validate")
         submissions.submit(study, judge.id, task.token, crew.ballot(task, equally_plausible="yes"))
         held.append((judge, task))
-    settle = submissions.settle
+    settle, settling = submissions.settle, []
 
     def slowly(*arguments):
-        time.sleep(0.2)
+        settling.append(1)
+        until(lambda: is_waited_for(study) or len(settling) == 2)
         settle(*arguments)
 
     monkeypatch.setattr(submissions, "settle", slowly)
@@ -283,17 +286,6 @@ def test_two_votes_corrected_at_once_are_both_in_the_verdict(make_study, crew, m
 
 
 # A vote and the next task in one transaction
-
-
-def until_one_waits(study, other):
-    """Until a transaction of this database waits for a lock that another has, which PostgreSQL will then not end."""
-    other.execute(text("SET LOCAL deadlock_timeout = '1min'"))
-    waiting = text(
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    )
-    with study.store.read() as session:
-        while not session.scalar(waiting):
-            time.sleep(0.02)
 
 
 def test_a_vote_is_kept_where_the_next_task_cannot_be_given_with_it(study, crew, written, monkeypatch):
@@ -320,13 +312,12 @@ def test_a_vote_survives_a_deadlock_over_the_next_task(make_study, crew, databas
     task = tasks.lease(study, judge.id, "validate")
     quality = study.config.quality.model_copy(update={"gold_share": 1.0})
     study.config = study.config.model_copy(update={"quality": quality})
-    with ThreadPoolExecutor(1) as pool:
-        with study.store.write() as requester:  # as one who discards what others have built on
-            requester.execute(select(Task.id).where(Task.gold).with_for_update())
-            vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=True)
-            until_one_waits(study, requester)  # for a gold question; so PostgreSQL ends it after a while, and not us
-            requester.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update())
-        assert vote.result().counted
+    # As one who discards what others have built on.
+    gold = select(Task.id).where(Task.gold).with_for_update()
+    its_number = select(Lease.task_id).where(Lease.token == task.token).scalar_subquery()
+    with waiting_in_a_circle(study, gold, select(Task.id).where(Task.id == its_number)):
+        receipt = submissions.submit(study, judge.id, task.token, crew.ballot(task), go_on=True)
+    assert (receipt.counted, receipt.next_token) == (True, None)
     assert count(study, Vote) == 1
 
 
@@ -336,13 +327,10 @@ def test_a_vote_that_postgresql_has_ended_is_taken_once_more(study, crew, writte
         pytest.skip("SQLite has one writer")
     judge = crew.newcomer(study)
     task = tasks.lease(study, judge.id, "validate")
-    with ThreadPoolExecutor(1) as pool:
-        with study.store.write() as other:
-            other.execute(select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task))
-            vote = pool.submit(submissions.submit, study, judge.id, task.token, crew.ballot(task), go_on=go_on)
-            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
-            other.execute(select(Lease.id).where(Lease.token == task.token).with_for_update())
-        assert vote.result().counted
+    its_task = select(Task.id).join(Lease).where(Lease.token == task.token).with_for_update(of=Task)
+    with waiting_in_a_circle(study, its_task, select(Lease.id).where(Lease.token == task.token)):
+        receipt = submissions.submit(study, judge.id, task.token, crew.ballot(task), go_on=go_on)
+    assert receipt.counted
     assert count(study, Vote) == 1
 
 
@@ -351,13 +339,9 @@ def test_a_task_is_given_though_postgresql_has_ended_that_once(study, crew, data
     if database.startswith("sqlite"):
         pytest.skip("SQLite has one writer")
     writer = crew.newcomer(study)
-    with ThreadPoolExecutor(1) as pool:
-        with study.store.write() as other:
-            other.execute(select(Task.id).with_for_update())
-            taken = pool.submit(tasks.take, study, writer.id, "write")
-            until_one_waits(study, other)  # for a task; so PostgreSQL ends it after a while, and not us
-            other.execute(select(Worker.id).with_for_update())
-        assert taken.result() == tasks.take(study, writer.id, "write")
+    with waiting_in_a_circle(study, select(Task.id).with_for_update(), select(Worker.id)):
+        taken = tasks.take(study, writer.id, "write")
+    assert taken == tasks.take(study, writer.id, "write")
     assert sum(task.held or 0 for task in rows(study, Task)) == 1
 
 
@@ -366,13 +350,9 @@ def test_leases_end_though_postgresql_has_ended_that_once(study, crew, clock, da
         pytest.skip("SQLite has one writer")
     tasks.lease(study, crew.newcomer(study).id, "write")
     clock.pass_minutes(600)
-    with ThreadPoolExecutor(1) as pool:
-        with study.store.write() as other:
-            other.execute(select(Task.id).with_for_update())
-            expired = pool.submit(tasks.expire, study)
-            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
-            other.execute(select(Lease.id).with_for_update())
-        assert expired.result() + tasks.expire(study) == 1  # a lease that another holds is left for the next time
+    with waiting_in_a_circle(study, select(Task.id).with_for_update(), select(Lease.id)):
+        expired = tasks.expire(study)
+    assert expired + tasks.expire(study) == 1  # a lease that another holds is left for the next time
     assert sum(task.held or 0 for task in rows(study, Task)) == 0
 
 
@@ -383,17 +363,12 @@ def test_work_is_discarded_though_postgresql_has_ended_that_once(study, crew, wr
         pytest.skip("SQLite has one writer")
     judge = crew.newcomer(study)
     number = crew.vote(study, judge).submission_id
-    with ThreadPoolExecutor(1) as pool:
-        with study.store.write() as other:
-            other.execute(select(Task.id).join(Submission).where(Submission.id == number).with_for_update(of=Task))
-            done = (
-                pool.submit(moderation.block, study, judge.code, "haste", "ann", discard_work=True)
-                if whole
-                else pool.submit(moderation.discard, study, number, "haste", "ann")
-            )
-            until_one_waits(study, other)  # for the task; so PostgreSQL ends it after a while, and not us
-            other.execute(select(Worker.id if whole else Submission.id).with_for_update())
-        done.result()
+    its_task = select(Task.id).join(Submission).where(Submission.id == number).with_for_update(of=Task)
+    with waiting_in_a_circle(study, its_task, select(Worker.id if whole else Submission.id)):
+        if whole:
+            moderation.block(study, judge.code, "haste", "ann", discard_work=True)
+        else:
+            moderation.discard(study, number, "haste", "ann")
     assert [vote.counted for vote in rows(study, Vote)] == [False]
     assert [entry.action for entry in rows(study, LogEntry)].count("discard") == 1
 

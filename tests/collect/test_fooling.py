@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
+from support.studies import is_waited_for
+from support.waiting import HANGS, until
 
 from winokit.collect.platforms import payout
 from winokit.collect.study import gold, ledger, moderation, progress, schema, submissions, tasks
@@ -119,13 +121,13 @@ def test_a_requester_who_decides_while_the_last_vote_comes_has_the_last_word(foo
         settle_problem(session, config, row)
         if threading.current_thread() is not threading.main_thread():
             looked.set()
-            decided.wait(1)  # which does not come before this vote is stored
+            until(lambda: is_waited_for(fooling) or decided.is_set())
         session.flush()
 
     monkeypatch.setattr(gold, "settle_problem", slowly)
     hand_in = threading.Thread(target=submissions.submit, args=(fooling, worker.id, task.token, crew.ballot(task)))
     hand_in.start()
-    looked.wait(10)
+    assert looked.wait(HANGS)
     moderation.adjudicate(fooling, number, False, "", "boss")
     decided.set()
     hand_in.join()

@@ -1,7 +1,6 @@
 """Any sequence of things that can happen to leases: the counters tell the truth, and no place is given too often."""
 
 from collections import Counter
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import select
+from support.studies import Clock
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
@@ -17,7 +17,7 @@ from winokit.collect.study import moderation, submissions, tasks, workers
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.refusals import NotAllowed, NotNow
 from winokit.collect.study.schema import EVALUATE, LIVE, Lease, Submission, Task, Vote
-from winokit.collect.study.study import Study, utc_now
+from winokit.collect.study.study import Study
 
 WHO = st.integers(0, 3)
 WHICH = st.integers(0, 50)
@@ -31,11 +31,9 @@ CONFIG = {
 class Leasing(RuleBasedStateMachine):
     @initialize()
     def begin(self):
-        self.late = timedelta()
-        self.begun = utc_now()
+        self.clock = Clock()
         self.folder = TemporaryDirectory()
-        clock = lambda: self.begun + self.late  # noqa: E731
-        self.study = Study.create(Path(self.folder.name) / "study", parse_config(CONFIG), clock=clock)
+        self.study = Study.create(Path(self.folder.name) / "study", parse_config(CONFIG), clock=self.clock)
         self.people = [workers.join(self.study, "links") for _ in range(4)]
         for person in self.people:
             workers.consent(self.study, person.id)
@@ -69,7 +67,7 @@ class Leasing(RuleBasedStateMachine):
 
     @rule(minutes=st.integers(1, 12))
     def time_passes(self, minutes):
-        self.late += timedelta(minutes=minutes)
+        self.clock.pass_minutes(minutes)
 
     @rule(who=WHO, discard=st.booleans())
     def block(self, who, discard):

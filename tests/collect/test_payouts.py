@@ -15,6 +15,7 @@ from sqlalchemy import event, func, select, text, update
 from sqlalchemy.orm import Session
 from support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
 from support.studies import database_of
+from support.waiting import HANGS
 
 from winokit.collect.platforms import payout
 from winokit.collect.platforms.base import Uncertain, arrive
@@ -158,7 +159,7 @@ def test_servers_in_processes_of_their_own_pay_once(study, books, somebody, data
     for server in servers:
         server.stdin.write("go\n")
         server.stdin.flush()
-    assert [server.communicate(timeout=60) and server.returncode for server in servers] == [0] * 2
+    assert [server.communicate(timeout=HANGS) and server.returncode for server in servers] == [0] * 2
     assert books.paid == owed(study)
     assert states(study) == ["confirmed"] * 5
 

@@ -1,12 +1,12 @@
 """The database: migrated on opening, the same tables as the models, a plain word when it cannot be opened."""
 
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
 from sqlalchemy import bindparam, create_engine, func, inspect, select, text
 from sqlalchemy.pool import NullPool
+from support.waiting import until
 
 pytest.importorskip("alembic", reason="needs the collect extra")
 
@@ -75,8 +75,7 @@ def test_a_place_that_another_test_has_used_is_empty_and_counts_from_one(postgre
                 session.flush()
                 names.append((url, task.id))
             store.close()
-        while postgresql.is_in_use(url):  # a server notices a little later that nobody is there any more
-            time.sleep(0.01)
+        until(lambda url=url: not postgresql.is_in_use(url))  # a server notices a little later that nobody is there
     assert names[0] == names[1]
     assert names[0][1] == 1
 

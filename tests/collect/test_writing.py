@@ -1,9 +1,11 @@
 """Feedback on a form: the rules of `winokit check`, half filled in or whole; and the adversary."""
 
+import sys
 import threading
 
 import pytest
 from sqlalchemy import select
+from support.waiting import HANGS
 
 from winokit.collect.study import adversary, submissions, tasks, writing
 from winokit.collect.study.refusals import Incomplete
@@ -243,13 +245,19 @@ def test_tries_are_counted_by_version(make_study, crew):
 
 def test_a_model_that_hangs_is_given_up_on_and_claims_nothing(make_study, crew, tmp_path, monkeypatch):
     (tmp_path / "sleeper.py").write_text(
-        "import time\n\ndef score(before, after, candidates, pronoun):\n    time.sleep(2)\n    return (0, 1)\n"
+        "import threading\n"
+        "is_over = threading.Event()\n"
+        "def score(before, after, candidates, pronoun):\n"
+        f"    is_over.wait({HANGS})\n"
+        "    return (0, 1)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "sleeper", raising=False)
     study = make_study(adversary={"model": "python:sleeper:score", "seconds": 0.05})
     crew.write(study, crew.newcomer(study))
     with study.store.read() as session:
         stored = session.scalar(select(Submission.adversary))
+    sys.modules["sleeper"].is_over.set()
     assert (stored["right"], stored["fooled"]) == ([None, None], False)
 
 

@@ -12,7 +12,7 @@ from support.crew import form
 from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Page, Person
 from support.server import Server
-from support.studies import RunningClock, database_of, studies_in
+from support.studies import Clock, ClockOfAll, database_of, studies_in
 
 from winokit.collect.study import listings
 from winokit.collect.study.config import parse_config
@@ -24,12 +24,12 @@ VOTE = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
 
 
 @pytest.fixture
-def clock() -> RunningClock:
-    return RunningClock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return ClockOfAll(monkeypatch)
 
 
 @pytest.fixture
-def make_study(tmp_path: Path, clock: RunningClock) -> Iterator[Callable[..., Study]]:
+def make_study(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Study]]:
     with studies_in(tmp_path, clock, twins=20, social_share=0) as make:
         yield make
 

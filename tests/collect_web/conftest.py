@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from support.crew import Crew, form
 from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Browser
 from support.real_browser import EXPECTED
-from support.studies import RunningClock, studies_in
+from support.studies import Clock, ClockOfAll, studies_in
+from support.waiting import HANGS, until
 
 from winokit.collect.study import listings
 from winokit.collect.study.study import Study
@@ -22,12 +22,12 @@ from winokit.collect.web.app import create_app
 
 
 @pytest.fixture
-def clock() -> RunningClock:
-    return RunningClock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return ClockOfAll(monkeypatch)
 
 
 @pytest.fixture
-def make_study(tmp_path: Path, clock: RunningClock) -> Iterator[Callable[..., Study]]:
+def make_study(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Study]]:
     with studies_in(tmp_path, clock, twins=4, social_share=0) as make:
         yield make
 
@@ -93,8 +93,7 @@ def address(study: Study) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
-        time.sleep(0.02)
+    until(lambda: server.started)
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()
@@ -111,7 +110,7 @@ def person(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     def make(*, is_sure: bool = False, **options: Any) -> Any:
         context = chromium.new_context(base_url=address, **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(1000 * HANGS)
         context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
         context.on("weberror", lambda error: trouble.append(str(error.error)))
         asks = (lambda box: box.accept()) if is_sure else (lambda box: trouble.append(f"dialog: {box.message}"))

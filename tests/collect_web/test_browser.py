@@ -2,11 +2,12 @@
 
 import itertools
 import re
-import time
+import threading
 import zipfile
 
 import pytest
 from support.real_browser import PAIRS, join, overflow, set_up, tab_to
+from support.waiting import HANGS
 from typer.testing import CliRunner
 
 import winokit
@@ -55,9 +56,7 @@ def write_after_closing_the_tab(page, told):
     page.close()
     page = page.context.new_page()
     page.goto(address)
-    for _ in range(50):  # what a closing tab sends may arrive after the new one has asked
-        if page.input_value("#first"):
-            break
+    while not page.input_value("#first"):  # what a closing tab sends may arrive after the new one has asked
         page.wait_for_timeout(100)
         page.reload()
     assert page.input_value("#first") == told["first"]
@@ -118,7 +117,8 @@ def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path)
     assert votes == {"validate": 12, "switchable": 12, "associative": 12}
 
     # The page is not opened anew: it refreshes itself.
-    playwright.expect(requester.locator(".tiles div:has-text('Valid so far') dd")).to_have_text("4", timeout=15_000)
+    valid = requester.locator(".tiles div:has-text('Valid so far') dd")
+    playwright.expect(valid).to_have_text("4", timeout=1000 * HANGS)
     assert "Done\n100 %" in requester.inner_text("#live")
     workers[0].goto("/finish")
     assert re.search(r"w-\w{10}", workers[0].inner_text("#own-code"))
@@ -151,8 +151,10 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
 
 
 def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, monkeypatch):
+    has_been_seen = threading.Event()
+
     def slowly(told):
-        time.sleep(2.5)
+        has_been_seen.wait(HANGS)
         return AdversaryVerdict("slow", "", "", (True, False), True, True, "The model does not solve both.")
 
     monkeypatch.setattr(study.adversary, "spec", "slow")
@@ -166,6 +168,7 @@ def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, 
     page.click("text=Ask the model")
     page.wait_for_selector("text=Asking the model")
     page.wait_for_selector("text=Draft saved")
+    has_been_seen.set()
     page.wait_for_selector("text=The model does not solve both.")
     assert "Given away by the words around the blank" in page.inner_text(".adversary .why")
 
@@ -188,6 +191,7 @@ def test_no_page_is_wider_than_the_screen(study, person, width):
 
 def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromium, address):
     context = chromium.new_context(base_url=address, java_script_enabled=False)
+    context.set_default_timeout(1000 * HANGS)
     page = join(context.new_page(), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first"):
@@ -267,7 +271,7 @@ def test_what_changes_while_one_writes_is_said_aloud_and_stays_still_for_those_w
     said = page.locator("[role=status][aria-live=polite]")
     assert said.count() == 1
     page.fill("#first", "Too short")
-    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2", timeout=15_000)
+    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2", timeout=1000 * HANGS)
     moving = "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
     assert page.evaluate(f"{moving}.length") == 0
 
@@ -282,11 +286,12 @@ def test_what_was_missing_is_forgotten_when_nothing_is(study, person):
         page.fill(f"#{name}", PAIRS[0][name])
     page.check("[name=answer_1][value='2']")
     page.wait_for_selector("text=Ready to submit")
-    playwright.expect(page.locator(".summary")).to_have_count(0, timeout=15_000)
+    playwright.expect(page.locator(".summary")).to_have_count(0, timeout=1000 * HANGS)
 
 
 def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, person):
     page = join(person(), invites.create(study).path)
+    page.clock.install()
     write_by_keyboard(page, PAIRS[0])
     page.go_back()
     page.wait_for_selector("text=you can correct it")
@@ -295,8 +300,11 @@ def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, p
     for side, text in better.items():
         page.fill(f"#{side}", text)
     page.wait_for_selector("text=Ready to submit")
-    page.wait_for_timeout(1700)  # longer than a draft would wait
+    drafts = []
+    page.on("request", lambda asked: asked.url.endswith("/draft") and drafts.append(asked))
+    page.clock.run_for(60_000)  # longer than a draft would wait
     assert page.locator("text=Draft saved").count() == 0
+    assert drafts == []
     page.click(".send button")
     page.wait_for_url("**/begin")
     assert "your correction has been saved" in page.inner_text(".notice")

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import uvicorn
@@ -106,8 +107,12 @@ def play(scene):
                 writer.close()
                 await until(lambda: not state.connections)
 
-    with asyncio.Runner(loop_factory=SteeredLoop) as runner:
-        runner.run(played())
+    def run():
+        with asyncio.Runner(loop_factory=SteeredLoop) as runner:
+            runner.run(played())
+
+    with ThreadPoolExecutor(1) as apart:  # a browser of other tests may keep a loop running in this thread
+        apart.submit(run).result()
 
 
 @pytest.mark.parametrize("sent", UNFINISHED)

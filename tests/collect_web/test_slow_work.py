@@ -6,13 +6,28 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from support.waiting import HANGS
 
 from winokit.collect.study import requesters
 from winokit.collect.study.adversary import AdversaryVerdict
 from winokit.collect.study.refusals import NotAllowed
+from winokit.collect.web import visit
 from winokit.collect.web.app import THREADS
 
 WAITING = THREADS + 4
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Slow work that is done, or waits for a thread to be done in."""
+    pieces, run_sync = [], visit.run_sync
+
+    async def count(work, *arguments, **more):
+        pieces.append(work)
+        return await run_sync(work, *arguments, **more)
+
+    monkeypatch.setattr(visit, "run_sync", count)
+    return pieces
 
 
 @pytest.fixture
@@ -23,7 +38,7 @@ def gate():
     made.set()
 
 
-def answers_during(worker, gate, path, fields):
+def answers_during(worker, begun, gate, path, fields):
     """What many slow requests and one page are answered, where the page comes last and the slow ones must wait."""
 
     async def run():
@@ -33,8 +48,9 @@ def answers_during(worker, gate, path, fields):
             httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=cookies) as client,
         ):
             slow = [asyncio.create_task(client.post(path, data=fields)) for _ in range(WAITING)]
-            await asyncio.sleep(0.2)
-            page = await asyncio.wait_for(client.get("/begin"), 20)
+            while len(begun) < WAITING:
+                await asyncio.sleep(0.01)
+            page = await asyncio.wait_for(client.get("/begin"), HANGS)
             assert not any(one.done() for one in slow)
             gate.set()
             return page.status_code, {answer.status_code for answer in await asyncio.gather(*slow)}
@@ -43,24 +59,24 @@ def answers_during(worker, gate, path, fields):
         return apart.submit(asyncio.run, run()).result()
 
 
-def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, gate, monkeypatch):
+def test_those_who_ask_the_model_wait_by_themselves(study, worker, twins, begun, gate, monkeypatch):
     def slowly(pair):
-        gate.wait(30)
+        gate.wait(HANGS)
         return AdversaryVerdict("slow", "", "", (True, False), True, False, "The model does not solve both.")
 
     monkeypatch.setattr(study.adversary, "spec", "slow")
     monkeypatch.setattr(study.adversary, "judge", slowly)
     task = worker.take("write")
-    assert answers_during(worker, gate, f"{task}/adversary", {"csrf": worker.token, **twins}) == (200, {200})
+    assert answers_during(worker, begun, gate, f"{task}/adversary", {"csrf": worker.token, **twins}) == (200, {200})
 
 
-def test_a_flood_of_logins_waits_by_itself(study, worker, gate, monkeypatch):
+def test_a_flood_of_logins_waits_by_itself(study, worker, begun, gate, monkeypatch):
     def slowly(study, name, password, address):
-        gate.wait(30)
+        gate.wait(HANGS)
         raise NotAllowed("wrong name or password")
 
     monkeypatch.setattr(requesters, "login", slowly)
     worker.get("/login")
     fields = {"csrf": worker.token, "name": "ann", "password": "wrong password"}
     worker.get("/begin")
-    assert answers_during(worker, gate, "/login", fields) == (200, {403})
+    assert answers_during(worker, begun, gate, "/login", fields) == (200, {403})

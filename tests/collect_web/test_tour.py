@@ -15,6 +15,7 @@ import pytest
 from support.crew import Crew
 from support.real_browser import PAIRS, overflow, set_up
 from support.stand_in import STUDY, prolific_stand_in
+from support.waiting import HANGS
 from typer.testing import CliRunner
 
 import winokit
@@ -195,8 +196,8 @@ def pay_all(page, study, books, look):
     page.click("nav >> text=Pay")
     look(page, "pay-open")
     page.click("main button >> text=Pay all")
-    page.wait_for_selector("text=Latest payouts", timeout=30_000)
-    playwright.expect(page.locator("#going-out")).to_have_count(0, timeout=30_000)
+    page.wait_for_selector("text=Latest payouts", timeout=1000 * HANGS)
+    playwright.expect(page.locator("#going-out")).to_have_count(0, timeout=1000 * HANGS)
     page.click("text=Latest payouts")
     look(page, "pay-done")
     assert books.paid == owed == 40 + 3 * 2 * 3 + 4 * QUIZ

@@ -7,7 +7,7 @@ import pytest
 
 from winokit.data import known
 from winokit.data.formats import read, write
-from winokit.data.known import identify, problem_key
+from winokit.data.known import are_public, identify, problem_key
 from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.problem import Card, Dataset, Problem
@@ -142,3 +142,31 @@ def test_joined_datasets_share_only_what_is_true_of_both(real_file, tmp_path):
     dev, test = real_file("winogrande/dev.jsonl"), real_file("winogrande/test.jsonl")
     assert load(f"{dev}+{path}", groups=False).card == Card(f"winogrande/dev+{tmp_path.name}/own", language="en")
     assert load(f"{dev}+{test}", groups=False).card.title == "WinoGrande"
+
+
+def test_problems_of_public_sets_are_public_one_by_one_and_others_are_not(real_file):
+    known = load(real_file("winogrande/dev.jsonl"))[:20]
+    assert are_public([*known, *OWN]) == [True] * 20 + [False] * 2
+    changed = [problem.replace(before=f"Yesterday, {problem.before}") for problem in known]
+    assert are_public(changed) == [False] * 20
+
+
+def test_bundled_twins_are_public_whatever_is_left_of_them():
+    bare = [p.replace(pronoun=None, group=None, labels={}, before=p.before.upper()) for p in load("open")]
+    assert are_public([*bare, *OWN]) == [True] * len(bare) + [False] * 2
+
+
+def test_a_large_public_set_is_public_as_a_whole_beside_a_small_one(real_file):
+    large = load(real_file("winogrande/train_l.jsonl"), groups=False)
+    dev = load(real_file("winogrande/dev.jsonl"), groups=False)
+    assert all(are_public([*large, *dev]))
+    own = [p.replace(before=f"Yesterday, {p.before}") for p in dev]
+    assert not any(are_public([*large, *own])[len(large) :])
+
+
+def test_choices_that_were_merged_from_public_questions_are_public(real_file):
+    assert all(are_public(load(real_file("superglue-wsc/train.jsonl"), as_="choice").problems))
+
+
+def test_no_problems_are_no_public_problems():
+    assert are_public([]) == []

@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from winokit.data.loading import load
-from winokit.methods.overlap import NEAR, find_matches, overlap
+from winokit.methods.overlap import NEAR, copy_keys, find_matches, overlap
 from winokit.problem import Dataset, Problem
 
 ANN = Problem("When Ann’s sister met Eve at the café, ", " asked for the two keys.", ("Ann", "Eve"), 0, "she")
@@ -182,3 +182,43 @@ def test_reworded_texts_with_the_same_candidates_and_answer_are_near(real_file):
         assert found.given[0] == "near"  # "the city councilmen , whom you had seen with the journalists , refused"
         passing[name] = len(reworded) - len(found.given)
     assert passing == {"rel_1": 14, "voice": 53, "tense": 37}
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        ANN.replace(before="WHEN ANN'S SISTER MET EVE AT THE CAFE\u0301 -- "),
+        ANN.replace(before="<p class='x'>When&nbsp;Ann&#39;s <b>sister</b> met E\u0301ve at the caf&eacute;, "),
+        ANN.replace(answer=None, pronoun=None, candidates=("Eve", "Ann")),
+        ANN.replace(after=" asked for the two coins."),
+        ANN.replace(after=" asked Ann for the two keys."),
+    ],
+)
+def test_a_plain_copy_shares_a_key(copy):
+    assert set(copy_keys(ANN)) & set(copy_keys(copy))
+
+
+def test_the_first_key_is_the_text_alone():
+    assert copy_keys(ANN)[0] == copy_keys(ANN.replace(candidates=("Eve", "a stranger"), pronoun="he"))[0]
+    assert copy_keys(ANN)[0] != copy_keys(ANN.replace(after=" asked for the two coins."))[0]
+
+
+def test_the_same_short_text_about_others_shares_no_key_but_its_own():
+    one = Problem("The man fainted because ", "", ("he ran a marathon.", "he slept."), 0)
+    other = Problem("The man cursed because ", "", ("he cut himself.", "he won."), 0)
+    assert set(copy_keys(one)).isdisjoint(copy_keys(other))
+
+
+def test_whole_texts_of_a_few_words_share_no_key_unless_they_are_the_same():
+    one, other = Problem.whole(["She sleep.", "She sleeps."], 1), Problem.whole(["She sing.", "She sings."], 1)
+    assert set(copy_keys(one)).isdisjoint(copy_keys(other))
+    assert set(copy_keys(one)) & set(copy_keys(Problem.whole(["she sleeps", "she sleep"], 0)))
+
+
+def test_problems_that_share_a_key_give_each_other_away():
+    problems = list(load("open"))
+    matched = {(match.first[1], match.second[1]) for match in find_matches([problems], within=True)}
+    keys = [set(copy_keys(problem)) for problem in problems]
+    sharing = {(one, other) for one, other in combinations(range(len(problems)), 2) if keys[one] & keys[other]}
+    assert len(sharing) > 50
+    assert sharing <= matched

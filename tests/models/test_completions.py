@@ -11,6 +11,7 @@ import transformers
 from support.servers import CompletionsServer, FakeServer, FlakyServer, Response, complains, words_at_random
 from support.simulated import SimulatedServer
 from support.tiny_causal import TWINS, tiny_tokenizer
+from support.waiting import HANGS
 from typer.testing import CliRunner
 
 import winokit
@@ -20,7 +21,7 @@ from winokit.models.base import Ask, Continuation, Embed, Refusal
 from winokit.models.registry import load_model
 
 CUP = Continuation("The jug fills the cup because the jug", " is large.")
-QUICK = "?retries=2&delay=0.01&timeout=5"
+QUICK = f"?retries=2&delay=0.01&timeout={HANGS}"
 
 
 @pytest.fixture

@@ -5,11 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from support.waiting import HANGS
+
 
 @contextmanager
 def opened(chromium: Any, path: Path, width: int = 1280, **more: Any) -> Iterator[Any]:
     """A page that must stay silent, must not ask the network and must not open a dialog."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, **more)
+    context.set_default_timeout(1000 * HANGS)
     try:
         page, trouble = context.new_page(), []
         page.on("console", lambda message: trouble.append(message.text))

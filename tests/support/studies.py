@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -13,8 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Select, create_engine, event, make_url, text
 
+from support.waiting import HANGS, until
+from winokit.collect.study import store
 from winokit.collect.study.config import parse_config
 from winokit.collect.study.content import bundled
 from winokit.collect.study.schema import Base
@@ -38,17 +43,84 @@ class Clock:
         self.moment += timedelta(minutes=minutes)
 
 
-class RunningClock:
-    """The real time, which signed tokens go by, and as much more as a test says."""
+class ClockOfAll(Clock):
+    """A time that passes when a test says so, for cookies, signed links and limits per minute too."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        patch.setattr(time, "time", lambda: self.moment.timestamp())
+        patch.setattr("winokit.collect.study.study.utc_now", self)
+
+
+class NoticedLock:
+    """A lock that says whether somebody waits for it."""
 
     def __init__(self) -> None:
-        self.ahead = timedelta()
+        self._lock = threading.Lock()
+        self.waiting = 0
 
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+    def __enter__(self) -> None:
+        self.waiting += 1
+        self._lock.acquire()
+        self.waiting -= 1
 
-    def pass_minutes(self, minutes: float) -> None:
-        self.ahead += timedelta(minutes=minutes)
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def is_waited_for(study: Study) -> bool:
+    """Whether somebody who would write to a study of `studies_in` waits for another to be done."""
+    if study.store.is_sqlite:
+        return study.store._writing.waiting > 0  # type: ignore[union-attr]
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    with study.store.read() as session:
+        return bool(session.scalar(text(waiting)))
+
+
+@contextmanager
+def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> Iterator[None]:
+    """Others who hold the rows of `first`, and wait for those of `then` as soon as the work of the block holds one.
+
+    When the work comes to wait for them in turn, it closes the circle, and PostgreSQL ends it: the others are patient.
+    """
+    have_first, may_go_on = threading.Event(), threading.Event()
+    working_thread, is_looking = threading.get_ident(), False
+
+    def wait_for_the_work() -> None:
+        with study.store.write() as session:
+            session.execute(text("SET LOCAL deadlock_timeout = '10min'"))
+            session.execute(first)
+            have_first.set()
+            may_go_on.wait(HANGS)
+            session.execute(then.with_for_update())
+
+    def look(*_: object) -> None:
+        """Before a statement of the work, see what it holds by now."""
+        nonlocal is_looking
+        if is_looking or may_go_on.is_set() or threading.get_ident() != working_thread:
+            return
+        is_looking = True
+        with study.store.read() as session:
+            free = session.scalars(then.with_for_update(skip_locked=True)).all()
+            everything = session.scalars(then).all()
+        is_looking = False
+        if len(free) < len(everything):
+            may_go_on.set()
+            until(lambda: is_waited_for(study))
+
+    event.listen(study.store.engine, "before_cursor_execute", look)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            others = pool.submit(wait_for_the_work)
+            assert have_first.wait(HANGS)
+            try:
+                yield
+                assert may_go_on.is_set(), "the work never held what the others wait for"
+            finally:
+                may_go_on.set()
+            others.result()
+    finally:
+        event.remove(study.store.engine, "before_cursor_execute", look)
 
 
 @contextmanager
@@ -56,20 +128,26 @@ def studies_in(folder: Path, clock: Callable[[], datetime], **usual: Any) -> Ite
     """Makes studies from sections of a config, and closes them.
 
     No quiz, no gold questions and no warnings to writers unless asked for; `usual` is what else their tasks are like.
+    However busy the machine is, their model is waited for, and so is a database that others write to.
     """
     made: list[Study] = []
+    patch = pytest.MonkeyPatch()
+    patch.setattr(store, "BUSY_SECONDS", HANGS)
 
     def make(db: str | None = None, **sections: Any) -> Study:
         quality = {"quiz_pass_mark": 0, "gold_share": 0, **sections.pop("quality", {})}
         tasks = {**usual, **sections.pop("tasks", {})}
         written = {"warn": False, **sections.pop("rules", {})}
-        config = parse_config({"quality": quality, "tasks": tasks, "rules": written, **sections})
+        asked = {"seconds": HANGS, **sections.pop("adversary", {})}
+        config = parse_config({"quality": quality, "tasks": tasks, "rules": written, "adversary": asked, **sections})
         place = folder / f"study-{len(made)}"
         write_migrated(Path(make_url(db).database or "") if db and db.startswith("sqlite") else place / DATABASE)
         if not (place / config.consent).exists():
             filled_in = bundled("consent.md", config.language).read_text("utf-8").replace(FILL_IN, "filled in")
             write_whole(place / config.consent, filled_in.encode())
         made.append(Study.create(place, config, db, clock=clock))
+        if made[-1].store.is_sqlite:
+            made[-1].store._writing = NoticedLock()  # type: ignore[assignment]
         return made[-1]
 
     try:
@@ -77,6 +155,7 @@ def studies_in(folder: Path, clock: Callable[[], datetime], **usual: Any) -> Ite
     finally:
         for study in made:
             study.close()
+        patch.undo()
 
 
 def write_migrated(path: Path) -> None:
@@ -172,9 +251,8 @@ def running_postgresql() -> Iterator[Places]:
         with places.admin.connect() as connection:  # nobody needs this data after a loss of power
             for setting in NOT_DURABLE:
                 connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
-            # Whoever waits looks once whether they do so in a circle, which a test must have closed by then: in a
-            # second, the usual, a busy machine may not come to that.
-            connection.execute(text("ALTER SYSTEM SET deadlock_timeout = '4s'"))
+            # Whoever waits looks once whether they do so in a circle: soon, as the last one to wait always finds it.
+            connection.execute(text("ALTER SYSTEM SET deadlock_timeout = '100ms'"))
             connection.execute(text("SELECT pg_reload_conf()"))
         try:
             yield places

@@ -11,7 +11,8 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
 from winokit.data.formats.columns import checked_columns
-from winokit.data.formats.files import FILE, has_columns, remember
+from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
+from winokit.data.formats.records import FileRecords, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
@@ -185,24 +186,52 @@ def in_language(dataset: Dataset, language: str | None) -> Dataset:
     return dataset
 
 
+@dataclass(frozen=True)
+class LoadedData:
+    """A dataset, and where the records of the files that were read for it stand; none where it was given loaded."""
+
+    dataset: Dataset
+    files: Sequence[FileRecords] = ()
+
+
 def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **how: Any) -> list[Dataset]:
     """Load one or several datasets, folders replaced by what is in them; what is loaded already is taken as it is.
 
     Notes are told as they come. Datasets that would go by one name go by the one they were given under. `how` is what
     `load` takes besides.
     """
+    return [each.dataset for each in load_with_records(data, lenient=lenient, **how)]
+
+
+def load_with_records(
+    data: DataLike | Sequence[DataLike], *, lenient: bool = False, keep_empty: bool = False, **how: Any
+) -> list[LoadedData]:
+    """Load as `load_all` does, and tell the records of the files apart.
+
+    Parameters
+    ----------
+    keep_empty
+        Whether a file of which every record is malformed is a dataset without problems, instead of an error.
+    """
     given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
     named = how.get("reading", Reading()).named_columns
     names, notes = expand([as_typed(each) for each in given if not isinstance(each, Dataset)], named)
     tell(notes)
-    loaded = [load(each, **how) for each in given if isinstance(each, Dataset)]
+    loaded = [LoadedData(load(each, **how)) for each in given if isinstance(each, Dataset)]
     for name in names:
-        loaded.append(load(name, lenient=lenient, **how))
-        tell(loaded[-1].notes)
-    seen = Counter(dataset.card.name for dataset in loaded)
-    for name, dataset in zip(names, loaded[len(loaded) - len(names) :], strict=True):
-        if seen[dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
-            dataset.card = replace(dataset.card, name=name)
+        with remembering_records() as files:
+            try:
+                dataset = load(name, lenient=lenient, **how)
+            except NoProblems:
+                if not keep_empty or not any(file.malformed for file in files):
+                    raise
+                dataset = Dataset([], Card(name))
+        loaded.append(LoadedData(dataset, files))
+        tell(dataset.notes)
+    seen = Counter(each.dataset.card.name for each in loaded)
+    for name, each in zip(names, loaded[len(loaded) - len(names) :], strict=True):
+        if seen[each.dataset.card.name] > 1:  # a/dev.jsonl and b/dev.jsonl would be one in what is said of them
+            each.dataset.card = replace(each.dataset.card, name=name)
     return loaded
 
 

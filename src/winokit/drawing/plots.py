@@ -24,7 +24,7 @@ SECONDARY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scorer:
+class ShownScorer:
     """One column of a report."""
 
     model: str
@@ -33,24 +33,24 @@ class Scorer:
     name: str
 
 
-def scorers(run: Run) -> tuple[Scorer, ...]:
+def scorers(run: Run) -> tuple[ShownScorer, ...]:
     """The scorers with an accuracy of their own; where nobody has one, everyone who has a row or a prediction."""
     with_accuracy = [_key(row) for row in run.metrics if row.protocol == "accuracy"]
     anyone = [_key(row) for row in run.metrics] or [(p.model, p.scoring, None) for p in run.predictions]
     keys = list(dict.fromkeys(with_accuracy or anyone))
     models = Counter(model for model, *_ in keys)
     # The model alone where that is enough to tell scorers apart.
-    return tuple(Scorer(*key, key[0] if models[key[0]] == 1 else " · ".join(filter(None, key))) for key in keys)
+    return tuple(ShownScorer(*key, key[0] if models[key[0]] == 1 else " · ".join(filter(None, key))) for key in keys)
 
 
-def owner(row: Metric, known: Iterable[Scorer]) -> Scorer | None:
+def owner(row: Metric, known: Iterable[ShownScorer]) -> ShownScorer | None:
     """The scorer a row stands with: its own, else the first of the same model."""
     same_model = [scorer for scorer in known if scorer.model == row.model]
     exact = [s for s in same_model if (s.model, s.scoring, s.formalization) == _key(row)]
     return next(iter(exact or same_model), None)
 
 
-def borrowed(row: Metric, scorer: Scorer) -> str | None:
+def borrowed(row: Metric, scorer: ShownScorer) -> str | None:
     """The row's scoring, where it is not the scorer's own."""
     return None if row.scoring == scorer.scoring else row.scoring
 
@@ -139,7 +139,7 @@ class Forest:
 
 
 def forest(
-    rows: Iterable[Metric], known: Sequence[Scorer], protocol: str | None = None, *, fine: bool = False
+    rows: Iterable[Metric], known: Sequence[ShownScorer], protocol: str | None = None, *, fine: bool = False
 ) -> Forest:
     """Main results of every protocol or of one; `fine` are those on subsets of subsets, like `connective.because`."""
     rows = list(rows)
@@ -158,7 +158,7 @@ def forest(
 
 
 def difference_forest(
-    rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str] = title
+    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str] = title
 ) -> Forest:
     """Differences of two accuracies around zero, on an axis wide enough for all."""
     rows = [row for row in rows if kind_of(row) == POINTS]
@@ -168,7 +168,7 @@ def difference_forest(
 
 
 def _blocks(
-    rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]
+    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str]
 ) -> tuple[ForestBlock, ...]:
     protocols = grouped((row.protocol, row) for row in sorted(rows, key=place))
     return tuple(
@@ -177,7 +177,9 @@ def _blocks(
     )
 
 
-def _lines(rows: Iterable[Metric], known: Sequence[Scorer], titled: Callable[[Metric], str]) -> tuple[ForestLine, ...]:
+def _lines(
+    rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str]
+) -> tuple[ForestLine, ...]:
     marks: dict[str, list[ForestMark]] = {}
     notes: dict[str, list[str]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""`winokit check`: leaks, broken twins, duplicates across splits, rule violations."""
+"""`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from winokit.data.checks import checkup
 from winokit.data.checks.checkup import Findings
 from winokit.data.checks.rules import RuleSet
-from winokit.data.loading import Datasets, Labelled, Loading, load_all
+from winokit.data.loading import Datasets, Labelled, Loading, load_all, load_with_records
 from winokit.drawing.tables import Lines, dim, styled
 from winokit.drawing.wording import plural
 from winokit.methods.hunting.search import SentenceIndex
@@ -20,7 +20,10 @@ def check(
     *,
     only: Annotated[
         Sequence[checkup.Check],
-        Help("groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.", noun="check"),
+        Help(
+            "records, groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.",
+            noun="check",
+        ),
     ] = (),
     rules: Annotated[
         RuleSet | None,
@@ -43,17 +46,25 @@ def check(
     loading: Labelled = Loading(),
     progress: Progress | None = None,
 ) -> checkup.Findings:
-    """Find leaks, broken twins, duplicates and broken rules.
+    """Find malformed records, leaks, broken twins, duplicates and broken rules.
 
-    Each file is checked by itself and against the others. The command's exit code is 1 if anything is found.
+    Each file is checked by itself and against the others. Every record that is malformed, unanswered or doubled is
+    listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
     text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
-    datasets = load_all(data, **loading.how, groups=False)
+    loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS
-    return checkup.Findings(
-        checkup.check(datasets, wanted, rules, corpus=text, train=trained, progress=progress), examples
+    findings = checkup.check(
+        [each.dataset for each in loaded],
+        wanted,
+        rules,
+        corpus=text,
+        train=trained,
+        files=[each.files for each in loaded],
+        progress=progress,
     )
+    return checkup.Findings(findings, examples)
 
 
 def lines(findings: Findings) -> Lines:
@@ -62,7 +73,8 @@ def lines(findings: Findings) -> Lines:
         yield styled((name, "bold"))
         for finding in (finding for finding in findings if finding.dataset == name):
             yield styled("  ", ("!", "red") if finding.warns else ("·", "green"), f" {finding.message}")
-            yield from (dim(f"      {example}") for example in finding.examples[: findings.shown])
+            shown = len(finding.examples) if finding.lists_all else findings.shown
+            yield from (dim(f"      {example}") for example in finding.examples[:shown])
     warnings = sum(finding.warns for finding in findings)
     yield plural(warnings, "finding") if warnings else "nothing found"
 

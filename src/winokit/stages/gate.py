@@ -224,7 +224,7 @@ def _check_alike(new: GateSide, old: GateSide) -> None:
         values["scoring"] = (new.scoring, old.scoring)
     ours, theirs = new.run.settings, old.run.settings
     if ours and theirs:
-        names = ["shots", "substitution", "prompt"]
+        names = ["shots", "substitution", "prompt", "style"]
         if ours.get("shots"):
             names += ["shots_from", "seed"]
         values |= {name: (ours.get(name), theirs.get(name)) for name in names}

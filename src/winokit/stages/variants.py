@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import winokit
 from winokit.answers import original_id
@@ -19,13 +19,12 @@ from winokit.data.loading import Data, Loading, paths_of
 from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
-from winokit.methods.transforms.variants import ORIGINAL, Variant, every_variant, known_variants
+from winokit.methods.transforms.variants import ORIGINAL, Style, Variant, every_variant, known_variants
 from winokit.problem import Dataset, Problem
 from winokit.settings import Help, verb
 
 MANIFEST = "variants.json"
 JUDGEMENT = "a yes/no judgement; --as choice merges them"
-Style = Literal["default", "paper", "code"]
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,17 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
             "1: field 'pronoun': a bracketed pronoun",
         ),
         ("winobias", "1 [The cook] met somebody because [he] waved.\n", "1: field 'candidates': a second occupation"),
-        ("knowref", '[{"sentence_with_pronoun": "Ann left."}]', "1: field 'sentence_with_pronoun': one [pronoun]"),
-        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "1: a JSON object expected"),
-        ("trichelair", '[{"sentence": "a [it] b", "answer0": "x", "answer1": "y", "correct_answer": "z"}]', "1: field"),
+        (
+            "knowref",
+            '[{"sentence_with_pronoun": "Ann left."}]',
+            "element 1: field 'sentence_with_pronoun': one [pronoun]",
+        ),
+        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "element 1: a JSON object expected"),
+        (
+            "trichelair",
+            '[{"sentence": "a [it] b", "answer0": "x", "answer1": "y", "correct_answer": "z"}]',
+            "element 1:",
+        ),
         ("superglue-wsc", '{"text": "a b", "target": 3}\n', "1: field 'target': an object with two spans"),
         (
             "superglue-wsc",

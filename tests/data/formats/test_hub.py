@@ -62,7 +62,7 @@ def test_hub_rows_without_an_answer_are_hidden_tests(folder):
 def test_a_bad_hub_row_is_named_or_skipped(folder):
     rows = [ROWS[0] | {"option2": "cup"}, *ROWS[1:]]
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(BadInput, match=r"#train:0: field 'candidates': candidates must differ"):
+    with pytest.raises(BadInput, match=r"#train:row 1: field 'candidates': candidates must differ"):
         load_hub(f"{folder}#train")
     assert len(load_hub(f"{folder}#train", lenient=True)) == len(rows) - 1
 

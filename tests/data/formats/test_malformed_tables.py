@@ -29,11 +29,14 @@ FILES = [
     ),
     ("satz;a;a;loesung\n" + GOOD, "t:1: two columns are called 'a': rename one"),
     ("satz;a;c;loesung\n" + GOOD, "t: no column 'b' for 'option2'; it has satz, a, c, loesung"),
-    (json.dumps([ROW])[:-1], "t:1: ',' or ']' expected after an element (is the file cut off?)"),
-    ("[1, 2]", "t:1: a JSON object expected, found int"),
+    (json.dumps([ROW])[:-1], "t:element 1: ',' or ']' expected after an element (is the file cut off?)"),
+    ("[1, 2]", "t:element 1: a JSON object expected, found int"),
     (json.dumps(ROW) + "\n{broken\n", "t:2: a JSON object expected (Expecting property name"),
     (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: columns of one length expected, found satz 1, a 0, b 1"),
-    (json.dumps([ROW | {"satz": ["a _ b"]}]), "t:1: field 'satz': a text or a number expected, found ['a _ b']"),
+    (
+        json.dumps([ROW | {"satz": ["a _ b"]}]),
+        "t:element 1: field 'satz': a text or a number expected, found ['a _ b']",
+    ),
     (json.dumps({"data": [ROW, {"a": "x"}]}), "t:row 2: field 'satz': a text with a blank expected, found nothing"),
     (HEAD + GOOD.replace(";2", ";1"), f"t: column 'loesung': answers like '1' {EITHER}"),
     (

@@ -12,6 +12,7 @@ from winokit.methods.aflite.overuse import (
     overused_words,
     p_values,
 )
+from winokit.units import Units
 
 
 def test_log_odds_by_hand():
@@ -79,16 +80,15 @@ def test_rare_words_are_not_tested():
     assert "zebra" in {one.trait for one in overused_words(texts, Sides(np.arange(200) < 60), fewest=3)}
 
 
-def test_the_members_of_a_group_on_one_side_count_as_one():
+def test_the_members_of_a_unit_on_one_side_count_as_one():
     removed = np.arange(200) < 60
     texts = texts_with("never", set(range(40)))
-    groups = [f"g{row // 2}" for row in range(200)]
-    first, *_ = overused_words(texts, Sides(removed, groups))
+    first, *_ = overused_words(texts, Sides(removed, Units(np.arange(200) // 2)))
     assert (first.removed, first.of_removed, first.of_kept) == (20, 30, 70)
 
 
-def test_a_group_on_both_sides_counts_on_both():
-    sides = Sides([True, False, False], ["g", "g", None])
+def test_a_unit_on_both_sides_counts_on_both():
+    sides = Sides([True, False, False], Units.of_names(["g", "g", None]))
     assert sides.units == (2, 1)
     assert sides.weights.tolist() == [1, 1, 1]
 

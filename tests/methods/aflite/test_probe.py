@@ -36,6 +36,7 @@ def test_the_probe_predicts_as_a_plain_logistic_regression(biased, regularisatio
         right = (x[out] @ theta[:-1] + theta[-1] > 0) == (y[out] == 1)
         assert (right == found.correct[out]).all()
     assert found.accuracy == found.correct.mean()
+    assert (found.correct == (found.choices == y)).all()
     assert found.accuracy > 0.75
 
 
@@ -73,7 +74,7 @@ def test_folds_are_about_equally_large():
     [
         (lambda x, y: linear_probe(x, y[1:]), "found 599 for 600"),
         (lambda x, y: linear_probe(x, y, folds=1), "2 folds or more"),
-        (lambda x, y: linear_probe(x[:3], y[:3], folds=5), "no more than the 3 groups"),
+        (lambda x, y: linear_probe(x[:3], y[:3], folds=5), "no more than the 3 units"),
         (lambda x, y: linear_probe(x[:4], np.array([0, 0, 0, 1]), folds=4), "both answers expected"),
     ],
 )

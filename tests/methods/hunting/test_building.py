@@ -2,10 +2,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 
 import pytest
+from support.waiting import until
 
 from winokit.errors import BadInput
 from winokit.methods.hunting import building, corpus
@@ -172,7 +172,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
         "building.SMALL = 0\n"
         "def forever(done, total):\n"
         "    print([child.pid for child in multiprocessing.active_children()], flush=True)\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(600)\n"
         "if __name__ == '__main__':\n"
         "    building.build_index([sys.argv[1]], sys.argv[2], workers=1, progress=forever)\n"
     )
@@ -183,11 +183,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
         children = eval(process.stdout.readline())
         process.kill()
     assert children
-    for _ in range(100):
-        if not any(is_running(child) for child in children):
-            return
-        time.sleep(0.1)
-    pytest.fail("a worker outlived its parent")
+    until(lambda: not any(is_running(child) for child in children))  # else a worker outlives its parent
 
 
 def is_running(pid):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.copies import repeated, thrice
 
-from winokit.answers import Answers, Trial
+from winokit.answers import Answers, TrialName
 from winokit.methods.metrics.judge_best import judge_best
 from winokit.problem import Card, Dataset, Problem
 
@@ -31,7 +31,7 @@ def guesses(trials, problems, seed=1):
 
 
 def judged(dataset, choices, **more):
-    by_trial = {Trial(number): own for number, own in enumerate(choices)}
+    by_trial = {TrialName(number): own for number, own in enumerate(choices)}
     return judge_best(Answers.of_trials(dataset, by_trial), **more)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.copies import repeated, thrice
 
-from winokit.answers import Answers, Scorer, Trial
+from winokit.answers import Answers, Scorer, TrialName
 from winokit.methods.metrics.curve import p_slopes_differ
 from winokit.methods.metrics.judge import judge
 from winokit.methods.metrics.judge_curves import (
@@ -43,7 +43,7 @@ def drawn(dataset, shares, restarts=3, wobble=0.0, seed=0):
     choices = {}
     for restart, (size, share) in product(range(restarts), zip(SIZES, shares, strict=False)):
         is_right = rng.random(len(dataset)) < share + wobble * rng.normal()
-        choices[Trial(restart, size)] = np.where(is_right, answers, 1 - answers)
+        choices[TrialName(restart, size)] = np.where(is_right, answers, 1 - answers)
     return choices
 
 
@@ -67,7 +67,7 @@ def test_a_restart_that_always_chooses_one_place_is_not_above_chance():
     data = Dataset([Problem(f"Text {at} ", ".", ("one", "two"), int(at >= 140)) for at in range(200)], Card("test"))
     nearly_first = np.zeros(200, int)
     nearly_first[::20] = 1
-    (series,) = judged(data, {Trial(restart, 160): nearly_first for restart in range(3)})
+    (series,) = judged(data, {TrialName(restart, 160): nearly_first for restart in range(3)})
     mean = series.levels[0].mean
     assert mean.value > 0.66
     assert mean.level == pytest.approx(mean.value, abs=0.03)

@@ -16,6 +16,7 @@ from winokit.methods.metrics.judge_pairs import (
     EQUAL,
     LITTLE,
     NOT_SHOWN,
+    REFUSES,
     WORDS,
     SharedAnswers,
     compare_answers,
@@ -64,7 +65,7 @@ def test_who_answers_nothing_is_never_ahead():
         found = compare_answers(*tables, ["expected_accuracy"])["expected_accuracy"]
         (verdict,) = verdicts([found], 0.05)
         assert (found.first_refuses, found.second_refuses) == (is_first, not is_first)
-        assert (verdict.lead, verdict.word) == (0, NOT_SHOWN)
+        assert (verdict.lead, verdict.word) == (0, REFUSES)
         (other,) = verdicts([replace(found, first_refuses=False, second_refuses=False)], 0.05)
         assert (abs(other.lead), other.word) == (1, BEYOND)
 

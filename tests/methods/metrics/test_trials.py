@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.copies import thrice
 
-from winokit.answers import Answers, Trial
+from winokit.answers import Answers, TrialName
 from winokit.errors import BadInput
 from winokit.methods.metrics.null import null_of
 from winokit.methods.metrics.trials import TrialTable, count_right, drawn_answers
@@ -53,7 +53,7 @@ def random_choices(dataset, seed):
 
 
 def table_of(dataset, *choices):
-    return TrialTable.of(Answers.of_trials(dataset, {Trial(seed): own for seed, own in enumerate(choices)}))
+    return TrialTable.of(Answers.of_trials(dataset, {TrialName(seed): own for seed, own in enumerate(choices)}))
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_trials_that_answer_alike_are_tested_as_one():
 
 def test_trials_that_were_asked_other_problems_are_refused():
     dataset = pairs(4)
-    answers = Answers.of_trials(dataset, {Trial(1): [0] * 8, Trial(2): [1] * 8})
+    answers = Answers.of_trials(dataset, {TrialName(1): [0] * 8, TrialName(2): [1] * 8})
     with pytest.raises(BadInput, match="the same problems in every trial"):
         TrialTable.of(answers.take([*range(8), *range(15, 7, -1)]))
     with pytest.raises(BadInput, match="a choice per problem and trial"):
-        Answers.of_trials(dataset, {Trial(1): [0] * 7})
+        Answers.of_trials(dataset, {TrialName(1): [0] * 7})
 
 
 def test_choices_of_trials_keep_their_order_and_leave_unlabelled_problems_out():

@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from support.fake import FakeModel
 from support.scoring import score
+from support.waiting import until
 
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import Cache, answer_all, decode, default_path, encode, key_of
@@ -123,8 +123,7 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path):
     command = [sys.executable, "-m", "winokit", "score", "open", "--model", "python:slow_judge:judge", "--limit", "150"]
     first = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
     asked = tmp_path / "asked.txt"
-    while (not asked.exists() or asked.read_text().count("\n") < 41) and first.poll() is None:
-        time.sleep(0.01)
+    until(lambda: (asked.exists() and asked.read_text().count("\n") == 41) or first.poll() is not None)
     first.send_signal(signal.SIGKILL)
     first.wait()
     assert len(asked.read_text().splitlines()) == 41

@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 from support.fake import FakeModel
 from support.knowing import KnowingServer
-from support.servers import CompletionsServer, complains, lists_model, says, words_at_random
+from support.servers import CoinServer, CompletionsServer, complains, lists_model, says, words_at_random
 from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app
 from winokit.errors import AskingStopped, BadInput
+from winokit.methods.scoring.ask import ask
+from winokit.methods.scoring.base import Setting
 from winokit.methods.scoring.cache import Cache, answer_all, encode, key_of, open_cache
 from winokit.methods.scoring.canary import choose_canaries, is_same_answer
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.replay import KeptAnswer, replay_sentence
 from winokit.models.base import Continuation, Piece, Refusal, Reply, Scores
+from winokit.models.registry import load_model
 
 ONE, TWO = Continuation("a", " b"), Continuation("a", " c")
 SAID = {ONE: (Piece(0, 2, -1.5),), TWO: (Piece(0, 2, -2.5),)}
@@ -70,7 +73,7 @@ def undate(path):
     db.close()
 
 
-def ask(requests, path, model=None, **spending):
+def answer(requests, path, model=None, **spending):
     with open_cache(path, Spending(**spending)) as cache:
         answer_all(model or FakeModel(SAID), requests, cache)
         return cache.ledger.replays.to_json()
@@ -78,9 +81,9 @@ def ask(requests, path, model=None, **spending):
 
 def test_replayed_answers_are_counted_and_dated_for_each_model(tmp_path):
     path = tmp_path / "c"
-    assert ask([ONE], path) == {}
+    assert answer([ONE], path) == {}
     redate(path, MARCH)
-    assert ask([ONE, TWO], path) == {
+    assert answer([ONE, TWO], path) == {
         "fake": {
             "answers": 2,
             "replayed": 1,
@@ -116,7 +119,7 @@ def test_a_cache_of_an_earlier_version_is_read_and_its_answers_are_of_unknown_da
         db.execute("INSERT INTO answers VALUES (?, ?)", (key_of(FakeModel(SAID).fingerprint, ONE), encode(SAID[ONE])))
     db.close()
     model = FakeModel(SAID)
-    row = ask([ONE, TWO], path, model)["fake"]
+    row = answer([ONE, TWO], path, model)["fake"]
     assert model.asked == [TWO]
     assert (row["replayed"], row["of_unknown_date"], row["first"]) == (1, 1, None)
     assert replay_sentence("fake", row) == "fake: 1 of 2 answers are replayed from the cache, of unknown date"
@@ -129,7 +132,7 @@ def test_an_earlier_version_writes_into_the_same_file_and_what_it_writes_is_date
         key = key_of(FakeModel(SAID).fingerprint, ONE)
         db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(SAID[ONE])))
     db.close()
-    row = ask([ONE], path)["fake"]
+    row = answer([ONE], path)["fake"]
     assert (row["replayed"], row["of_unknown_date"]) == (1, 0)
 
 
@@ -200,7 +203,7 @@ def test_five_answers_are_asked_again_and_the_run_says_so(tmp_path, data, server
 
 def test_what_is_asked_again_comes_from_every_time_in_which_answers_were_kept():
     kept = {
-        Continuation("", str(number)): KeptAnswer(bytes([number]), (), MARCH + number // 20) for number in range(100)
+        Continuation("", str(number)): KeptAnswer(bytes([99 - number]), (), MARCH + number % 5) for number in range(100)
     }
     canaries = choose_canaries(kept, 5)
     assert sorted(kept[request].asked_at - MARCH for request in canaries) == [0, 1, 2, 3, 4]
@@ -321,8 +324,6 @@ def test_log_probabilities_of_a_server_are_compared_too(tmp_path):
 
 
 def test_a_model_that_stays_loaded_asks_the_server_again(tmp_path):
-    from winokit.models.registry import load_model
-
     with CompletionsServer() as server:
         model, how = load_model(f"completions:m@{server.url}"), {"cache": tmp_path / "c", "limit": 10}
         winokit.score("open", model, **how)
@@ -367,6 +368,16 @@ def test_a_dry_run_asks_nobody_and_counts_what_will_be_asked_again(tmp_path, dat
     assert len(server.bodies) - bodies == plan["new"]
 
 
+def test_five_are_asked_again_of_all_variants_together_and_a_dry_run_knows_it(tmp_path):
+    with CoinServer() as server:
+        how = {"limit": 20, "protocol": ["accuracy", "switching", "artifacts"], "cache": tmp_path / "c"}
+        winokit.audit("open", f"chat:coin@{server.url}", **how)
+        plan = winokit.audit("open", f"chat:coin@{server.url}", **how, dry_run=True).settings["plan"]
+        bodies = len(server.bodies)
+        winokit.audit("open", f"chat:coin@{server.url}", **how)
+    assert len(server.bodies) - bodies == plan["new"] == plan["asked_again"] == 5
+
+
 def test_a_dry_run_knows_who_the_server_said_it_was(tmp_path, data, server):
     server.models = lists_model(id="knowing", created=MADE)
     audited(data, server, tmp_path / "c")
@@ -409,13 +420,14 @@ def test_a_limit_reached_while_forgetting_says_how_to_go_on(tmp_path, data, serv
     assert len(server.bodies) == 40 + 5
 
 
-def test_forgetting_asks_nothing_twice_in_one_run(tmp_path):
-    with CompletionsServer() as server:
-        how = {"protocol": "accuracy", "cache": tmp_path / "c", "scoring": ["full", "full?per=token"], "limit": 10}
-        winokit.audit("open", f"completions:m@{server.url}?batch=1", **how)
-        texts = len(server.bodies)
-        winokit.audit("open", f"completions:m@{server.url}?batch=1", forget=True, **how)
-        assert len(server.bodies) == 2 * texts
+def test_forgetting_asks_nothing_twice_in_one_run(tmp_path, data, server):
+    requests = [request for problem in data for request in ask(problem, Setting("chat"))]
+    model = load_model(spec_of(server))
+    for asked in (40, 80):
+        with open_cache(tmp_path / "c", Spending(forget=True)) as cache:
+            answer_all(model, requests, cache)
+            answer_all(model, requests, cache)
+        assert len(server.bodies) == asked
 
 
 def test_of_an_ensemble_each_member_is_checked(tmp_path):
@@ -427,3 +439,12 @@ def test_of_an_ensemble_each_member_is_checked(tmp_path):
         other.tokens = lambda text: [(word, number and number - 3.0) for word, number in words_at_random(text)]
         with pytest.raises(AskingStopped, match="completions:b: the server answers differently"):
             winokit.score("open", spec, **how)
+
+
+def test_features_say_what_they_replay(tmp_path):
+    few, how = winokit.load("open")[:4], {"cache": tmp_path / "c"}
+    assert "replayed" not in str(winokit.embed(few, "random", **how).notes)
+    redate(tmp_path / "c", MARCH)
+    assert (
+        "answers are replayed from the cache, of 2026-03-01 09:00 UTC" in winokit.embed(few, "random", **how).notes[-1]
+    )

@@ -5,11 +5,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.waiting import until
 
 torch = pytest.importorskip("torch")
 from support.scoring import score
@@ -142,8 +142,7 @@ def test_a_run_killed_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(bert
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, bert, str(broken), told])
     data = TrainingData(load("open")[:64])
     finetune(data, whole, bert, settings)
-    while not (broken / "checkpoint.pt").exists() and victim.poll() is None:
-        time.sleep(0.01)
+    until(lambda: (broken / "checkpoint.pt").exists() or victim.poll() is not None)
     os.kill(victim.pid, signal.SIGKILL)
     assert victim.wait() == -signal.SIGKILL
     assert not (broken / "winokit.json").exists()

@@ -142,6 +142,14 @@ def test_the_table_never_says_that_p_is_zero(tmp_path):
     assert [str(cell) for cell in table.columns[5].cells] == ["< 0.001", "< 0.001"]
 
 
+def test_of_several_models_the_terminal_says_who_is_ahead_and_the_table_the_rest():
+    runs = {"a": run(lambda i: True), "b": run(lambda i: i >= 200), "c": run(lambda i: i >= 202)}
+    first, second, third, _ = lines(compare(runs))
+    assert first == "a is ahead of b, on whole groups too."
+    assert second == "a is ahead of c, on whole groups too."
+    assert third.startswith("b and c are equal within 5 points")
+
+
 def test_differences_are_printed_in_points(tmp_path):
     *_, table = lines(compare({"a": run(lambda i: True), "b": run(lambda i: i >= 107)}))
     assert [str(cell) for cell in table.columns[3].cells] == ["+25.0", "+25.2"]
@@ -201,9 +209,11 @@ def test_who_answers_nothing_is_never_ahead():
     ]
     assert found.pairs[2].found.difference > 0.3
     assert found.pairs[2].p_corrected < 0.001
-    (sentence,) = [line for line in lines(found) if isinstance(line, str)]
+    sentence, correction = [line for line in lines(found) if isinstance(line, str)]
     assert "bad is ahead of silent, on whole groups too." in sentence
-    assert "silent answers nothing, and is never ahead." in sentence
+    assert "p\u00a0<\u00a00.001: what guessing would get for each abstention, and no lead." in sentence
+    assert sentence.endswith("silent answers nothing, and is never ahead.")
+    assert correction == "p-values are corrected for 3 tests."
 
 
 def test_silence_is_not_half_a_right_answer():
@@ -239,8 +249,7 @@ def test_a_margin_sorts_differences_into_those_that_matter_and_others():
 
 def test_what_is_not_shown_says_what_it_could_have_seen():
     found = compare({"a": run(lambda i: i % 3, OPEN[:60]), "b": run(lambda i: i % 4, OPEN[:60])})
-    sentences = [line for line in lines(found) if isinstance(line, str)]
-    (sentence,) = sentences
+    sentence, _ = [line for line in lines(found) if isinstance(line, str)]
     assert sentence.startswith("No difference between a and b is shown. b has +")
     assert "points would usually have been missed" in sentence
     assert "and equality within 5 points cannot be shown with 60 problems in 30 units." in sentence

@@ -12,7 +12,7 @@ from support.pages import opened
 from winokit.data.synthetic import synthetic
 from winokit.drawing.plots import Chart
 from winokit.methods.aflite.aflite import AFLite
-from winokit.results import AT
+from winokit.results import AT, P
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.page import debias_page, phase_charts, write_debias_page
 from winokit.stages.debias.run import Debiased, debias
@@ -116,19 +116,15 @@ def test_texts_are_shown_as_they_are(html):
     assert "planted &lt;model&gt;" in html
 
 
-def test_a_probe_that_includes_chance_has_a_hollow_dot(found):
-    lines = debias_page(probed(found, (0.4, 0.6), (0.4, 0.6)))["probe"].lines
+def test_a_probe_that_is_not_told_from_its_null_has_a_hollow_dot(found):
+    lines = debias_page(probed(found, p=0.04))["probe"].lines
     assert {line.marks[0].stands for line in lines if line.title in ("All problems", "AFLite")} == {AT}
 
 
-def probed(found: Debiased, before: tuple[float, float], after: tuple[float, float]) -> Debiased:
-    """The same filtering, were the intervals of its probe these."""
-    ends = {"all": before, found.method: after}
+def probed(found: Debiased, p: float) -> Debiased:
+    """The same filtering, were this the p-value of its probes."""
     metrics = [
-        replace(row, low=ends[row.subset][0], high=ends[row.subset][1], value=sum(ends[row.subset]) / 2)
-        if row.metric == "probe_accuracy" and row.subset in ends
-        else row
-        for row in found.metrics
+        replace(row, details={**row.details, P: p}) if row.metric == "probe_accuracy" else row for row in found.metrics
     ]
     return replace(found, metrics=metrics)
 

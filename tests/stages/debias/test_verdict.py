@@ -10,7 +10,7 @@ from support.verdicts import states_of
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.results import ABOVE, AT, BELOW, NULL, UNKNOWN, Metric, P
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import Debiased, debias
 from winokit.stages.debias.verdict import (
@@ -28,7 +28,8 @@ from winokit.stages.debias.verdict import (
 )
 
 SUCCESS = ("Less", "none is found")
-ENDS = {ABOVE: (0.55, 0.65), AT: (0.45, 0.55), BELOW: (0.35, 0.45), UNKNOWN: (None, None)}
+PROBES = {ABOVE: (0.6, 0.001), AT: (0.6, 0.04), BELOW: (0.4, 0.001), UNKNOWN: (0.6, None)}
+"""The accuracy of a probe, and its p-value under the null; none if right answers cannot change places."""
 P_VALUES = {BEYOND: (1 / 20, 19), WITHIN: (1 / 3, 3), UNDECIDED: (1 / 6, 5)}
 
 
@@ -49,7 +50,9 @@ def rows_of(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
 
     made = [row(subset, "n_groups_split", 0, 20), row(subset, "n_removed_by_chance", 3, 40, 1, 6)]
     for name, fact in (("all" + seed, "before"), (subset, "after")):
-        made.append(row(name, "probe_accuracy", 0.5, 40, *ENDS[facts[fact]], 0.5))
+        value, p = PROBES[facts[fact]]
+        probe = row(name, "probe_accuracy", value, 40, value - 0.01, value + 0.01, 0.5)
+        made.append(replace(probe, details={NULL: 0.5, P: p}))
     for metric, fact in (("p_null", "relabelled"), ("p_random_removal", "random")):
         if facts[fact] != NOT_RUN:
             made.append(row(subset, metric, *P_VALUES[facts[fact]]))

@@ -5,10 +5,10 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.waiting import until
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -180,16 +180,12 @@ def test_a_killed_search_takes_its_workers_along_and_goes_on_to_the_same_table(b
     asked = tmp_path / "asked"
     asked.write_bytes(pickle.dumps((data, broken, bert, space, NAMES[:1], settings)))
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(asked), WORKER])
-    while not list(broken.glob("trials/*/*/checkpoint.pt")) and victim.poll() is None:
-        time.sleep(0.01)
+    until(lambda: list(broken.glob("trials/*/*/checkpoint.pt")) or victim.poll() is not None)
     workers = children(victim.pid)
     os.kill(victim.pid, signal.SIGKILL)
     assert victim.wait() == -signal.SIGKILL
     assert workers
-    late = time.monotonic() + 60
-    while any(map(alive, workers)):
-        assert time.monotonic() < late, "its workers go on without it"
-        time.sleep(0.01)
+    until(lambda: not any(map(alive, workers)))  # else they would go on without it
     interrupted = list(broken.glob("trials/*/*/checkpoint.pt"))
     assert interrupted, "it was killed in the middle of a trial"
     search(data, broken, bert, space, NAMES[:1], 2, settings=settings, threads=1)

@@ -122,6 +122,11 @@ def test_a_server_that_cannot_be_read_is_asked_twenty_times_and_not_again(tmp_pa
     assert "no choice could be read from any of the first 20 replies" in cell.why
 
 
+def test_a_server_is_asked_once_in_a_suite_which_model_it_serves(tmp_path, data, server):
+    run_suite(server, data, tmp_path / "suite")
+    assert server.lookups == 1
+
+
 def test_a_dry_run_of_a_suite_asks_nobody(tmp_path, data, server):
     run_suite(server, data, tmp_path / "suite")
     bodies, lookups = len(server.bodies), server.lookups

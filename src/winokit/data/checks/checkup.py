@@ -12,7 +12,8 @@ from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.data.formats.records import FileRecords, Place, name_place
+from winokit.errors import BadInput, Malformed, UnknownName, check_known
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
@@ -20,10 +21,12 @@ from winokit.progress import Progress
 from winokit.text.language import language_of, left_out
 from winokit.text.words import letters
 
-Check = Literal["groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
+Check = Literal["records", "groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
 NEEDED = (*(("rules", ability) for ability in rule_book.NEEDED.values()), ("structure", "structure"))
 """What a language's pack must know for a check to be whole."""
-CHECKS = ("groups", "leaks", "duplicates", "rules", "structure")
+RECORDS = "records"
+"""The check of a file's records: whether each is a problem, and has an answer if others have."""
+CHECKS = (RECORDS, "groups", "leaks", "duplicates", "rules", "structure")
 CORPUS = "corpus"
 """The check that needs a corpus, and is made whenever there is one."""
 FACTS = "facts"
@@ -36,6 +39,8 @@ KINDS = {
     "near": "pair{s} of nearly identical problems",
     "twin": "pair{s} of nearly identical problems with opposite answers (twins not in one group)",
 }
+REPEATED = frozenset(("same", "contradiction"))
+"""The kinds of matches that are one problem twice."""
 READ = 100
 """Groups of a dataset whose texts the built-in model reads: each takes a fifth of a second of a core."""
 COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten words in a row or more"}
@@ -53,6 +58,11 @@ class Finding:
     examples: tuple[str, ...] = field(default=(), repr=False)
     details: dict[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def lists_all(self) -> bool:
+        """Whether a person is shown all its examples: each is a record to be mended or taken out."""
+        return self.check == RECORDS or bool(self.details.get("within"))
+
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON-ready values."""
         return asdict(self)
@@ -66,6 +76,49 @@ class Findings(list[Finding]):
         self.shown = shown
 
 
+class RowPlaces:
+    """What the rows of a dataset are called: by the line of the file that they were read from, where it is known."""
+
+    def __init__(self, dataset: Dataset, files: Sequence[FileRecords] = ()) -> None:
+        read = [file for file in files if file.places]
+        places = grouped(
+            (_text_id(name), place if len(read) == 1 else f"{file.path}:{place}")
+            for file in read
+            for name, place in file.places.items()
+        )
+        in_order = {name: iter(own) for name, own in places.items()}  # repetitions are numbered anew in several files
+        nowhere: Iterator[Place] = iter(())
+        self.places: list[Place] = [
+            next(in_order.get(_text_id(problem.id), nowhere), f"row {row}") for row, problem in enumerate(dataset, 1)
+        ]
+
+    def of(self, row: int) -> Place:
+        """The line of a row, or what else it is called."""
+        return self.places[row]
+
+    def name(self, row: int) -> str:
+        """A row as a sentence names it."""
+        return name_place(self.of(row))
+
+
+def _text_id(name: str) -> str:
+    """What repetitions have in common of their ids, which end in the number of their occurrence."""
+    return name.partition(".")[0]
+
+
+def name_both(first: Place, second: Place) -> str:
+    """Two places as a sentence names them.
+
+    >>> name_both(3, 12), name_both("row 3", "row 12"), name_both(3, "element 4")
+    ('lines 3 and 12', 'rows 3 and 12', 'line 3 and element 4')
+    """
+    names = name_place(first), name_place(second)
+    kinds = {name.split()[0] for name in names}
+    numbers = [name.split()[-1] for name in names]
+    is_plain = len(kinds) == 1 and all(number.isdecimal() for number in numbers)
+    return f"{kinds.pop()}s {numbers[0]} and {numbers[1]}" if is_plain else f"{names[0]} and {names[1]}"
+
+
 def check(
     datasets: Sequence[Dataset],
     only: Collection[str] = CHECKS,
@@ -73,12 +126,14 @@ def check(
     *,
     corpus: SentenceIndex | None = None,
     train: Sequence[Dataset] = (),
+    files: Sequence[Sequence[FileRecords]] = (),
     progress: Progress | None = None,
 ) -> list[Finding]:
     """Check datasets, each by itself, all against each other, and against a corpus and training data where given.
 
     Groups that are not named yet are found first. `rules` are `universal`, or `winogrande`: those of its writing task
     too. Without a name, what a study collected is judged by the task's, anything else by those that hold everywhere.
+    `files` says of each dataset where the records of its files stand, so that they are named by their lines.
     """
     if rules is not None and rules not in RULES:
         raise UnknownName("set of rules", rules, RULES)
@@ -91,7 +146,11 @@ def check(
     findings: list[Finding] = []
     groupings = [find_groups(dataset) for dataset in datasets]
     datasets = [with_groups(dataset, found=grouping) for dataset, grouping in zip(datasets, groupings, strict=True)]
-    for dataset, grouping in zip(datasets, groupings, strict=True):
+    files = files or [()] * len(datasets)
+    places = [RowPlaces(dataset, own) for dataset, own in zip(datasets, files, strict=True)]
+    for dataset, grouping, own, own_places in zip(datasets, groupings, files, places, strict=True):
+        if RECORDS in only:
+            findings += _records(dataset, own, own_places)
         if "groups" in only:
             findings += _groups(dataset, grouping)
         if "leaks" in only:
@@ -105,7 +164,7 @@ def check(
         for sentence in left_out(dataset.languages, dict.fromkeys(unjudged)):
             findings.append(Finding(dataset.card.name, "language", False, sentence, 0))
     if "duplicates" in only:
-        findings += _duplicates(datasets)
+        findings += _duplicates(datasets, places)
     if corpus is not None:
         for dataset in datasets:
             findings += _copies(dataset, corpus, progress)
@@ -113,6 +172,37 @@ def check(
         trained = [with_groups(dataset) for dataset in train]
         findings += [_facts(dataset, trained, progress) for dataset in datasets]
     return findings
+
+
+def _records(dataset: Dataset, files: Sequence[FileRecords], places: RowPlaces) -> Iterator[Finding]:
+    """Records that are no problems, and problems without an answer where others have one."""
+    name = dataset.card.name
+    malformed = [error for file in files for error in sorted(file.malformed, key=_line_of)]
+    if malformed:
+        is_one_file = len({error.file for error in malformed}) == 1
+        examples = tuple(_told_malformed(error) if is_one_file else str(error) for error in malformed)
+        subject = "1 record is" if len(malformed) == 1 else f"{len(malformed):,} records are"
+        details = [
+            {"file": error.file, "line": error.line, "field": error.field, "expected": error.expected}
+            for error in malformed
+        ]
+        yield Finding(name, RECORDS, True, f"{subject} malformed", len(malformed), examples, {"records": details})
+    rows = [row for row, problem in enumerate(dataset) if problem.answer is None]
+    if 0 < len(rows) < len(dataset):
+        subject = "1 problem has" if len(rows) == 1 else f"{len(rows):,} problems have"
+        message = f"{subject} no answer, and {len(dataset) - len(rows):,} have one"
+        examples = tuple(f"{places.name(row)}: {dataset[row].text}" for row in rows)
+        yield Finding(name, RECORDS, True, message, len(rows), examples, {"rows": rows})
+
+
+def _line_of(error: Malformed) -> int:
+    return error.line if isinstance(error.line, int) else 0
+
+
+def _told_malformed(error: Malformed) -> str:
+    """What is wrong with a record, after its place."""
+    what = str(Malformed(error.expected, field=error.field))
+    return what if error.line is None else f"{name_place(error.line)}: {what}"
 
 
 def _groups(dataset: Dataset, grouping: Grouping) -> Iterator[Finding]:
@@ -209,7 +299,7 @@ def _structure(dataset: Dataset) -> Finding:
     return Finding(dataset.card.name, "structure", False, "; ".join(messages), seen.special_last, details=details)
 
 
-def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
+def _duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Iterator[Finding]:
     by_place = grouped(
         ((match.kind, match.first[0], match.second[0]), (match.first[1], match.second[1]))
         for match in find_duplicates(datasets)
@@ -218,8 +308,14 @@ def _duplicates(datasets: Sequence[Dataset]) -> Iterator[Finding]:
         first, second = datasets[place], datasets[other_place]
         where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"
         message = f"{len(rows):,} {KINDS[kind].format(s='' if len(rows) == 1 else 's')}"
-        examples = _side_by_side(((first, row), (second, other)) for row, other in rows)
-        yield Finding(where, "duplicates", True, message, len(rows), examples, {"kind": kind, "rows": rows})
+        examples = []
+        for row, other in rows:
+            both = name_both(places[place].of(row), places[other_place].of(other))
+            examples.append(f"{both}: {first[row].text} / {second[other].text}")
+        details: dict[str, Any] = {"kind": kind, "rows": rows}
+        if place == other_place and kind in REPEATED:
+            details["within"] = True
+        yield Finding(where, "duplicates", True, message, len(rows), tuple(examples), details)
 
 
 def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:

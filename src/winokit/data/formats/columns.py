@@ -94,6 +94,7 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
             continue
         name = draft.group
         group = {"group": name.rpartition("-")[0] or None, "provenance": {"qID": name}} if name and cut else {}
+        source.places.append(place)
         yield draft.replace(answer=answer, **group) if answer is not None or group else draft
     if neither:
         source.note(f"{neither:,} rows whose answer is none of their candidates were skipped")

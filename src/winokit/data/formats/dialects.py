@@ -85,11 +85,12 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
         raise BadInput(f"hub:{place}: no split {split!r}; it has {', '.join(splits)}")
     source = Source(Path(f"hub:{place}#{split}"), lenient=lenient)
     # Hub tables have a cell in every column.
-    rows = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
+    cells = ({key: cell for key, cell in row.items() if cell is not None and cell != ""} for row in splits[split])
+    rows = numbered_rows(cells)
     if columns is None:
-        problems = list(source.each(minimal_pairs.each_row(enumerate(rows)), parse_row))
+        problems = list(source.each(minimal_pairs.each_row(rows), parse_row))
     else:
-        table = Table(str(source.path), tuple(splits[split].column_names), numbered_rows(rows))
+        table = Table(str(source.path), tuple(splits[split].column_names), rows)
         problems = list(read_columns(source, columns, table))
     notes = [f"hub:{place}: split {split!r} of {', '.join(splits)}", *(f"skipped: {why}" for why in source.skipped)]
     if not problems:

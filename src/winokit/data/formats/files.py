@@ -23,6 +23,7 @@ from pathlib import Path
 
 from winokit.data.formats import base, winogrande
 from winokit.data.formats.columns import advice, checked_columns, read_columns
+from winokit.data.formats.records import remember_records
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import read_table, said_columns
 from winokit.data.known import CATALOGUE, with_true_card
@@ -35,6 +36,10 @@ FILE = "winokit.toml"
 MANIFEST = "manifest.json"
 TABLE = "table"
 """What a format is called that goes by named columns."""
+
+
+class NoProblems(BadInput):
+    """A file in a known format has no problem in it."""
 
 
 @dataclass
@@ -102,13 +107,15 @@ def read(
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows, so they are not used to group twins")
     if not problems:
+        remember_records(path, Dataset([]), [], source.skipped)
         why = f": all {len(source.skipped)} records are malformed" if source.skipped else ""
-        raise BadInput(f"{path}: no problems in it{why}")
+        raise NoProblems(f"{path}: no problems in it{why}")
     notes = list(source.notes)
     if source.skipped:
-        notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.skipped[0]}")
+        notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.first_skipped}")
     own = source.card or _released(path)
     dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.name)
+    remember_records(path, dataset, source.places, source.skipped)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)
         said = f"{path.parent / FILE}: language {language}, unless --language says another"

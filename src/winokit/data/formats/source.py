@@ -38,6 +38,8 @@ class Source:
         self.lenient = lenient
         self.limit = limit
         self.skipped: list[Malformed] = []
+        self.places: list[int | str] = []
+        """Where the record of each problem stands that was read: a line, or an element of an array."""
         self.notes: list[str] = []
         self.card: Card | None = None
 
@@ -49,6 +51,7 @@ class Source:
             except Malformed as error:
                 self.reject(error, line)
             else:
+                self.places.append(line)
                 yield problem
 
     def reject(self, error: Malformed, line: int | str | None = None) -> None:
@@ -57,6 +60,11 @@ class Source:
         if not self.lenient:
             raise placed from None
         self.skipped.append(placed)
+
+    @property
+    def first_skipped(self) -> Malformed:
+        """The malformed record that stands first in the file."""
+        return min(self.skipped, key=lambda error: error.line if isinstance(error.line, int) else 0)
 
     def note(self, sentence: str) -> None:
         """Remember something the reader had to decide, to be told to the user."""
@@ -68,8 +76,17 @@ class Source:
         return data if self.limit is None or len(data) < self.limit else data[: data.rfind(b"\n") + 1]
 
     def text(self) -> str:
-        """The whole file as text; a byte that does not decode is named with its line."""
-        return self._decoded(self.raw())
+        """The whole file as text; a byte that does not decode is named with its line.
+
+        When lenient, the other lines of the file are kept, and its line is empty.
+        """
+        data = self.raw()
+        try:
+            return self._decoded(data)
+        except Malformed:
+            if not self.lenient or encoding_of(data) != "utf-8":
+                raise
+            return "\n".join(self._salvaged(data))
 
     def _decoded(self, data: bytes, first_line: int = 1) -> str:
         encoding = encoding_of(data)
@@ -113,7 +130,7 @@ class Source:
             if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
                 yield number, row
 
-    def is_sound(self, row: object, written: str, line: int) -> bool:
+    def is_sound(self, row: object, written: str, line: int | str) -> bool:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
         half = _half(row) if "\\" in written and HALF.search(written) else None
         if not isinstance(row, dict):
@@ -135,28 +152,30 @@ class Source:
             if not place:  # without a header nobody knows what the cells are
                 return
 
-    def json_array(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Line number and object of each element of one JSON array."""
+    def json_array(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Place and object of each element of one JSON array: its number, from 1, and its line if there are several."""
         text = self.text()
-        decoder, at, line, counted = json.JSONDecoder(), _skip(text, 0), 1, 0
+        decoder, at, line, counted, number = json.JSONDecoder(), _skip(text, 0), 1, 0, 0
+        is_one_line = "\n" not in text.strip()
         if not text.startswith("[", at):
             raise Malformed("a JSON array '[…]' expected", file=str(self.path), line=1)
         at = _skip(text, at + 1)
         while not text.startswith("]", at):
-            line, counted = line + text.count("\n", counted, at), at
+            line, counted, number = line + text.count("\n", counted, at), at, number + 1
+            place = f"element {number}" if is_one_line else f"element {number} (line {line})"
             try:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), line)
+                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), place)
                 return
-            if self.is_sound(row, text[counted:at], line):
-                yield line, row
+            if self.is_sound(row, text[counted:at], place):
+                yield place, row
             at = _skip(text, at)
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), line)
+                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), place)
                 return
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))

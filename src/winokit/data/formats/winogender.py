@@ -109,11 +109,15 @@ def _candidate(role: str) -> str:
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
     path, names = source.path.with_name(STATISTICS), ("bergsma_pct_female", "bls_pct_female")
     lines = read_bytes(path).decode("utf-8", "replace").split("\n")[1:] if path.exists() else []
-    rows = [line.split("\t") for line in lines if line.count("\t") >= 2]
-    try:
-        statistics = {row[0]: dict(zip(names, map(float, row[1:3]), strict=True)) for row in rows}
-    except ValueError:
-        raise Malformed("occupation and two percentages, with tabs, expected", file=STATISTICS) from None
+    statistics: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(lines, 2):
+        if line.count("\t") >= 2:
+            occupation, *shares = line.split("\t")
+            try:
+                statistics[occupation] = dict(zip(names, map(float, shares[:2]), strict=True))
+            except ValueError:
+                expected = "occupation and two percentages, with tabs, expected"
+                raise Malformed(expected, file=str(path), line=number) from None
     for problem in problems:
         yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.base import WriteOptions, json_format, need_answer, need_one_blank, need_two
-from winokit.data.formats.source import Source, read_bytes
+from winokit.data.formats.source import Source
 from winokit.errors import Malformed
 from winokit.problem import BLANK, Problem
 
@@ -70,20 +70,22 @@ def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Proble
     problems, path = list(problems), labels_path(source.path)
     if not problems or any(problem.answer is not None for problem in problems) or not path.exists():
         return problems
-    if source.skipped:
-        source.note(f"{path.name} was not used: rows were skipped, so its lines no longer match")
-        return problems
+    labels = list(Source(path, lenient=source.lenient).lines())
+    rows = {line: row for row, (line, _) in enumerate(Source(source.path, lenient=True).lines())}
+    if len(labels) != len(rows):
+        expected = f"{len(rows)} labels expected, one for each problem, found {len(labels)}"
+        raise Malformed(expected, file=str(path))
     source.note(f"answers taken from {path.name}")
-    labels = read_bytes(path).decode("utf-8", "replace").split()
-    if len(labels) != len(problems):
-        raise Malformed(f"{len(problems)} labels expected, one for each problem, found {len(labels)}", file=str(path))
-    for line, label in enumerate(labels, 1):
+    answered = []
+    for place, problem in zip(source.places, problems, strict=True):
+        line, label = labels[rows[int(place)]]
         try:
-            answer = fields.numbered_answer({"label": label}, "label", 2)
+            answer = fields.numbered_answer({"label": label.strip()}, "label", 2)
         except Malformed as error:
-            raise error.at(str(path), line) from None
-        problems[line - 1] = problems[line - 1].replace(answer=answer)
-    return problems
+            source.reject(error.at(str(path), line))
+            answer = None
+        answered.append(problem.replace(answer=answer))
+    return answered
 
 
 json_format(

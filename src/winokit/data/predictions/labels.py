@@ -45,9 +45,11 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
             f"{source.path}: {len(lines):,} labels for the {len(matcher.dataset):,} problems of "
             f"{matcher.dataset.card.name}: a bare list is matched by order, so the counts must agree"
         )
-    count = next((line.count(",") for line in lines if LABELS.match(line)), 0) + 1
+    first = next((place for place, line in enumerate(lines) if LABELS.match(line)), 0)
+    count = lines[first].count(",") + 1
     if count not in NUMBERS:
-        raise Malformed(f"one label or five expected, found {count}", field="label", file=str(source.path), line=1)
+        number = first + 1 + above
+        raise Malformed(f"one label or five expected, found {count}", field="label", file=str(source.path), line=number)
     models = SIZES if count == len(SIZES) else (source.path.stem,)
     for place, line in enumerate(lines):
         silent, names = line.strip().casefold() in SILENT, matcher.dataset[place].candidates

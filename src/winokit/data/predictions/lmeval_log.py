@@ -20,6 +20,7 @@ from typing import Any
 from winokit.answers import original_id
 from winokit.data.formats import fields
 from winokit.data.formats.dialects import document_of, parse_row
+from winokit.data.formats.records import Place, name_place
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
@@ -95,8 +96,8 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
         )
 
 
-def rows(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and content of each sample: lines of JSON, or one array, as the first versions wrote them."""
+def rows(source: Source) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Place and content of each sample: lines of JSON, or one array, as the first versions wrote them."""
     is_array = read_bytes(source.path, 64).lstrip().startswith(b"[")
     return source.json_array() if is_array else source.json_lines()
 
@@ -151,7 +152,7 @@ Stated = tuple[str, tuple[int, ...], tuple[str, ...], int | None]
 """The problem of a document: variant, places in the dataset, candidates in the document's order, and answer."""
 
 
-def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
+def _row(row: Mapping[str, Any], line: Place, matcher: Matcher, model: str, scoring: str) -> tuple[PredictionRow, bool]:
     """The row of a sample, and whether its document is one of ours."""
     doc, responses = document_of(row), row.get("filtered_resps")
     if not isinstance(responses, list):
@@ -164,7 +165,7 @@ def _row(row: Mapping[str, Any], line: int, matcher: Matcher, model: str, scorin
         # All variants of a task are one scoring, though each is a task, and a file, of its own to the harness.
         suffix = f"_{slug(variant)}"
         name = model.removesuffix(suffix) if scoring == UNDATED else model
-        return PredictionRow(f"line {line}", name, scoring.removesuffix(suffix) + ending, variant)
+        return PredictionRow(name_place(line), name, scoring.removesuffix(suffix) + ending, variant)
 
     try:
         if own is not None and own.variant == SOLVED:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
+from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.data.loading import load
@@ -154,7 +155,7 @@ def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
     except Malformed as error:
         if documents:
             raise
-        why = f"line {error.line}: {error.expected}"
+        why = error.expected if error.line is None else f"{name_place(error.line)}: {error.expected}"
         raise BadInput(f"{path}: no problems to audit in it ({why}); name the dataset before --predictions") from None
     problems = [each.problem for each in documents if each.variant == ORIGINAL and each.problem is not None]
     perturbed = [each.problem for each in documents if each.variant.startswith(PERTURBED) and each.problem is not None]

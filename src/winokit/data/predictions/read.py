@@ -112,7 +112,7 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
         reads.append(matching.finish())
     notes = list(source.notes)
     if source.skipped:
-        notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.skipped[0]}")
+        notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
     useful = [read for read in reads if read.predictions or read.surprisals]
     if not useful:
         unused = [reason for read in reads for reason in (*read.unmatched, *read.notes)]

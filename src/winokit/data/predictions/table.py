@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.formats import fields, tables
+from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
@@ -42,7 +43,7 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
         TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
-        place = f"line {line}" if isinstance(line, int) else line
+        place = name_place(line)
         if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
             source.note(f"{place} names no problem; skipped")
             continue
@@ -138,12 +139,11 @@ class TableReading:
         filled = sum(text.casefold() not in SILENT for _, text in cells)
         if fractions and 2 * len(numbers) > filled:
             place, text = fractions[0]
-            line = f"line {place}" if isinstance(place, int) else place
             raise BadInput(
                 f"{self.table.path}: column {column!r}: numbers with fractions in {len(fractions):,} of "
-                f"{len(cells):,} rows ({text} in {line}) are scores or probabilities, not choices: name a column of "
-                f"scores for each candidate, where higher is better ({OPTION} scores1=COLUMN,scores2=COLUMN), or one "
-                "of choices"
+                f"{len(cells):,} rows ({text} in {name_place(place)}) are scores or probabilities, not choices: name "
+                "a column of scores for each candidate, where higher is better "
+                f"({OPTION} scores1=COLUMN,scores2=COLUMN), or one of choices"
             )
         return bool(fractions)
 

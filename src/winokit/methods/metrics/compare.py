@@ -21,7 +21,7 @@ POWER = 0.8
 WHOLE_UNITS = 10.0
 """How large one independent disagreement is, is taken from the units that disagree, and from this many that turn as a
 whole: few of them say little."""
-SPARE = 2
+SPARE = 1
 """So many disagreements more than the fewest that a test can reject with are wanted on one side."""
 
 

@@ -19,7 +19,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from winokit.answers import Answers, Scorer, Trial
+from winokit.answers import Answers, Scorer, TrialName
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.curve import (
     Crossed,
@@ -119,14 +119,14 @@ def judge_curves(
     goals: Mapping[str, float | None] = {},
     *,
     fit_from: int = 1,
-    trained: Mapping[Trial, int] | None = None,
+    trained: Mapping[TrialName, int] | None = None,
 ) -> list[CurveSeries]:
     """The curves of each scorer: of single problems and, where there are complete groups, of whole groups.
 
     Parameters
     ----------
     answers
-        The choices of trials for one test set, a trial per size and seed: `Trial(seed, size)`.
+        The choices of trials for one test set, a trial per size and seed: `TrialName(seed, size)`.
     goals
         What `accuracy` and `group_accuracy` are to reach, in per cent.
     fit_from
@@ -153,7 +153,7 @@ class _Curve:
     scorer: Scorer
     measure: str
     table: TrialTable
-    trained: Mapping[Trial, int]
+    trained: Mapping[TrialName, int]
 
     @cached_property
     def is_right(self) -> FloatArray:

@@ -41,7 +41,8 @@ LITTLE = "ahead, by little"
 AHEAD = "ahead"
 EQUAL = "equal within the margin"
 NOT_SHOWN = "not shown"
-WORDS = (NOT_SHOWN, EQUAL, LITTLE, AHEAD, BEYOND)
+REFUSES = "answers nothing"
+WORDS = (REFUSES, NOT_SHOWN, EQUAL, LITTLE, AHEAD, BEYOND)
 """What may be said of two scorers, from the weakest word to the strongest."""
 KEPT_AS = "_keys"
 """The attribute of a table under which the keys of its rows are kept."""
@@ -219,16 +220,16 @@ class PairVerdict:
     def lead(self) -> int:
         """1 if the first is ahead, -1 if the second is, 0 if neither is. Who answers nothing is never ahead."""
         found = self.comparison
-        if self.p_corrected >= SMALL or found.difference == 0:
-            return 0
-        leader_refuses = found.first_refuses if found.difference > 0 else found.second_refuses
-        if leader_refuses:
+        is_shown = self.p_corrected < SMALL and found.difference != 0
+        if not is_shown or self._leader_refuses:
             return 0
         return 1 if found.difference > 0 else -1
 
     @property
     def word(self) -> str:
         """One of WORDS."""
+        if self._leader_refuses and self.p_corrected < SMALL:
+            return REFUSES
         if self.margin is None:
             return AHEAD if self.lead else NOT_SHOWN
         if self.lead:
@@ -252,6 +253,12 @@ class PairVerdict:
     def can_show_equality(self) -> bool:
         """Whether equal models would be shown to be equal within the margin, on these problems, every other time."""
         return self.margin is not None and self.comparison.resolution.can_show_equality(self.margin)
+
+    @property
+    def _leader_refuses(self) -> bool:
+        """Whether the one that has more answers nothing: a coin's part for each abstention is no lead."""
+        found = self.comparison
+        return found.first_refuses if found.difference > 0 else found.second_refuses
 
     def _is_beyond(self, margin: float) -> bool:
         interval = self.comparison.interval

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from winokit.answers import Answers, Trial
+from winokit.answers import Answers, TrialName
 from winokit.errors import BadInput
 from winokit.methods.arrays import BoolArray, IntArray
 from winokit.methods.metrics.groups import GroupLayout
@@ -27,7 +27,7 @@ Counted = Callable[[BoolArray], IntArray]
 class TrialTable:
     """The choices of trials, a row each, for the same problems, a column each."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[TrialName, ...]
     problems: Answers
     """The answers of the first trial, for what is known of the problems."""
     choices: IntArray

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 from winokit.errors import BadInput
 from winokit.methods.transforms.local_context import local_context
@@ -24,7 +25,10 @@ PERTURBED = "perturbed."
 """What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
 REVERSED = "reversed"
 """The name of the variant with the candidates in the opposite order, the one that needs no blank."""
-ARTIFACTS = ("no-cands", "part-sent", "local-context")
+NO_CANDS, PART_SENT = "no-cands", "part-sent"
+ARTIFACTS = (NO_CANDS, PART_SENT, "local-context")
+Style = Literal["default", "paper", "code"]
+"""Ours, as papers describe variants, or as released scripts make them."""
 
 
 @dataclass
@@ -46,18 +50,41 @@ def known_variants(style: str = "default") -> Mapping[str, Callable[[Dataset], V
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
 
-def make_variants(dataset: Dataset, only: Collection[str] | None = None) -> dict[str, Variant]:
-    """Every variant, or those named, that can be made of at least one problem."""
-    return {name: variant for name, variant in every_variant(dataset, only).items() if len(variant.problems)}
+def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
+    """Every variant of an audit, or those named, that can be made of at least one problem.
+
+    In the style of a paper, or of its script, they are of the problems that its authors counted: Elazar et al. count
+    twins alone. A variant that a style does not have is ours.
+    """
+    made = _made(dataset, only, counted_variants(style))
+    return {name: variant for name, variant in made.items() if len(variant.problems)}
+
+
+def counted_variants(style: str) -> Mapping[str, Callable[[Dataset], Variant]]:
+    """The transforms of an audit by name: those of a style, of the problems that are counted, and ours for the rest."""
+    published = {} if style == "default" else PUBLISHED[style]
+    known = {**TRANSFORMS, **published}
+    return {name: of_twins(name, known[name]) if name in published else known[name] for name in TRANSFORMS}
+
+
+def style_of(variant: str, style: str) -> str:
+    """The style in which an audit makes a variant: ours where the one that is asked for has no such variant."""
+    return style if style != "default" and variant in PUBLISHED[style] else "default"
 
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
     """Every variant, or those named, with why some problems, or all, have none."""
+    return _made(dataset, only, known_variants(style))
+
+
+def _made(
+    dataset: Dataset, only: Collection[str] | None, transforms: Mapping[str, Callable[[Dataset], Variant]]
+) -> dict[str, Variant]:
     choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
     variants = {}
-    for name, transform in known_variants(style).items():
+    for name, transform in transforms.items():
         if only is None or name in only:
             variants[name] = transform(choices if name == REVERSED else blanks)
             variants[name].refused |= {} if name == REVERSED else whole
@@ -128,6 +155,36 @@ def _script_s_special_word(problems: Dataset) -> Variant:
     """The pairs of the released script."""
     made = {str(p.provenance["of"]): p for pair in special_word_pairs(problems, style="code") for p in pair}
     return one_by_one(lambda problem: made.get(problem.id, "the script makes no pair of it"))(problems)
+
+
+def of_twins(name: str, transform: Callable[[Dataset], Variant]) -> Callable[[Dataset], Variant]:
+    """A transform as Elazar et al. count what it makes: no-cands and part-sent of twins alone, two of each group.
+
+    Of no-cands a pair is left out if one of the twins has no such variant; of part-sent the other one stays.
+    """
+    if name not in (NO_CANDS, PART_SENT):
+        return transform
+
+    def counted(problems: Dataset) -> Variant:
+        twin_of: dict[str, str] = {}
+        group_of: dict[str, str] = {}
+        for group, members in problems.groups.items():
+            if len(members) > 1:
+                one, other = members[:2]
+                twin_of |= {one.id: other.id, other.id: one.id}
+                group_of |= dict.fromkeys((one.id, other.id), group if len(members) == 2 else f"{group}, two of it")
+        twins = [p.replace(group=group_of[p.id]) for p in problems if p.id in twin_of]
+        variant = transform(problems.with_problems(twins))
+        refused = {p.id: "no twin; its authors count twins alone" for p in problems if p.id not in twin_of}
+        kept = list(variant.problems)
+        if name == NO_CANDS:
+            made = {str(problem.provenance["of"]) for problem in kept}
+            lone = {own for own in made if twin_of[own] not in made}
+            refused |= dict.fromkeys(lone, "its twin has none; its authors count whole pairs")
+            kept = [problem for problem in kept if problem.provenance["of"] not in lone]
+        return Variant(Dataset(kept), variant.refused | refused)
+
+    return counted
 
 
 PUBLISHED: Mapping[str, Mapping[str, Callable[[Dataset], Variant]]] = {

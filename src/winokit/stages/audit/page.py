@@ -10,7 +10,7 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.figures import COLOURS, Figure, forest_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.plots import Forest, ForestMark, Scorer, borrowed, difference_forest, forest, owner, scorers
+from winokit.drawing.plots import Forest, ForestMark, ShownScorer, borrowed, difference_forest, forest, owner, scorers
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
@@ -54,6 +54,7 @@ class AuditPage:
         self.histograms = plots.histograms(run, known)
         self.confusions = plots.confusions(run, known)
         self.published = tuple(_published(run, known, metrics))
+        self.unlike = [table for table in self.published if table.others]
         self.numbers = sorted(metrics, key=place)
         self.rows = len(run.metrics)
         self.left_out = [row for row in run.left_out if row.n]
@@ -102,7 +103,7 @@ class AuditPage:
 class JudgedScorer:
     """A scorer, the verdict on it, and the few numbers at the top, by their names."""
 
-    scorer: Scorer
+    scorer: ShownScorer
     verdict: Verdict
     tiles: Mapping[str, Metric]
 
@@ -157,30 +158,41 @@ class PublishedTable:
     scale: Forest
     chance: float | None
     lines: tuple[ForestMark | PublishedFact, ...]
+    """None where every number that is published was computed on other problems."""
+    others: tuple[str, ...] = ()
+    """Whose numbers are not shown, and why."""
 
 
-def _published(run: Run, known: Sequence[Scorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
+def _published(run: Run, known: Sequence[ShownScorer], metrics: Sequence[Metric]) -> Iterator[PublishedTable]:
     """Tables of what is published for these problems, where the run has the row too, else accuracy alone.
 
     The problems themselves are looked at: a part of a known set, or other problems under its name, have no such table.
+    A number stands beside ours where its variant is made as here, and of as many problems.
     """
     identity = identify(run.dataset.problems)
     if identity is None or identity.how != WHOLE:
         return
+    style = str(run.settings.get("style", "default"))
     tables = grouped(((fact.protocol, fact.subset, fact.metric), fact) for fact in published(identity.known.name))
     for name, facts in tables.items():
         ours = [row for row in metrics if (row.protocol, row.subset, row.metric) == name]
         if not ours and name != ("accuracy", "all", "accuracy"):
             continue
+        counts = {row.n for row in ours} or {sum(problem.answer is not None for problem in run.dataset)}
+        alike = [fact for fact in facts if fact.is_like(counts, style)]
+        unlike = [fact for fact in facts if fact not in alike]
+        reasons = dict.fromkeys(f"{fact.source.short} {fact.why_unlike(counts, style)}" for fact in unlike)
         owners = [owner(row, known) for row in ours]
         places = [0 if scorer is None else known.index(scorer) for scorer in owners]
         marks = [ForestMark(place, row, stands(row)) for place, row in zip(places, ours, strict=True)]
+        lines: list[ForestMark | PublishedFact] = [*marks, *alike] if alike else []
         measured = title(Metric("", "", "", None, *name, value=0.0, n=0))
         yield PublishedTable(
             f"{about(name[0]).title}: {measured[0].lower()}{measured[1:]}",
             Forest((), -1.0 if kind(name[2], 0.5) == POINTS else 0.0),
             next((row.chance for row in ours), None),
-            tuple(sorted([*marks, *facts], key=lambda line: -line.value)),
+            tuple(sorted(lines, key=lambda line: -line.value)),
+            tuple(reasons),
         )
 
 

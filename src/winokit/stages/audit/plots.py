@@ -12,7 +12,7 @@ import numpy as np
 
 from winokit.data.runs import Run
 from winokit.drawing.figures import GREY, NONE, PART, WHOLE, shortened, whole_ticks
-from winokit.drawing.plots import Scorer
+from winokit.drawing.plots import ShownScorer
 from winokit.drawing.wording import percent
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL
@@ -45,7 +45,7 @@ class GroupStack:
         return known if len(known) == len(self.shares) else None
 
 
-def stacks(run: Run, known: Sequence[Scorer]) -> tuple[GroupStack, ...]:
+def stacks(run: Run, known: Sequence[ShownScorer]) -> tuple[GroupStack, ...]:
     """The group breakdown of each scorer that has one."""
     breakdowns = []
     for scorer in known:
@@ -76,19 +76,21 @@ class Histogram:
         return max((*self.right, *self.wrong, 1))
 
 
-def histograms(run: Run, known: Sequence[Scorer]) -> tuple[Histogram, ...]:
+def histograms(run: Run, known: Sequence[ShownScorer]) -> tuple[Histogram, ...]:
     """Score margins of each scorer on the problems as they are; scorers without scores have none."""
     return tuple(filter(None, (_histogram(scorer, own) for scorer, own in _made(run, known))))
 
 
-def _made(run: Run, known: Sequence[Scorer], variant: str = ORIGINAL) -> list[tuple[Scorer, list[Prediction]]]:
+def _made(
+    run: Run, known: Sequence[ShownScorer], variant: str = ORIGINAL
+) -> list[tuple[ShownScorer, list[Prediction]]]:
     """For each scorer its predictions of labelled problems of a variant."""
     labelled = (p for p in run.predictions if p.variant == variant and p.answer is not None)
     by_scorer = grouped(((p.model, p.scoring), p) for p in labelled)
     return [(scorer, by_scorer.get((scorer.model, scorer.scoring), [])) for scorer in known]
 
 
-def _histogram(scorer: Scorer, predictions: Iterable[Prediction]) -> Histogram | None:
+def _histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
     answered = [p for p in predictions if p.prediction is not None]
     measured = [(p.margin, p.prediction == p.answer) for p in answered if p.margin is not None]
     margins = np.array([margin for margin, _ in measured], float)
@@ -127,7 +129,7 @@ class Confusion:
         return self.counts[answer][choice] / (sum(self.counts[answer]) or 1)
 
 
-def confusions(run: Run, known: Sequence[Scorer]) -> tuple[Confusion, ...]:
+def confusions(run: Run, known: Sequence[ShownScorer]) -> tuple[Confusion, ...]:
     """The table of each scorer on the problems as they are."""
     tables = []
     for scorer, own in _made(run, known):
@@ -154,7 +156,7 @@ class SwitchTable:
     neither: int
 
 
-def switch_tables(run: Run, known: Sequence[Scorer]) -> tuple[SwitchTable, ...]:
+def switch_tables(run: Run, known: Sequence[ShownScorer]) -> tuple[SwitchTable, ...]:
     """The table of each scorer with predictions on switched problems that match its row's count."""
     tables = []
     for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):

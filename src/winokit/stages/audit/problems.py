@@ -16,7 +16,7 @@ from typing import Any
 
 from winokit.answers import original_id
 from winokit.data.runs import Run
-from winokit.drawing.plots import Scorer
+from winokit.drawing.plots import ShownScorer
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute
@@ -54,7 +54,7 @@ class FailedTwin:
     language: str
 
 
-def failed_pair(run: Run, known: Sequence[Scorer]) -> list[FailedTwin]:
+def failed_pair(run: Run, known: Sequence[ShownScorer]) -> list[FailedTwin]:
     """The first of the twins that most scorers fail; nothing where nobody fails any."""
     chosen = {(row.model, row.scoring, row.id): row.prediction for row in run.predictions if row.variant == ORIGINAL}
     most, hardest = 0, []
@@ -91,7 +91,7 @@ def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[
     return ((None if blank else "".join(word or "" for _, word in run), odd) for (blank, odd), run in runs)
 
 
-def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[ProblemScript, str]]:
+def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
     predictions = _by_variant(run)
     spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
@@ -110,7 +110,7 @@ def problem_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[Problem
         yield ProblemScript(name, f"problems/{place}.js", len(dataset)), _call("winokitProblems", place, content)
 
 
-def transcript_scripts(run: Run, known: Sequence[Scorer]) -> Iterator[tuple[str, str]]:
+def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
     """For each of those with questions, the name of a script of what was said about its problems, and the script."""
     said, predictions = grouped((row.variant, row) for row in run.transcripts), _by_variant(run)
     for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
@@ -126,7 +126,7 @@ def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
     return predictions
 
 
-def _keys(by_scorer: Predictions, known: Sequence[Scorer]) -> list[Key]:
+def _keys(by_scorer: Predictions, known: Sequence[ShownScorer]) -> list[Key]:
     """Scorers of the report first, then further scorings."""
     main = [(scorer.model, scorer.scoring) for scorer in known]
     return [key for key in main if key in by_scorer] + [key for key in by_scorer if key not in main]

@@ -42,9 +42,11 @@ from winokit.methods.transforms.variants import (
     PERTURBED,
     REVERSED,
     TRANSFORMS,
+    Style,
     Variant,
     make_variants,
     perturbed_variants,
+    style_of,
 )
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, ModelLike, Spec, as_model, check_model, release
@@ -102,6 +104,14 @@ def audit(
         float | None,
         Help("An effect that matters, in points: the verdict says whether the score is above chance by more.", above=0),
     ] = None,
+    style: Annotated[
+        Style,
+        Help(
+            "How variants are made: ours (default), as their papers describe them (paper), or as the released scripts "
+            "make them (code), counted as there (docs/transforms.md).",
+            noun="style",
+        ),
+    ] = "default",
     perturbed: Perturbed = (),
     labels: Labels = (),
     as_: As = None,
@@ -149,7 +159,9 @@ def audit(
         raise BadInput(f"--perturbed has no effect on {', '.join(chosen)}; add stability or strict")
     if columns is not None and prediction_columns is None and are_of_predictions(columns):
         columns, prediction_columns = (None, columns) if predictions else split_columns(columns)
-    named_columns = None if prediction_columns is None else checked_columns(prediction_columns)
+    named_columns: Mapping[str, str] | None = None
+    if prediction_columns is not None:
+        named_columns = checked_columns(prediction_columns)
     if named_columns and not predictions:
         predictions = paths_of(data) if data is not None else []
         if not predictions:
@@ -188,11 +200,13 @@ def audit(
         )
     _check_names(models, scorings)
     versions = perturbed_variants(whole, whole, perturbed_data)
+    if style != "default":
+        versions |= make_variants(whole, wanted, style)
     reads, passed_over = read_files(files, whole, versions, named_columns, lenient=lenient)
     # Without a model only those variants are made that somebody has predictions for.
     read = [part for parts in reads.values() for part in parts]
     needed = wanted if models else wanted & {part.variant for part in read}
-    variants = make_variants(dataset, needed) | perturbed_variants(whole, dataset, perturbed_data)
+    variants = make_variants(dataset, needed, style) | perturbed_variants(whole, dataset, perturbed_data)
     ids = {problem.id for problem in dataset}
     sources = {
         str(path): [row for part in parts for row in part.predictions if row.id in ids] for path, parts in reads.items()
@@ -214,6 +228,8 @@ def audit(
         if part.surprisals:
             answers.asked.setdefault(part.model, {})["naturalness"] = part.surprisals
     about = _about(dataset, answers.fingerprints, [file.path for file in files], protocols, plan)
+    if style != "default":
+        about["style"] = style
     if spending.dry_run:
         looked_at = {
             name: [ORIGINAL, *filter(each.wants, texts), *([name] if each.asks else ())]
@@ -233,6 +249,7 @@ def audit(
     run.settings["notes"] = [
         *dataset.notes,
         *within.notes,
+        *_styles(style, variants, {part.variant for part in read}),
         # Candidates' lengths are in letters where words cannot be told.
         *left_out(dataset.languages, [name for name in ABILITIES if name in {*needed, *chosen} - {"length"}]),
         *unread_languages(models, dataset),
@@ -309,6 +326,20 @@ class ModelAnswers:
         self.formalizations[model.spec] = getattr(model, "formalization", None)
         self.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
         self.notes += notes_of(model)
+
+
+def _styles(style: str, variants: Collection[str], read: Collection[str]) -> list[str]:
+    """Which variants a style does not have, and which of it predictions are taken to be of."""
+    made = [name for name in variants if name in TRANSFORMS and name != REVERSED]
+    missing = [name for name in made if style_of(name, style) != style]
+    taken = [name for name in made if name in read and name not in missing]
+    what = "no paper describes" if style == "paper" else "no released script makes"
+    notes = []
+    if style != "default" and missing:
+        notes.append(f"--style {style}: {what} {', '.join(missing)}; ours are used")
+    if style != "default" and taken:
+        notes.append(f"--style {style}: predictions for {', '.join(taken)} are taken to be of variants in this style")
+    return notes
 
 
 def _without_blank(dataset: Dataset, protocols: Mapping[str, Protocol]) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from winokit.data.runs import Run
 from winokit.drawing.page import INDEX, write_page
-from winokit.drawing.plots import Forest, Scorer, difference_forest, forest, owner, scorers
+from winokit.drawing.plots import Forest, ShownScorer, difference_forest, forest, owner, scorers
 from winokit.files import check_own_folder
 from winokit.results import Metric, P
 from winokit.stages.compare.pairs import Comparisons, RunColumn, ScorerPair, columns_of_named, paired
-from winokit.stages.compare.verdict import COUNTED, comparison_sentences, could_have_seen
+from winokit.stages.compare.verdict import comparison_sentences
 
 
 class ComparePage:
@@ -38,11 +38,6 @@ class ComparePage:
         self.sentences = list(comparison_sentences(self.pairs))
         self.forest = forest(_rows_by_column(runs, known), self.columns)
         self.differences = _differences(self.pairs)
-
-    @staticmethod
-    def seen(pair: ScorerPair) -> str:
-        """What a test that shows nothing could have seen."""
-        return could_have_seen(pair.verdict, COUNTED.get(pair.measure))
 
 
 def write_comparison(
@@ -79,4 +74,4 @@ def _differences(pairs: Sequence[ScorerPair]) -> Forest:
         name = (pair.measure_title, f"{pair.first} − {pair.second}", "difference")
         ends = (found.interval.low, found.interval.high, 0.0)
         rows.append(Metric("", "", "", None, *name, found.difference, found.n, *ends, details={P: found.p}))
-    return difference_forest(rows, [Scorer("", "", None, "")], titled=lambda row: row.subset)
+    return difference_forest(rows, [ShownScorer("", "", None, "")], titled=lambda row: row.subset)

@@ -6,7 +6,7 @@ from itertools import combinations, count
 
 from winokit.answers import Answers
 from winokit.data.runs import Run
-from winokit.drawing.plots import Scorer, scorers
+from winokit.drawing.plots import ShownScorer, scorers
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.metrics.judge_pairs import (
     Comparison,
@@ -35,7 +35,7 @@ class RunColumn:
     name: str
     run: str
     """The name of its run."""
-    scorer: Scorer
+    scorer: ShownScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def compare_runs(
     return comparisons
 
 
-def _answers_of(run: Run, scorer: Scorer, variant: str = "original") -> Answers | None:
+def _answers_of(run: Run, scorer: ShownScorer, variant: str = "original") -> Answers | None:
     """A scorer's answers in a run; None if the run has rows of it and no predictions."""
     try:
         answers = run.answers(variant, scorer.model, scorer.scoring, scorer.formalization)

@@ -4,23 +4,23 @@ from dataclasses import asdict
 from typing import Any
 
 from winokit.drawing.tables import Lines, table
-from winokit.drawing.wording import plural, points, probability
+from winokit.drawing.wording import points, probability
 from winokit.stages.compare.pairs import ScorerPair
 from winokit.stages.compare.run import ComparedRuns
-from winokit.stages.compare.verdict import comparison_sentences
+from winokit.stages.compare.verdict import comparison_sentences, comparison_words
 
-MOST_SENTENCES = 6
-"""Pairs of scorers of which each is told in a sentence; of more, the table and the page tell."""
+MOST_WORDS = 10
+"""Pairs of scorers of which the terminal says who is ahead; of more, the table tells."""
 HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "shown", "n", "n needed")
 
 
 def lines(result: ComparedRuns) -> Lines:
     """What may be said of each two, every test, and where the page lies."""
-    sentences = list(comparison_sentences(result.pairs))
-    yield from sentences[:MOST_SENTENCES]
-    if len(sentences) > MOST_SENTENCES:
-        left = plural(len(sentences) - MOST_SENTENCES, "more pair")
-        yield f"… {left} of models: the table and the page have them"
+    words = comparison_words(result.pairs)
+    if len(words) == 1:
+        yield from comparison_sentences(result.pairs)
+    elif len(words) <= MOST_WORDS:
+        yield from words
     yield table(HEADS, [_row(pair) for pair in result.pairs], left=3, words=(6,))
     if result.page is not None:
         yield f"page: {result.page}"

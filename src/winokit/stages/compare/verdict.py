@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable
 from winokit.drawing.wording import join, plural, points, probability
-from winokit.methods.metrics.judge_pairs import BEYOND, EQUAL, LITTLE, NOT_SHOWN, PairVerdict
+from winokit.methods.metrics.judge_pairs import BEYOND, EQUAL, LITTLE, NOT_SHOWN, REFUSES, SMALL, PairVerdict
+from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.pairs import ScorerPair
 
@@ -18,14 +19,22 @@ COUNTED = {"group_accuracy": "group"}
 
 
 def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
-    """What may be said of each two scorers, from every test between them."""
-    correction = ""
-    if len(pairs) > 1:
-        correction = f" p-values are corrected for {plural(len(pairs), 'test')}."
-    for first, second in dict.fromkeys((pair.first, pair.second) for pair in pairs):
-        own = [pair for pair in pairs if (pair.first, pair.second) == (first, second)]
+    """What may be said of each two scorers, from every test between them; at last for how many tests p is corrected."""
+    for own in _by_scorers(pairs):
         sentences = [f"{_word(own)}.", *map(_test_sentence, own), *_refusal_sentences(own)]
-        yield " ".join(sentences) + correction
+        yield " ".join(sentences)
+    if len(pairs) > 1:
+        yield f"p-values are corrected for {plural(len(pairs), 'test')}."
+
+
+def comparison_words(pairs: Sequence[ScorerPair]) -> list[str]:
+    """Who is ahead of whom, without the numbers."""
+    return [f"{_word(own)}." for own in _by_scorers(pairs)]
+
+
+def _by_scorers(pairs: Sequence[ScorerPair]) -> list[list[ScorerPair]]:
+    """The tests of each two scorers."""
+    return list(grouped(((pair.first, pair.second), pair) for pair in pairs).values())
 
 
 def state_of(tests: Mapping[str, ScorerPair]) -> dict[str, str]:
@@ -63,6 +72,8 @@ def _test_sentence(pair: ScorerPair) -> str:
 
 def _meaning(verdict: PairVerdict, counted: str | None) -> str:
     """What a test shows, as the end of its sentence."""
+    if verdict.word == REFUSES:
+        return ": what guessing would get for each abstention, and no lead"
     if verdict.word == BEYOND:
         return f": more than {margin_points(verdict)} points"
     if verdict.word == LITTLE and verdict.is_within:
@@ -72,7 +83,9 @@ def _meaning(verdict: PairVerdict, counted: str | None) -> str:
     if verdict.word == EQUAL:
         return f": equal within {margin_points(verdict)} points"
     if verdict.word == NOT_SHOWN:
-        return f": nothing is shown; {could_have_seen(verdict, counted)}"
+        is_lost_to_correction = verdict.comparison.p < SMALL <= verdict.p_corrected
+        shown = "not shown after correction" if is_lost_to_correction else "nothing is shown"
+        return f": {shown}; {could_have_seen(verdict, counted)}"
     return ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from winokit.answers import Answers, IntArray, Scorer, Trial
+from winokit.answers import Answers, IntArray, Scorer, TrialName
 from winokit.errors import BadInput
 from winokit.files import csv_bytes, write_whole
 from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, PER_CENT, CurveSeries, judge_curves
@@ -44,9 +44,9 @@ class CurvePoint:
     warnings: tuple[str, ...] = ()
 
     @property
-    def trial(self) -> Trial:
+    def trial(self) -> TrialName:
         """Which run of its scorer it is."""
-        return Trial(self.seed, self.asked, f"restart {self.restart}")
+        return TrialName(self.seed, self.asked, f"restart {self.restart}")
 
     def score(self, measure: str) -> Metric | None:
         """Its accuracy or its group accuracy."""

@@ -55,7 +55,7 @@ def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
 
 
 class CurveDot(NamedTuple):
-    """One size of one curve; hollow where it cannot be told from chance."""
+    """One size of one curve; hollow where it cannot be distinguished from chance."""
 
     x: float
     y: float

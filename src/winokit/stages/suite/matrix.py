@@ -1,8 +1,9 @@
 """What a suite says, as plain data, on the terminal and as files: its cells, the matrix, which can be distinguished.
 
-Tests are those of `winokit compare`: paired by problem, over groups, abstentions settled by guesses. They are corrected
-together, over every pair of entrants on every dataset, on problems and on groups (Holm). Whether a value is above
-chance is corrected over all rows of its view.
+Tests are those of `winokit compare`, of what the cell shows: paired by problem, over units, and an abstention is not a
+right answer. They are corrected together, over every pair of entrants on every dataset, on problems and on groups
+(Holm). Chance is what an entrant's own choices would get if right answers changed places; whether a value is above it
+is corrected over all rows of its view.
 
 The files are the page, `suite.json` and CSV with flat rows, Markdown, and LaTeX tables as papers print them.
 """
@@ -24,11 +25,12 @@ from winokit.drawing.plots import Forest
 from winokit.drawing.tables import Lines, Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import plural, say, say_interval
 from winokit.files import csv_bytes, result_bytes, write_whole
-from winokit.methods.metrics.compare import Comparison, holm
+from winokit.methods.metrics.corrections import holm
+from winokit.methods.metrics.judge_pairs import Comparison, verdicts
 from winokit.methods.metrics.letters import compact_letters, letter_name
 from winokit.methods.scoring.replay import minute_words, replay_sentences
-from winokit.results import AT, Brief, Metric, rows_to_json, stands, tested
-from winokit.stages.compare.run import ScorerPair, compare_runs
+from winokit.results import AT, UNKNOWN, Brief, Metric, rows_to_json, stands, tested
+from winokit.stages.compare.pairs import ScorerPair, compare_runs
 from winokit.stages.suite.settings import SuiteData, SuiteModel
 
 WAITING, RUNNING, DONE, FAILED, EMPTY = "waiting", "running", "done", "failed", "empty"
@@ -135,8 +137,8 @@ class Standing:
 
     cell: SuiteCell
     row: Metric
-    p: float
-    """That it is chance, corrected over the view."""
+    p: float | None
+    """That it is chance, corrected over the view; None if its right answers cannot change places."""
     stands: str
     letters: str = ""
     """Those who share one cannot be distinguished; none where nothing is compared by the measure."""
@@ -145,7 +147,7 @@ class Standing:
 
     @property
     def above(self) -> float:
-        """How far it is from chance, or from the commonest answer where that is more."""
+        """How far it is from what its own choices would get by chance."""
         return self.row.value - (self.row.level or 0.0)
 
 
@@ -184,9 +186,8 @@ class SuiteMatrix:
             runs = {name: cell.run for (name, of), cell in self.cells.items() if of == dataset and cell.run is not None}
             if len(runs) > 1:
                 tests |= {(dataset, names): test for names, test in compare_runs(runs).items()}
-        corrected = holm([test.p_groups for test in tests.values()])
-        for ((dataset, names), test), p in zip(tests.items(), corrected, strict=True):
-            yield dataset, ScorerPair(*names, test, p)
+        for (dataset, names), verdict in zip(tests, verdicts(list(tests.values())), strict=True):
+            yield dataset, ScorerPair(*names, verdict)
 
     def _view(self, name: str) -> dict[tuple[str, str], Standing]:
         _, protocol, subsets, metric = VIEWS[name]
@@ -196,23 +197,34 @@ class SuiteMatrix:
             for subset in subsets
             if cell.run is not None and (row := cell.run.find(protocol, subset, metric)) is not None
         ]
-        corrected = holm([1.0 if (p := row.details.get("p")) is None else float(p) for _, _, row in rows])
+        p_values = [row.p for _, _, row in rows if row.p is not None]
+        corrected = iter(holm(p_values))
         view: dict[tuple[str, str], Standing] = {}
-        for (key, cell, row), p in zip(rows, corrected, strict=True):
-            standing = Standing(cell, row, p, tested(row, p, SMALL))
+        for key, cell, row in rows:
+            p = None if row.p is None else next(corrected)
+            standing = Standing(cell, row, p, UNKNOWN if p is None else tested(row, p, SMALL))
             view[key] = max(view.get(key, standing), standing, key=lambda standing: standing.above)
         return view
 
     def _ranked(self, measure: str, dataset: str) -> Ranking:
-        """The ranking on a dataset by the tests themselves; its letters go into the view, too."""
+        """The ranking on a dataset by the tests themselves; its letters go into the view, too.
+
+        Who answers nothing is last.
+        """
         view = {name: standing for (name, of), standing in self.views[measure].items() if of == dataset}
         tests = [pair for of, pair in self.pairs if of == dataset and pair.measure == measure]
         leads: dict[str, list[float]] = {name: [] for name in view}
         for pair in tests:
             leads[pair.first].append(pair.found.difference)
             leads[pair.second].append(-pair.found.difference)
-        # On average, how far ahead of those it was compared with: their values may be of other problems, or of silence.
-        names = sorted(view, key=lambda name: (-round(fmean(leads[name] or [0.0]), 9), -view[name].row.value))
+        refusers = {name for pair in tests for name in pair.refusers}
+
+        def rank_key(name: str) -> tuple[bool, float, float]:
+            # On average, how far ahead of those it was compared with: their values may be of other problems.
+            mean_lead = round(fmean(leads[name] or [0.0]), 9)
+            return name in refusers, -mean_lead, -view[name].row.value
+
+        names = sorted(view, key=rank_key)
         place = {name: at for at, name in enumerate(names)}
         apart = sorted((place[pair.first], place[pair.second]) for pair in tests if pair.ahead)
         bands = compact_letters(len(names), apart)
@@ -236,7 +248,7 @@ class SuiteMatrix:
             named = {"dataset": dataset, "first": pair.first, "second": pair.second, "measure": pair.measure}
             test, interval = pair.found, pair.found.interval
             ends = {"difference": test.difference, "low": interval.low, "high": interval.high}
-            tests.append(named | ends | {"p": test.p_groups, "p_corrected": pair.p_corrected, "n": test.n})
+            tests.append(named | ends | {"p": test.p, "p_corrected": pair.p_corrected, "n": test.n})
         cells = [cell.to_json() for cell in self.cells.values()]
         return {"suite": self.run.settings, "metrics": rows_to_json(rows), "cells": cells, "tests": tests}
 
@@ -321,7 +333,7 @@ def _said(cell: SuiteCell) -> Text:
     row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
     if row is not None:
         mark = f" {FROM_BEFORE}" if cell.from_before else ""
-        return dim(f"{say(row)} {say_interval(row)}{mark}", stands(row) == AT)
+        return dim(f"{say(row)} {say_interval(row)}{mark}", stands(row) in (AT, UNKNOWN))
     return dim({RUNNING: f"{100 * cell.share:.0f} %", EMPTY: "–"}.get(cell.state, cell.state), cell.state != RUNNING)
 
 

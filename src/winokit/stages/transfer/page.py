@@ -57,7 +57,7 @@ class ShownCell(NamedTuple):
 
     @property
     def at_chance(self) -> bool:
-        """Whether it cannot be told from chance."""
+        """Whether it cannot be distinguished from chance."""
         return self.row is not None and stands(self.row) == AT
 
     def __str__(self) -> str:
