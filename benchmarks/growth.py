@@ -194,6 +194,7 @@ def main() -> None:
     costs: dict[str, dict[int, float]] = {}
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
+        os.environ["WINOKIT_STATE"] = str(place / "state")  # Nothing of this is to be remembered.
         files: dict[int, list[Path]] = {}
         for size in np.geomspace(most / 10, most, args.points).round(-1).astype(int).tolist():
             files[size] = [place / f"train_{size}-{number}.jsonl" for number in range(1 if args.quick else args.times)]

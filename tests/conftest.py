@@ -91,8 +91,10 @@ def chromium() -> Iterator[Any]:
     path = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("needs Chromium: apt-get install chromium")
+    from support.waiting import HANGS
+
     with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=1000 * HANGS)
         yield found
         found.close()
 

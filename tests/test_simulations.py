@@ -36,7 +36,10 @@ def test_an_interval_of_a_share_of_groups_covers_exactly_what_it_says():
 TIMES = 60
 
 
-@pytest.mark.parametrize("section", ["unequal", "repeated", "luck", "gaps", "paired", "sample-sizes", "gates", "margins"])
+SECTIONS = ["unequal", "repeated", "luck", "gaps", "paired", "sample-sizes", "gates", "margins"]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
 def test_what_is_measured_is_what_is_claimed(section):
     for found in simulations.SECTIONS[section](TIMES):
         claimed = float(found.claimed.lstrip("≤≥ "))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from support.passwords import quick_hashes  # noqa: F401
 from support.people import PASSWORD, Browser
 from support.real_browser import EXPECTED
 from support.studies import Clock, ClockOfAll, studies_in
-from support.waiting import HANGS
+from support.waiting import HANGS, until
 
 from winokit.collect.study import listings
 from winokit.collect.study.study import Study
@@ -94,8 +93,7 @@ def address(study: Study) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
-        time.sleep(0.02)
+    until(lambda: server.started)
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()

@@ -191,6 +191,7 @@ def test_no_page_is_wider_than_the_screen(study, person, width):
 
 def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromium, address):
     context = chromium.new_context(base_url=address, java_script_enabled=False)
+    context.set_default_timeout(1000 * HANGS)
     page = join(context.new_page(), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first"):

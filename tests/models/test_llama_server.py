@@ -8,11 +8,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.waiting import HANGS, until
 
 import winokit
 from winokit.errors import BadInput
@@ -34,9 +35,10 @@ def gguf() -> Path:
 
 @pytest.fixture(scope="module")
 def url(gguf: Path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    place = socket.socket()  # is held to the end, so that nobody else is given its port
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind(("127.0.0.1", 0))
+    port = place.getsockname()[1]
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(gguf), "--model_alias", "smol"]
     command += [
         "--logits_all",
@@ -52,17 +54,21 @@ def url(gguf: Path):
     ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/v1"
+
+    def answers() -> bool:
+        assert server.poll() is None
+        with suppress(OSError):
+            urllib.request.urlopen(f"{address}/models", timeout=HANGS).close()
+            return True
+        return False
+
     try:
-        for _ in range(240):
-            try:
-                urllib.request.urlopen(f"{address}/models", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.5)
+        until(answers)
         yield address
     finally:
         server.kill()
         server.wait()
+        place.close()
 
 
 def test_numbers_of_the_wrong_place_are_refused(url: str):

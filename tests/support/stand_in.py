@@ -13,6 +13,11 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
+from support.waiting import HANGS
+from winokit.collect.platforms import prolific
+
 STUDY = f"70{0:022d}"
 BEFORE, AFTER = "before", "after"
 HANG_UP = 0
@@ -122,7 +127,8 @@ def prolific_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
             with suppress(ConnectionError):  # whoever asked was killed
                 super().handle()
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prolific, "SECONDS", HANGS)  # a busy machine is not a platform that does not answer
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -14,6 +14,7 @@ from .commands import FrozenError
 from .outputs import Texts
 
 ALLOWED = Path(__file__).parent / "allowed.toml"
+MOST_CHARACTERS = 200
 PATTERNS = ("line", "removed", "added")
 EQUAL, ALLOWABLE, DIFFERENT = "equal", "allowed", "DIFFERENT"
 
@@ -148,12 +149,15 @@ def report_lines(comparison: Comparison, most_lines: int | None) -> list[str]:
         used = [allowance for difference in comparison.differences for allowance in difference.used]
         return lines + [f"             {reason}" for reason in dict.fromkeys(each.reason for each in used)]
     shown: list[str] = []
+    homes: list[str] = []
     for difference in comparison.differences:
         if difference.unexplained_hunks:
-            shown += [f"  --- {difference.file_name}"]
+            shown.append(f"  --- {difference.file_name}")
         for hunk in difference.unexplained_hunks:
-            shown += [f"  {line[:200]}" for line in hunk]
+            shown += [f"  {line[:MOST_CHARACTERS]}" for line in hunk]
+        homes += [difference.file_name] * (len(shown) - len(homes))
     if most_lines is not None and len(shown) > most_lines:
-        left_count = len(shown) - most_lines
-        shown = [*shown[:most_lines], f"  … {left_count} more lines: --full shows all"]
+        hidden_files = ", ".join(dict.fromkeys(homes[most_lines:]))
+        left = f"  … {len(shown) - most_lines} more lines, in {hidden_files}: --full shows all"
+        shown = [*shown[:most_lines], left]
     return lines + shown

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .commands import Command, FrozenError, definition_digest
 from .outputs import Texts
+from .servers import TESTS
 
 TOOL = Path(__file__).parent
 ABOUT = "about.json"
@@ -20,6 +21,7 @@ PRINTED = ("exit", "stdout", "stderr", "removed")
 def tool_digest() -> str:
     """A digest of all that decides the texts: outputs of another version of these files do not count."""
     paths = [TOOL / f"{name}.py" for name in ("sides", "outputs", "inputs", "servers")]
+    paths += [TESTS / "support" / f"{name}.py" for name in ("servers", "tiny", "tiny_causal")]
     paths += [path for folder in ("steady", "files") for path in (TOOL / folder).rglob("*") if path.is_file()]
     digest = hashlib.sha256()
     for path in sorted(paths):

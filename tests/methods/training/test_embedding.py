@@ -119,8 +119,10 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     asked = (data, "--model", bert, "--finetune", 60, "--learning-rate", "1e-3", "--epochs", 1, "--out", out)
     said = embed(*asked)
     assert "fine-tuned on 50 problems, chosen on 10" in said.stdout
-    assert f"debias it: winokit debias aflite {data} --features {out}" in said.stdout
+    assert f"debias it: winokit debias aflite {data} --features {out} --allow-uninformed" in said.stdout
+    assert "these features know nothing: 50.0\u00a0% of 10 dev problems right" in said.stderr
     about = json.loads(out.with_suffix(".json").read_text())
+    assert about["finetuned"]["informed"] is False
     assert len(about["held_out"]) == 60
     assert len(about["ids"]) == len(np.load(out)) == 180
     whole = load(data)
@@ -131,9 +133,10 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     with pytest.raises(BadInput, match="features of other problems"):
         read_features(out, whole)
     options = ["--compare", "none", "--no-assess", "--out", str(tmp_path / "deb")]
-    told = CliRunner().invoke(
-        app, ["debias", "aflite", str(data), "--features", str(out), *options], catch_exceptions=False
-    )
+    command = ["debias", "aflite", str(data), "--features", str(out), *options]
+    with pytest.raises(BadInput, match=r"these features know nothing: .* --allow-uninformed"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    told = CliRunner().invoke(app, [*command, "--allow-uninformed"], catch_exceptions=False)
     assert "of 180 problems kept" in told.stdout
     assert "60 problems left out" in told.stderr
     kept = {problem.id for problem in load(tmp_path / "deb" / "kept.jsonl")}

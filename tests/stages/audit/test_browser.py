@@ -5,6 +5,7 @@ import re
 import pytest
 from support.pages import opened
 from support.servers import ReasoningServer
+from support.waiting import HANGS
 
 from winokit.stages.audit.run import audit
 
@@ -123,6 +124,7 @@ def test_a_page_sent_without_its_folder_says_what_is_missing(chromium, report, t
     alone = tmp_path / "index.html"
     alone.write_bytes((report / "index.html").read_bytes())
     context = chromium.new_context()
+    context.set_default_timeout(1000 * HANGS)
     page = context.new_page()
     page.goto(alone.as_uri())
     page.wait_for_selector("#missing:visible")

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
+from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.scoring.features import write_features
 from winokit.stages.debias.features import embedded, read_features
+from winokit.stages.debias.run import debias
 
+SMALL = AFLite(ensemble_size=2, train_size=3, stop_below=0.999)
 ABOUT = {"model": "builtin", "features": "difference", "pooling": "mean"}
 
 
@@ -73,3 +76,36 @@ def test_a_model_can_make_them_now(twins):
     assert found.rows.shape == (6, 384)
     assert (found.model, found.kind) == ("builtin", "single")
     assert found.settings["fingerprint"]
+
+
+def finetuned(informed: bool | None) -> dict:
+    """What is stored beside features of a fine-tuned model that is said to know something, or nothing."""
+    about = {"trained_on": 50, "chosen_on": 10, "dev_accuracy": 0.5, "dev_null": 0.6, "dev_p": 0.7}
+    return {**ABOUT, "finetuned": about if informed is None else {**about, "informed": informed}}
+
+
+def test_features_that_know_nothing_are_refused_unless_they_are_allowed(twins, rows, tmp_path):
+    write_features(rows, twins, tmp_path / "X.npy", finetuned(False))
+    how = {"features": tmp_path / "X.npy", "compare": (), "assess": False}
+    with pytest.raises(BadInput, match=r"X\.npy: these features know nothing: .* 50\.0.% .* chance \(60\.0.%\)"):
+        debias(twins, SMALL, **how)
+    found = debias(twins, SMALL, **how, allow_uninformed=True)
+    assert found.settings["features"]["finetuned"]["informed"] is False
+
+
+@pytest.mark.parametrize("informed", [True, None])
+def test_features_that_know_something_or_do_not_say_pass(twins, rows, tmp_path, informed):
+    write_features(rows, twins, tmp_path / "X.npy", finetuned(informed))
+    assert debias(twins, SMALL, features=tmp_path / "X.npy", compare=(), assess=False).kept
+
+
+def test_one_shard_that_knows_nothing_is_enough_to_refuse(twins, rows, tmp_path):
+    for number, (part, informed) in enumerate(((slice(0, 4), True), (slice(4, 6), False))):
+        write_features(rows[part], twins[part], tmp_path / f"part-{number}.npy", finetuned(informed))
+    with pytest.raises(BadInput, match="these features know nothing"):
+        debias(twins, SMALL, features=tmp_path, compare=(), assess=False)
+
+
+def test_allowing_what_is_not_there_is_refused(twins):
+    with pytest.raises(BadInput, match=r"--allow-uninformed: an option of --features X\.npy"):
+        debias(twins, "random", size=4, allow_uninformed=True)

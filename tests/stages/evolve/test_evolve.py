@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 from support import small
+from support.copies import repeated, thrice
 from support.solving import answers_by
 
+from winokit.answers import AskedProblems
 from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
-from winokit.problem import Card, Dataset
+from winokit.methods.scoring.scorer import Prediction
+from winokit.problem import Card, Dataset, Problem
 from winokit.stages.evolve.evolution import EvolveSettings, evolve
 from winokit.stages.evolve.pool import pool_of
 from winokit.stages.evolve.run import evolved, write_evolution
@@ -126,6 +129,65 @@ def test_a_majority_must_be_one_and_all_means_all(release, new):
 def test_every_door_has_the_same_alpha():
     defaults = [inspect.signature(door).parameters["alpha"].default for door in (verb, solved_beyond_chance)]
     assert {*defaults, EvolveSettings("2.0").alpha} == {0.05}
+
+
+def test_silence_neither_solves_nor_turns(release, new):
+    asked = pool_of(release, new).asked
+    model = knows(asked, "strong", 0.6, switched=False)
+    choices = model.on(asked).choices
+    silent_groups = set(list(asked.groups)[:50])
+    rows = [
+        Prediction(p.id, "original", "m", "s", None, None if p.group in silent_groups else int(c), p.answer)
+        for p, c in zip(asked, choices, strict=True)
+    ]
+    silent = EvolveAnswers.of("strong", AskedProblems.of(asked), rows)
+    (stratum,) = solved_beyond_chance(asked, [silent]).strata
+    settled = silent.settled_on(asked)
+    speaking = [members for name, members in asked.groups.items() if name not in silent_groups]
+    right = {p.id for p, is_right in zip(asked, settled.correct, strict=True) if is_right}
+    assert stratum.solved == sum(all(p.id in right for p in members) for members in speaking)
+    assert stratum.turned == sum(not any(p.id in right for p in members) for members in speaking)
+
+
+def test_problems_written_three_times_are_retired_no_more_surely(release, new):
+    asked = pool_of(release, new).asked
+    model = knows(asked, "able", 0.12, switched=False)
+    flags = model.on(asked).correct.tolist()
+    copies = thrice(asked)
+    right = dict(zip((p.id for p in copies), repeated(flags), strict=True))
+    (once,) = solved_beyond_chance(asked, [model]).strata
+    (again,) = solved_beyond_chance(copies, [answers_by(copies, "able", right)]).strata
+    assert 0.001 < once.p < 0.9
+    assert again.p >= once.p - 1e-9
+
+
+def test_a_model_that_always_gives_the_commonest_answer_gets_no_problem_alone_retired():
+    alone = Dataset(
+        Problem(f"Ann met Bea {n} times as ", " ran.", ("Ann", "Bea"), int(n % 20 >= 13)) for n in range(200)
+    )
+    first = {p.id: p.answer == 0 for p in alone}
+    assert sum(first.values()) == 130
+    assert solved_beyond_chance(alone, [answers_by(alone, "first", first)]).retire == frozenset()
+
+
+def test_null_and_p_value_of_a_model_are_for_the_owner_alone(release, new):
+    pool = pool_of(release, new)
+    write_evolution(evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT), release)
+    full = json.loads((hidden_folder(release) / "evolution.json").read_text())["fares"]
+    public = json.loads((release / "evolution.json").read_text())["fares"]
+    assert all(0 < fare["null"] < 1 and 0 <= fare["p"] <= 1 for fare in full)
+    assert all(fare["null"] is None and fare["p"] is None for fare in public)
+
+
+def test_the_record_of_a_version_without_null_is_read(second):
+    folder, _ = second
+    record = json.loads((folder / "evolution.json").read_text())
+    for fare in record["fares"]:
+        del fare["null"], fare["p"]
+    (folder / "evolution.json").write_text(json.dumps(record))
+    pool = pool_of(folder, Dataset([]))
+    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
+    assert {fare.version for fare in evolution.fares} >= {"1.0", "2.0"}
 
 
 def test_models_that_guess_as_one_are_not_taken_for_several(release, new):

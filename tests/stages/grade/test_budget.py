@@ -129,7 +129,7 @@ def test_gradings_on_another_release_count_by_the_share_of_problems_that_both_hi
         ask(smaller, number, f"name {number}")
     grading = ask(larger, 0, "one")
     assert (grading.public.gradings.different, grading.public.gradings.carried) == (4, 3)
-    assert "gradings of other releases with its problems count for 3" in grading.notes[-1]
+    assert "(3 of them for gradings on other releases with problems of this test)" in grading.notes[-1]
     # All of the smaller one's problems are in the larger one, which was asked once.
     assert ask(smaller, 0, "name 0").public.gradings.different == 7
 

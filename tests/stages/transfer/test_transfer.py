@@ -1,18 +1,25 @@
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from support.copies import check_not_surer, repeated, thrice
+
 from winokit.answers import Answers, Scorer
 from winokit.data.loading import load
 from winokit.drawing.page import rendered_plain
 from winokit.errors import BadInput
 from winokit.methods.metrics.judge import Judge, gender_rows
+from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.methods.training.evaluation import rows as evaluated_rows
+from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
-from winokit.stages.transfer.page import tables_of, write_transfer_page
-from winokit.stages.transfer.run import train_arms
+from winokit.stages.transfer.page import state_of, tables_of, write_transfer_page
+from winokit.stages.transfer.run import _cell, train_arms
 from winokit.stages.transfer.selection import (
     NamedData,
     TrainingArm,
@@ -311,3 +318,30 @@ def test_who_abstains_is_held_against_guessing_that_abstains_as_often(real_file)
     choices = [None if at % 4 == 0 else problem.answer for at, problem in enumerate(data)]
     rows = of_gender(data, choices)
     assert rows["female", "accuracy"].chance == pytest.approx(rows["female", "accuracy"].value / 2)
+
+
+def cell_of(data, choices, folder):
+    """The cell of a run that chose so."""
+    predictions = [
+        Prediction(problem.id, "original", "m", "mc-sent", None, choice, problem.answer)
+        for problem, choice in zip(data, choices, strict=True)
+    ]
+    write_predictions(predictions, folder / "predictions" / "test.jsonl")
+    outcome = TrainOutcome(folder, {}, evaluated_rows(data, predictions, "test"))
+    return _cell("arm", TransferTarget(data.card.name, data), [outcome], "m")
+
+
+@pytest.mark.parametrize("right", [0.5, 0.7, 0.9])
+def test_problems_that_are_written_three_times_make_no_cell_surer(right, tmp_path):
+    data = Dataset(gendered(load("open")[:60]), Card("test"))
+    rng = np.random.default_rng(4)
+    choices = [problem.answer if rng.random() < right else 1 - problem.answer for problem in data]
+    once = cell_of(data, choices, tmp_path / "once")
+    copies = cell_of(thrice(data), repeated(choices), tmp_path / "thrice")
+    check_not_surer(once.rows, copies.rows)
+    assert {row.protocol for row in once.rows} == {"accuracy", "groups", "gender"}
+    states = []
+    for cell in (once, copies):
+        tests = [SimpleNamespace(name="test")]
+        states.append(state_of(SimpleNamespace(cells=[cell], tests=tests, warnings=())))
+    assert states[0] == states[1]

@@ -152,11 +152,15 @@ def spent_budget(registry: HiddenRegistry, test: HiddenTest, labels: HiddenPart)
 
 def _overlapping_tests(registry: HiddenRegistry, test: HiddenTest) -> list[EarlierTest]:
     """The tests of the registry that have texts of this one, and were graded."""
+    texts = [digests[0] for digests in test.problems]
     found = []
     for other in registry.tests():
-        shared = sum(digests[0] in other.texts for digests in test.problems) if other.gradings else 0
-        if shared and other.identity != test.identity:
-            found.append(EarlierTest(other.identity, other.release, shared / len(test.problems), other.gradings))
+        if other.identity == test.identity or not other.gradings:
+            continue
+        other_texts = other.texts
+        shared = sum(text in other_texts for text in texts)
+        if shared:
+            found.append(EarlierTest(other.identity, other.release, shared / len(texts), other.gradings))
     return found
 
 

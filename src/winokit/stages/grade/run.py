@@ -69,7 +69,7 @@ class Grading(Brief):
         """What must be known beside the scores."""
         gradings, rules = self.shown.gradings, self.shown.rules
         many = "1 submission" if gradings.different == 1 else f"{gradings.different:,} different submissions"
-        carried = f" (gradings of other releases with its problems count for {gradings.carried:,})"
+        carried = f" ({gradings.carried:,} of them for gradings on other releases with problems of this test)"
         named = f", {gradings.by_name:,} under this name" if self.shown.statement is not None else ""
         budget = f"the budget is {rules.budget:,}, {rules.per_name:,} per name"
         spent = f"{many} graded on this test so far{carried if gradings.carried else ''}{named}; {budget}"

@@ -159,7 +159,7 @@ class SearchSets:
         choices = {}
         for trial in trials:
             predictions = self.predictions(trial, DEV)
-            choices[asked.Trial(name=str(trial.folder))] = [prediction.prediction for prediction in predictions]
+            choices[asked.TrialName(name=str(trial.folder))] = [prediction.prediction for prediction in predictions]
         return judge_best(asked.Answers.of_trials(self.dev, choices), seed=seed)
 
 
