@@ -450,6 +450,7 @@ def test_outputs_stay_out_of_the_tree_and_foreign_folders_untouched(repository, 
         (["--side", "base"], "needs --stored DIR"),
         (["--side", "base", "--stored", tmp_path / "mine"], "has files, but no stored outputs"),
         (["--only", "wirte"], "no command of that name"),
+        (["--jobs", 0], "--jobs 0: at least 1 is needed"),
         (["--head", "no-such-branch"], "no-such-branch: no commit of this repository"),
         (["--data", tmp_path / "nowhere"], "nowhere: no folder"),
     ):

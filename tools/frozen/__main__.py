@@ -111,6 +111,8 @@ def _data_folder(given: Path | None) -> Path | None:
 
 def _check_folders(options: argparse.Namespace) -> None:
     """Refuse folders in the tree: outputs have sentences of datasets that must stay out of it."""
+    if options.jobs < 1:
+        raise FrozenError(f"--jobs {options.jobs}: at least 1 is needed")
     for option, folder in (("--stored", options.stored), ("--keep", options.keep)):
         if folder is not None and folder.resolve().is_relative_to(ROOT):
             raise FrozenError(
