@@ -25,7 +25,7 @@ from runs.trainer import KeptNetwork, Workshop, record, short_row
 from winokit import AFLite
 from winokit.files import write_whole
 from winokit.methods.aflite.divergence import bins_for
-from winokit.methods.aflite.inputs import unit_numbers
+from winokit.methods.aflite.inputs import names_of, unit_numbers
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasRows
 from winokit.methods.aflite.null import SEEDS_APART, relabelled
 from winokit.methods.aflite.rows import Backend
@@ -33,7 +33,7 @@ from winokit.methods.training.embedding import embedded
 from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
-from winokit.problem import Dataset
+from winokit.problem import Card, Dataset
 from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures
 from winokit.text.language import language_of
 
@@ -56,19 +56,21 @@ def filtered(job: Job, shop: Workshop) -> dict[str, Any]:
     rest, train, dev = (rows_of(whole, rows) for rows in (rest_rows, *held))
     bench = shop.network(job.model, job.settings.formalization)
     features, chosen = _features(job, bench, rest, train, dev)
-    y, groups = np.array([problem.answer for problem in rest], np.int64), [problem.group for problem in rest]
+    y = np.array([problem.answer for problem in rest], np.int64)
+    pairs = unit_numbers([problem.group for problem in rest], len(y))
+    together = names_of(rest.units)
     how: dict[str, Any] = dict(WINOGRANDE_AAAI_AFLITE)
     if len(rest) <= how["train_size"]:
         how |= {"train_size": None, "cutoff": None}
     backend: Backend = "torch:cuda" if bench.network.device.type == "cuda" else "numpy"
-    real = AFLite(**how, seed=seed, backend=backend).fit(features, y, groups)
+    real = AFLite(**how, seed=seed, backend=backend).fit(features, y, together)
     theirs, confidence = shop.sets.removed[rest_rows], shop.sets.confidence[rest_rows]
-    units = unit_numbers(groups, len(y))
+    units = unit_numbers(together, len(y))
     others = []
     for number in range(RELABELLED):
         again = real.again(seed + SEEDS_APART + number)
-        again.fit(features, relabelled(y, units, seed=number), groups)
-        others.append(compared(again.first_scores_, ~again.keep_, theirs, units))
+        again.fit(features, relabelled(y, units, seed=number), together)
+        others.append(compared(again.first_scores_, ~again.keep_, theirs, pairs))
     buffer = io.BytesIO()
     scores, keep = real.first_scores_.astype(np.float16), np.packbits(real.keep_)
     np.savez_compressed(buffer, scores=scores, keep=keep, phase=real.phase_.astype(np.int16))
@@ -77,8 +79,8 @@ def filtered(job: Job, shop: Workshop) -> dict[str, Any]:
         "aflite": real.settings_,
         "encoder_dev": chosen,
         "filtered": len(rest),
-        "authors": compared(real.first_scores_, ~real.keep_, theirs, units)
-        | {f"confidence_{key}": value for key, value in compared(confidence, None, theirs, units).items()}
+        "authors": compared(real.first_scores_, ~real.keep_, theirs, pairs)
+        | {f"confidence_{key}": value for key, value in compared(confidence, None, theirs, pairs).items()}
         | {"score_with_confidence": _rank(real.first_scores_, confidence)},
         "relabelled": others,
         "figure": _figure(rest, real, y, features) if seed < FIGURES else [],
@@ -150,8 +152,7 @@ def _words(text: str) -> list[str]:
 def _figure(rest: Dataset, real: AFLite, y: NDArray[np.int64], features: Any) -> list[list[Any]]:
     """Figure 1: a probe's accuracy and the divergence of all, of as many at random or by PMI, and of what is kept."""
     words = [_words(problem.sentence) for problem in rest]
-    groups = [problem.group for problem in rest]
-    rows = DebiasRows(words, y, groups, rest.units, features)
+    rows = DebiasRows(words, y, [problem.group for problem in rest], rest.units, features)
     everything = np.ones(len(rest), bool)
     size = int(real.keep_.sum())
     arms = [
@@ -160,7 +161,7 @@ def _figure(rest: Dataset, real: AFLite, y: NDArray[np.int64], features: Any) ->
         DebiasArm("aflite", real.keep_, dict(real.settings_), real.scores_, real.phase_),
     ]
     how = Assessment(bins=bins_for(size), seed=real.seed, draws=20)
-    measures = DebiasMeasures(rows, rest, "", "")
+    measures = DebiasMeasures(rows, Dataset(rest, Card("train_xl")), "", "")
     made = []
     for arm in arms:
         made += [*measures.sizes(arm), measures.probe(arm, how), *measures.divergences(arm, how)]

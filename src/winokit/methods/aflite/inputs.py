@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import Groups
+from winokit.units import Units
 
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
@@ -168,6 +169,16 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
     free = count(len(number_of))
     numbers = (next(free) if group is None else number_of[group] for group in groups)
     return np.fromiter(numbers, np.int64, rows)
+
+
+def names_of(units: Units) -> list[int | None]:
+    """The unit of each row by its number, as `groups` of functions over arrays; None for a row that varies alone.
+
+    >>> names_of(Units.of_names(["a", "b", "a"]))
+    [0, None, 0]
+    """
+    sizes = units.sizes
+    return [unit if sizes[unit] > 1 else None for unit in units.numbers.tolist()]
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix
+from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix, names_of
 from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.registry import Registry
@@ -49,8 +49,7 @@ class DebiasRows:
     @cached_property
     def unit_names(self) -> list[int | None]:
         """The unit of each row; None for a row that varies alone."""
-        sizes = self.units.sizes
-        return [unit if sizes[unit] > 1 else None for unit in self.units.numbers.tolist()]
+        return names_of(self.units)
 
 
 @dataclass(frozen=True)
