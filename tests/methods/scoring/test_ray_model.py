@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.waiting import HANGS
 
 import winokit
 from winokit.errors import BadInput, MissingExtra
@@ -70,7 +71,7 @@ def cluster():
     for _ in range(2):
         made.add_node(num_cpus=1, memory=500_000_000, wait=False)
     ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
-    made.wait_for_nodes()
+    made.wait_for_nodes(timeout=HANGS)
     yield made
     ray.shutdown()
     made.shutdown()
