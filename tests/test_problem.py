@@ -71,7 +71,7 @@ def test_whole_texts_hang_together_only_where_they_share_a_text_or_a_group():
     pairs = [("a.", "b."), ("c.", "d."), ("b.", "e."), ("f.", "g."), ("h.", "i.")]
     problems = [Problem.whole(pair, 0) for pair in pairs]
     problems[3:] = [problem.replace(group="g") for problem in problems[3:]]
-    assert Dataset(problems).clusters == (0, 1, 0, 3, 3)
+    assert Dataset(problems).units.numbers.tolist() == [0, 1, 0, 2, 2]
 
 
 def test_repeated_problems_get_an_occurrence_number_and_unique_ids(twins):
@@ -105,22 +105,22 @@ def test_groups_list_their_members_in_order(twins):
     assert twins.groups["pour"] == (twins[0], twins[1])
 
 
-def test_problems_of_one_group_are_a_cluster_and_a_problem_alone_is_its_own(twins):
+def test_problems_of_one_group_are_a_unit_and_a_problem_alone_is_its_own(twins):
     alone = Problem("Nobody knew why ", " had gone.", ("Ann", "Bo"), 0)
-    assert Dataset([*twins, alone]).clusters == (0, 0, 2, 2, 4, 4, 6)
+    assert Dataset([*twins, alone]).units.numbers.tolist() == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_the_same_text_with_another_pronoun_other_candidates_or_another_question_is_one_cluster():
+def test_the_same_text_with_another_pronoun_other_candidates_or_another_question_is_one_unit():
     """A scorer that fills the blank reads he, she and they alike: three rows, one thing that varies."""
     text = ("The clerk paid the cook because ", " was kind.")
     people = ("the clerk", "the cook")
     spoken = [Problem(*text, people, 0, pronoun) for pronoun in ("he", "she", "they")]
     others = [Problem(*text, ("the clerk", "the cat"), 0, "it"), Problem(*text, ("no", "yes"), 0, query="the cook")]
     elsewhere = Problem("The clerk hit the cook because ", " was kind.", people, 0, "he")
-    assert Dataset([*spoken, *others, elsewhere]).clusters == (0, 0, 0, 0, 0, 5)
+    assert Dataset([*spoken, *others, elsewhere]).units.numbers.tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def test_what_links_two_clusters_makes_them_one():
+def test_what_links_two_units_makes_them_one():
     def problem(text: str, group: str | None, template: str | None) -> Problem:
         labels = {} if template is None else {"template": template}
         return Problem(f"{text} because ", " won.", ("Ann", "Bo"), 0, group=group, labels=labels)
@@ -131,9 +131,9 @@ def test_what_links_two_clusters_makes_them_one():
         problem("three", "b", None),
         problem("four", None, None),
     ]
-    assert Dataset(data).clusters == (0, 1, 2, 3)
-    assert Dataset([*data, problem("five", "a", "t")]).clusters == (0, 0, 2, 3, 0)
-    assert Dataset([*data, problem("five", "b", "t"), problem("two", "a", None)]).clusters == (0, 0, 0, 3, 0, 0)
+    assert Dataset(data).units.numbers.tolist() == [0, 1, 2, 3]
+    assert Dataset([*data, problem("five", "a", "t")]).units.numbers.tolist() == [0, 0, 1, 2, 0]
+    assert Dataset([*data, problem("five", "b", "t"), problem("two", "a", None)]).units.numbers.tolist() == [0, 0, 0, 1, 0, 0]
 
 
 def test_winogenders_problems_hang_together_by_occupation(real_file):
@@ -144,8 +144,8 @@ def test_winogenders_problems_hang_together_by_occupation(real_file):
     assert {problem.labels["template"] for problem in data} == {
         f"{occupation}.{answer}" for occupation in {p.labels["occupation"] for p in data} for answer in (0, 1)
     }
-    assert len(set(data.clusters)) == 60
-    assert {data.clusters.count(number) for number in data.clusters} == {12}
+    assert data.units.count == 60
+    assert set(data.units.sizes.tolist()) == {12}
 
 
 def test_winobias_pairs_pro_with_anti_by_their_text(real_file):
@@ -154,7 +154,7 @@ def test_winobias_pairs_pro_with_anti_by_their_text(real_file):
     sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
     data = load("+".join(sides))
     by_text: dict[str, set[int]] = {}
-    for problem, cluster in zip(data, data.clusters, strict=True):
+    for problem, cluster in zip(data, data.units.numbers.tolist(), strict=True):
         by_text.setdefault(problem.text, set()).add(cluster)
     assert all(len(clusters) == 1 for clusters in by_text.values())
     paired = [p for p in data if len({q.labels["stereotype"] for q in data if q.text == p.text}) == 2]

@@ -59,12 +59,12 @@ def test_twins_of_each_language_are_found_by_their_order(xwinograd, language):
     assert (sizes[2], sizes[3]) == (PAIRS[language], TRIPLETS.get(language, 0))
 
 
-def test_no_group_and_no_cluster_joins_two_languages(xwinograd):
+def test_no_group_and_no_unit_joins_two_languages(xwinograd):
     found = find_groups(xwinograd)
     assert all(len({xwinograd[row].language for row in rows}) == 1 for rows in found.groups)
-    clusters = {}
-    for problem, cluster in zip(xwinograd, xwinograd.clusters, strict=True):
-        assert clusters.setdefault(cluster, problem.language) == problem.language
+    languages = {}
+    for problem, unit in zip(xwinograd, xwinograd.units.numbers.tolist(), strict=True):
+        assert languages.setdefault(unit, problem.language) == problem.language
 
 
 def test_its_originals_have_the_groups_that_the_collection_of_wsc_has(xwinograd, real_file):
