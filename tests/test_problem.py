@@ -133,7 +133,8 @@ def test_what_links_two_units_makes_them_one():
     ]
     assert Dataset(data).units.numbers.tolist() == [0, 1, 2, 3]
     assert Dataset([*data, problem("five", "a", "t")]).units.numbers.tolist() == [0, 0, 1, 2, 0]
-    assert Dataset([*data, problem("five", "b", "t"), problem("two", "a", None)]).units.numbers.tolist() == [0, 0, 0, 1, 0, 0]
+    extended = Dataset([*data, problem("five", "b", "t"), problem("two", "a", None)])
+    assert extended.units.numbers.tolist() == [0, 0, 0, 1, 0, 0]
 
 
 def test_winogenders_problems_hang_together_by_occupation(real_file):
