@@ -56,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", type=Path, metavar="FILE", help="prepared datasets; default: DIR/sets.pkl.xz")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: DIR/results")
     given = parser.parse_args(arguments)
+    if not any((given.folder / "records").glob("*.json")):
+        raise BadInput(f"{given.folder}: no records; `python -m runs jobs --out {given.folder}` writes them")
     sets = prepared(given.sets or given.folder / "sets.pkl.xz", Path())
     out = given.out or given.folder / "results"
     write_stores(given.folder, sets, out)
@@ -78,8 +80,6 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         "trained-square-one": (word_differences, curve_differences),
     }
     paths = sorted((folder / "records").glob("*.json"))
-    if not paths:
-        raise BadInput(f"{folder}: no records; `python -m runs jobs --out {folder}` writes them")
     contents = [json.loads(path.read_text("utf-8")) for path in paths]
     for path, content in zip(paths, contents, strict=True):
         if "try" in content:

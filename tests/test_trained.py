@@ -546,7 +546,7 @@ def test_figures_are_drawn_from_the_stores_that_have_something_to_draw(tmp_path,
 def test_predictions_stored_for_the_page_are_those_of_its_rows(tmp_path):
     """Each stored accuracy is the mean of something that can be counted: no value but a share of n."""
     for name in trained.STORES:
-        for record in Store(trained.RESULTS / f"{name}.json").records.values():
+        for record in Store(RESULTS / f"{name}.json").records.values():
             assert_counted(record)
 
 
