@@ -24,7 +24,7 @@ from runs import (
     winogrande_trained,
 )
 from runs.store import Record, Store
-from runs.tables import all_tables
+from runs.tables import RESULTS, all_tables
 from runs.trials import ANY, COMMON, EARLIER
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
