@@ -77,6 +77,16 @@ def test_no_leak_of_winogender_is_an_accident_of_its_templates(real_file):
     assert "an answer goes with the one before it" not in found(load(real_file("winogender/all_sentences.tsv")))
 
 
+def test_a_place_that_is_often_right_among_problems_alone_is_no_surer_if_they_are_written_three_times():
+    alone = [Problem(f"Text {at} says that ", " did it.", ("Ana", "Ruth"), int(at % 3 == 0)) for at in range(30)]
+    once, again = (
+        next(leak for leak in find_leaks(data) if leak.name == "answer position")
+        for data in (Dataset(alone), thrice(Dataset(alone)))
+    )
+    assert 0.02 < once.p < 0.2
+    assert again.p == pytest.approx(once.p)
+
+
 @pytest.mark.parametrize("change", [lambda p: p, lambda p: p.with_order((p.answer, 1 - p.answer))])
 def test_problems_written_three_times_make_no_leak_surer(change):
     clean = Dataset(change(problem) for problem in synthetic(30, bias=0, seed=1))
