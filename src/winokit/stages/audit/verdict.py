@@ -156,7 +156,8 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     if row.level is None:
         return f"{score}."
     if row.is_untestable:
-        return f"{score}: it always gives the same answer, which gets as much whatever the texts say."
+        how = "it always gives the same answer" if rows.told_apart is None else "it gives twins the same answer"
+        return f"{score}: {how}, which gets as much whatever the texts say."
     return f"{score}, {_against_chance(row, state['single'])}{beyond}{_without_twins(rows)}."
 
 
