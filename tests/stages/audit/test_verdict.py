@@ -399,6 +399,19 @@ def test_groups_that_are_no_pairs_are_called_groups():
     assert "coin" not in text
 
 
+def test_pairs_are_called_pairs_whoever_abstains():
+    """A coin with the same abstentions gets less than a quarter of them."""
+    told = [
+        row("groups/complete/told_apart", 0.158, 0.12, 0.2, 0.5),
+        *standing("groups/complete/right_way_round", ABOVE),
+    ]
+    whole = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE)
+    assert MetricRows([*told, whole]).groups_word == "pair"
+    assert "14.8 % of 284 pairs are fully right" in said(ABOVE_CHANCE, *told, whole)
+    more = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE, n=300)
+    assert MetricRows([*told, more]).groups_word == "group"
+
+
 def test_a_scorer_at_chance_is_told_how_often_chance_does_as_well():
     text = said(AT_CHANCE, *TWINS_AT, row("luck/all/p_null", 0.41), row("luck/all/p_null_best_of_10", 0.9974))
     assert (

@@ -17,7 +17,6 @@ from winokit.stages.audit.scored_rows import (
     WITHOUT,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 
@@ -59,7 +58,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.whole_groups, state["twins"]
     if row is None or state["places"] == ONE:
         return None
-    text = f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right"
+    text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
     grouped = rows.find("groups", "grouped")
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:

@@ -22,7 +22,6 @@ from winokit.stages.audit.scored_rows import (
     SOME,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 FALL_THAT_MATTERS = 0.05
@@ -186,7 +185,7 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
     if state["abstained"] == ALL or state["places"] == ONE:
         return []
     if told is None:
-        return [] if whole is None else [_groups_sentence(whole)]
+        return [] if whole is None else [_groups_sentence(whole, rows.groups_word)]
     if not told.value:
         return [f"It never tells the twins of a pair apart ({plural(told.n, 'pair')}): of pairs nothing can be told."]
     sentence = f"It tells the twins apart in {percent(told.value)} of {plural(told.n, 'pair')}"
@@ -196,9 +195,9 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
     if whole is not None and whole.n == told.n:
         return [f"{sentence}: {percent(whole.value)} of pairs are right (a coin: {percent(whole.chance)})."]
-    return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole)]
+    return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole, rows.groups_word)]
 
 
-def _groups_sentence(row: Metric) -> str:
+def _groups_sentence(row: Metric, counted: str) -> str:
     chance = "" if row.level is None else f" (chance: {percent(row.level)})"
-    return f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right{chance}."
+    return f"{percent(row.value)} of {plural(row.n, counted)} are fully right{chance}."
