@@ -117,3 +117,16 @@ def test_who_turns_right_answers_round_is_below_chance(tmp_path):
     rng = np.random.default_rng(5)
     _, found = audited(lambda p: p.answer if rng.random() < 0.3 else 1 - p.answer, tmp_path)
     assert found.word == "Below chance"
+
+
+def test_who_abstains_after_a_switch_is_not_said_to_have_seen_the_texts():
+    answers = {(problem.before, problem.after): problem.answer for problem in OPEN}
+
+    def silent_on_switched(before, after, candidates, pronoun):
+        answer = answers.get((before, after))
+        return None if answer is None else [float(place == answer) for place in range(len(candidates))]
+
+    run = audit(OPEN, silent_on_switched, protocol=["accuracy", "groups", "switching"], cache="off")
+    assert run.find("switching", "switchable", "switched_accuracy").value == 0
+    assert run.find("switching", "switchable", "unswitched_minus_switched") is None
+    assert verdict(run.metrics).word == "Above chance, on twins too"

@@ -11,7 +11,14 @@ from winokit.methods.metrics.judge_pairs import EQUAL, NOT_SHOWN, REFUSES, PairV
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.page import ComparePage
 from winokit.stages.compare.pairs import ScorerPair
-from winokit.stages.compare.verdict import COMPARED, WITHIN, comparison_sentences, comparison_words, could_have_seen, state_of
+from winokit.stages.compare.verdict import (
+    COMPARED,
+    WITHIN,
+    comparison_sentences,
+    comparison_words,
+    could_have_seen,
+    state_of,
+)
 
 SURE, UNSURE = 1e-9, 0.6
 MARGIN = 5
