@@ -80,6 +80,23 @@ def test_nothing_is_told_from_a_dev_set_whose_right_answer_is_always_in_one_plac
     assert "nothing can be told from it: the right answer is always in one place" in symptom
 
 
+def test_one_answer_for_both_twins_is_not_called_one_place():
+    """Half of the right answers are at each place: it is the choices that never differ between twins."""
+    dev = Dataset(
+        [
+            Problem(f"Text {pair} says ", f" {word}.", ("one", "two"), answer, group=str(pair))
+            for pair in range(8)
+            for answer, word in enumerate(("this", "that"))
+        ]
+    )
+    predictions = predicted(dev, [pair % 2 for pair in range(8) for _ in (0, 1)])
+    (symptom,) = symptoms(FALLING, GUESSING, dev, predictions, rows(dev, predictions, "dev"))
+    assert symptom == (
+        "50.0 % of 16 dev problems right, and nothing can be told from it: "
+        "it gives problems that hang together the same answer"
+    )
+
+
 def test_a_mark_counts_what_hangs_together_once():
     once = lone_problems([0, 1] * 20)
     marks = [mark(dev, predicted(dev, [0] * len(dev)), 1, 1.0) for dev in (once, thrice(once))]

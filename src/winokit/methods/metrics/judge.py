@@ -197,9 +197,12 @@ class Judge:
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
         """The accuracy on problems minus that on a variant of the same problems, row by row.
 
-        Its null is the fall that the scorer's preferences alone bring: who always takes one place falls where right
-        answers move to the other.
+        Of problems that are answered both times: who abstains on the variant has forgotten nothing. Its null is the
+        fall that the scorer's preferences alone bring: who always takes one place falls where right answers move to
+        the other.
         """
+        answered = ~before.silent & ~after.silent
+        before, after = before.subset(answered), after.subset(answered)
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)

@@ -17,7 +17,6 @@ from winokit.stages.audit.scored_rows import (
     WITHOUT,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 
@@ -59,7 +58,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.whole_groups, state["twins"]
     if row is None or state["places"] == ONE:
         return None
-    text = f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right"
+    text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
     grouped = rows.find("groups", "grouped")
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
@@ -99,7 +98,10 @@ def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     cause = ""
     if state["fall"] == FALLS:
         cause = ": it goes by what it remembers of these texts, or by which candidate fits their words"
-    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, {"switched": ABOVE})
+    claims = {"switched": ABOVE}
+    if state["fall"] == FALLS and state["single"] == ABOVE:
+        claims["fall"] = FALLS  # as the headline does
+    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
 def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -139,10 +141,11 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
     text = f"When the candidates switch places, its answer follows in {often_so}"
-    if before is not None and after is not None:
+    is_told = state["switched"] == ABOVE
+    if before is not None and after is not None and not is_told:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
-    worse = {AT: " A coin might do the same.", BELOW: " A coin would follow more often."}.get(where, "")
+    worse = {AT: " A coin might follow as often.", BELOW: " A coin would follow more often."}.get(where, "")
     return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 
