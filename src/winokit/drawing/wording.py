@@ -13,7 +13,8 @@ PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
-    *("majority", "majority_class", "f1", "precision", "told_apart", "right_way_round"),
+    *("told_apart", "right_way_round"),
+    *("majority", "majority_class", "f1", "precision"),
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
 NOTHING = "–"

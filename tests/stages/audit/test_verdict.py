@@ -317,6 +317,22 @@ def test_a_run_that_was_held_against_the_commonest_answer_still_is():
     assert "no better than chance (65.0 %)" in headline(old)
 
 
+def test_a_score_above_chance_that_may_be_chance_is_not_called_no_better():
+    assert "51.4 % of 284 problems right, as chance may get too (50.0 %)" in headline(AT_CHANCE)
+    lower = row("accuracy/all/accuracy", 0.486, 0.44, 0.53, 0.5, p=UNSURE)
+    assert "48.6 % of 284 problems right, no better than chance (50.0 %)" in headline(lower)
+
+
+def test_a_finding_says_why_chance_is_not_excluded_although_the_interval_excludes_it():
+    stricter = "the verdict's tests share a level of 3 %, below the interval's 5 %"
+    near = row("accuracy/all/accuracy", 0.537, 0.501, 0.574, 0.5, p=0.046)
+    finding = "cannot be distinguished from chance: the interval is 50.1 % to 57.4 %, chance is 50.0 %"
+    assert f"{finding}; {stricter}." in said(near)
+    assert stricter in said(row("accuracy/all/accuracy", 0.463, 0.426, 0.499, 0.5, p=0.046))
+    assert stricter not in said(AT_CHANCE)
+    assert stricter not in said(ABOVE_CHANCE)
+
+
 def test_a_margin_says_whether_the_effect_matters():
     assert verdict([ABOVE_CHANCE], margin=5).word == "Above chance, by more than 5 points"
     little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE)

@@ -21,7 +21,7 @@ from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
-from winokit.results import NULL, Detail, Metric, P
+from winokit.results import IN_ONE_PLACE, NULL, Detail, Metric, P
 from winokit.units import Units
 
 Name = tuple[str, str, str]
@@ -39,8 +39,6 @@ FOLDS_VARIANCE = 2.0
 UNTESTABLE = "untestable"
 """The detail of a row: how many of its problems have right answers that cannot change places."""
 ONE_PLACE = "the right answer is always in one place: nothing can be told from this file"
-IN_ONE_PLACE = "in_one_place"
-"""The detail of such a row."""
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
 

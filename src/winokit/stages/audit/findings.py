@@ -34,7 +34,15 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if where == BELOW:
         advice = "Something turns right answers into wrong ones: are the labels the right way round?"
         return VerdictPoint(f"Over all problems the score is below chance: {between}. {advice}", BAD, claims)
-    return VerdictPoint(f"Over all problems the score cannot be distinguished from chance: {between}.", BAD, claims)
+    said = "Over all problems the score cannot be distinguished from chance"
+    return VerdictPoint(f"{said}: {between}{_beside_interval(row)}.", BAD, claims)
+
+
+def _beside_interval(row: Metric) -> str:
+    """Why chance is not excluded although it lies outside the interval; nothing if it lies inside."""
+    level, low, high = row.level, row.low, row.high
+    is_inside = level is None or low is None or high is None or low <= level <= high
+    return "" if is_inside else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:

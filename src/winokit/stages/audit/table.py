@@ -121,7 +121,7 @@ def summary_table(run: Run) -> Table:
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
     for name, title, speak in (
         ("p_chance", "a coin scores this high", often),
-        ("n_to_beat_chance", "problems needed to beat a coin", count),
+        ("n_to_beat_chance", "problems needed to beat chance", count),
     ):
         luck = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
         if any(luck):

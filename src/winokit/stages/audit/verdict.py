@@ -59,10 +59,7 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of places, single problems, twins, the fall and abstentions, and of every finding."""
     state = _states(rows.headline)
     single = rows.single
-    in_one_place = single is not None and bool(single.details.get("in_one_place"))
-    if single is not None and single.is_untestable and not in_one_place:
-        # It always chooses alike: that is just what its own choices get.
-        state["single"] = AT
+    in_one_place = single is not None and single.is_in_one_place
     state["places"] = ONE if in_one_place else SEVERAL
     state["abstained"] = _abstained(rows)
     state |= _states(rows.tested)
@@ -169,7 +166,10 @@ def _against_chance(row: Metric, where: str) -> str:
     if where == UNKNOWN:
         return f"where chance gets {level}"
     words = {ABOVE: "better than chance", AT: "no better than chance", BELOW: "worse than chance"}
-    return f"{words[where]} ({level})"
+    word = words[where]
+    if where == AT and row.level is not None and row.value > row.level:
+        word = "as chance may get too"
+    return f"{word} ({level})"
 
 
 def _without_twins(rows: MetricRows) -> str:
