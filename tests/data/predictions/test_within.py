@@ -113,11 +113,14 @@ def test_a_column_of_replies_in_words_is_mentioned_too(written):
     assert "has a column 'gpt4' beside its problems, which may be replies of a model; the built-in model is" in told
 
 
-def test_predictions_in_one_of_several_files_are_mentioned(written):
+def test_predictions_in_one_of_several_files_are_mentioned(written, data, tmp_path):
     path = written(prediction=choice)
-    models, told, _run = audited(f"{path}+open")
-    assert models == ["builtin"]
-    assert "mine.csv: has a column 'prediction' beside its problems; the built-in model is scored" in told
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"qID": "1", "sentence": "Ann saw Bea as _ sang.", "option1": "Ann", "option2": "Bea"}))
+    within = predictions_within(f"{path}+{other}", data)
+    assert not within.files
+    (note,) = within.notes
+    assert "mine.csv: has a column 'prediction' beside its problems; the built-in model is scored" in note
 
 
 @pytest.mark.parametrize(
