@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from winokit.answers import Answers
-from winokit.methods.metrics.judge import Judge, is_one_place, judge
+from winokit.methods.metrics.judge import Judge, cannot_change_places, judge
 from winokit.methods.metrics.null import Null, matches_if_exchanged, matches_of_two, told_apart_test
 from winokit.problem import Dataset, Problem
 from winokit.results import AT, Metric, stands
@@ -136,12 +136,22 @@ def test_of_a_file_whose_right_answer_is_always_in_one_place_nothing_can_be_told
     answers = Answers.of_choices(problems_alone([0] * 30), [0] * 29 + [1])
     (row,) = Judge("d", answers.scorers[0]).accuracy(("accuracy", "all", "accuracy"), answers)
     assert row.is_untestable
-    assert is_one_place(answers)
-    assert row.details["in_one_place"]
+    assert cannot_change_places(answers)
+    assert row.details["in_one_place"] is True
     varied = Answers.of_choices(problems_alone([0] * 29 + [1]), [0] * 30)
     (row,) = Judge("d", varied.scorers[0]).accuracy(("accuracy", "all", "accuracy"), varied)
     assert row.is_untestable
     assert "in_one_place" not in row.details
+
+
+def test_answers_in_both_places_that_have_nowhere_to_go_are_said_to_be_fixed():
+    """Six problems of one template: nothing is like this unit, so nothing can change places with it."""
+    data = problems_alone([0, 1] * 3, labels={"template": "only"})
+    answers = Answers.of_choices(data, [problem.answer for problem in data])
+    (row,) = Judge("d", answers.scorers[0]).accuracy(("accuracy", "all", "accuracy"), answers)
+    assert row.is_untestable
+    assert row.details["in_one_place"] is False
+    assert "no two units are alike" in row.note
 
 
 LEVEL_OF_TWO = 0.015

@@ -80,6 +80,19 @@ def test_nothing_is_told_from_a_dev_set_whose_right_answer_is_always_in_one_plac
     assert "nothing can be told from it: the right answer is always in one place" in symptom
 
 
+def test_a_dev_set_whose_choices_cannot_gain_or_lose_is_not_said_to_have_one_place():
+    """It gives both twins of each pair one answer, and different pairs different ones."""
+    dev = Dataset(
+        Problem(f"Text {pair} says ", end, ("one", "two"), answer, group=str(pair))
+        for pair in range(30)
+        for answer, end in enumerate((" was helped.", " helped."))
+    )
+    predictions = predicted(dev, [row // 2 % 2 for row in range(len(dev))])
+    (symptom,) = symptoms(FALLING, GUESSING, dev, predictions, rows(dev, predictions, "dev"))
+    assert "its choices get as much when right answers change places" in symptom
+    assert "in one place" not in symptom
+
+
 def test_a_mark_counts_what_hangs_together_once():
     once = lone_problems([0, 1] * 20)
     marks = [mark(dev, predicted(dev, [0] * len(dev)), 1, 1.0) for dev in (once, thrice(once))]

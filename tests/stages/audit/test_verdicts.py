@@ -97,7 +97,7 @@ def test_who_answers_nothing_has_answered_nothing(tmp_path):
 def test_always_the_first_candidate_is_what_it_always_is_and_unknown_on_twins(tmp_path):
     run, found = audited(lambda problem: 0, tmp_path)
     assert found.word == CHANCE
-    assert "it always gives the same answer" in found.headline
+    assert "its choices get just as much when right answers change places" in found.headline
     assert "It never tells the twins of a pair apart" in found.headline
     assert run.find("groups", "complete", "group_accuracy").is_untestable
 

@@ -210,7 +210,7 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
         GROUPS: decision.together(decision.standing(row, among) for row in tests if row.metric == "group_accuracy"),
         DEV: decision.standing(dev, among),
         SIGNS: YES if warnings else NO,
-        PLACES: ONE if any(IN_ONE_PLACE in row.details for row in rows) else MORE,
+        PLACES: ONE if any(row.details.get(IN_ONE_PLACE) for row in rows) else MORE,
     }
 
 
