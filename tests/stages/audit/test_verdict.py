@@ -242,7 +242,7 @@ SAYINGS = [
     ("told", r"It tells twins apart more often", {ABOVE}),
     ("told", r"It tells twins apart less often", {BELOW}),
     ("switched", r"Accuracy falls by", {ABOVE}),
-    ("consistency", r"A coin might do the same", {AT}),
+    ("consistency", r"A coin might follow as often", {AT}),
     ("consistency", r"A coin would follow more often", {BELOW}),
     ("association", r"Word association carries", {ABOVE}),
     ("association", r"the difference is not significant", {AT}),
@@ -350,11 +350,58 @@ def test_a_run_that_was_held_against_the_commonest_answer_still_is():
     assert "no better than chance (65.0 %)" in headline(old)
 
 
+def test_a_score_above_chance_that_may_be_chance_is_not_called_no_better():
+    assert "51.4 % of 284 problems right, as chance may get too (50.0 %)" in headline(AT_CHANCE)
+    lower = row("accuracy/all/accuracy", 0.486, 0.44, 0.53, 0.5, p=UNSURE)
+    assert "48.6 % of 284 problems right, no better than chance (50.0 %)" in headline(lower)
+
+
+def test_a_finding_says_why_chance_is_not_excluded_although_the_interval_excludes_it():
+    stricter = "the verdict's tests share a level of 3 %, below the interval's 5 %"
+    near = row("accuracy/all/accuracy", 0.537, 0.501, 0.574, 0.5, p=0.046)
+    finding = "cannot be distinguished from chance: the interval is 50.1 % to 57.4 %, chance is 50.0 %"
+    assert f"{finding}; {stricter}." in said(near)
+    assert stricter in said(row("accuracy/all/accuracy", 0.463, 0.426, 0.499, 0.5, p=0.046))
+    assert stricter not in said(AT_CHANCE)
+    assert stricter not in said(ABOVE_CHANCE)
+
+
 def test_a_margin_says_whether_the_effect_matters():
     assert verdict([ABOVE_CHANCE], margin=5).word == "Above chance, by more than 5 points"
     little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE)
-    assert verdict([little], margin=5).word == "Above chance, by little: not shown to be 5 points"
+    assert verdict([little], margin=5).word == "Above chance, by less than 5 points"
+    wide = row("accuracy/all/accuracy", 0.56, 0.52, 0.6, 0.5, p=SURE)
+    assert verdict([wide], margin=5).word == "Above chance, by little: not shown to be more than 5 points"
     assert verdict([AT_CHANCE], margin=5).word == "Indistinguishable from chance"
+
+
+def test_a_margin_is_said_of_the_score_over_all_problems_and_of_nothing_else():
+    words = {
+        "Above chance, by more than 5 points, on twins too": TWINS_ABOVE,
+        "Above chance on problems, by more than 5 points, indistinguishable from it on twins": TWINS_AT,
+        "It may have seen these texts": [A_FALL],
+    }
+    for word, others in words.items():
+        assert verdict([ABOVE_CHANCE, *others], margin=5).word == word
+
+
+def test_the_sentence_says_by_how_much_too_since_a_terminal_shows_no_word():
+    found = verdict([ABOVE_CHANCE, *TWINS_AT], margin=5)
+    assert "right, better than chance (50.0 %), by more than 5 points. It tells" in plain(found.headline)
+    little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE, n=150_000)
+    assert plain(verdict([little], margin=5).headline).startswith(
+        "50.5 % of 150,000 problems right, better than chance (50.0 %), by less than 5 points; twins"
+    )
+
+
+def test_the_accuracies_before_and_after_a_switch_are_told_once():
+    switched = [
+        row("switching/switchable/accuracy", 0.885, 0.8, 0.95, 0.5, p=SURE),
+        row("switching/switchable/switched_accuracy", 0.385, 0.3, 0.45, 0.5, p=SURE),
+        row("switching/switchable/consistency", 0.4, 0.3, 0.5, 0.5, p=UNSURE),
+    ]
+    assert "accuracy goes from 88.5 % to 38.5 %" in said(ABOVE_CHANCE, *switched)
+    assert "accuracy goes from" not in said(ABOVE_CHANCE, A_FALL, *switched)
 
 
 def test_twins_are_told_by_two_numbers_and_their_product():
@@ -417,11 +464,19 @@ def test_who_never_answers_both_twins_is_not_said_to_give_them_the_same_answer()
     assert "It answers both twins of no pair (284 pairs): of pairs nothing can be told." in text
 
 
-def test_one_whose_choices_get_as_much_wherever_right_answers_are_is_said_to():
+def test_one_that_always_gives_the_same_answer_is_said_to():
     same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
     found = verdict([same])
     assert found.word == "Indistinguishable from chance"
-    assert "its choices get just as much when right answers change places" in found.headline
+    assert "it always gives the same answer, which gets as much whatever the texts say" in found.headline
+
+
+def test_one_that_gives_twins_the_same_answer_is_not_said_to_give_one_answer_always():
+    same = row("accuracy/all/accuracy", 0.45, 0.4, 0.5, 0.5, null=0.45)
+    deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.02, 0.5)
+    text = headline(same, deaf)
+    assert "right: it gives twins the same answer, which gets as much whatever the texts say." in text
+    assert "always gives" not in text
 
 
 def test_groups_that_are_no_pairs_are_called_groups():
@@ -429,6 +484,19 @@ def test_groups_that_are_no_pairs_are_called_groups():
                     row("groups/complete/group_accuracy", 0.2, 0.15, 0.25, 0.11, p=SURE))  # fmt: skip
     assert "better than chance (33.3 %). 20.0 % of 284 groups are fully right (chance: 11.0 %)." in text
     assert "coin" not in text
+
+
+def test_pairs_are_called_pairs_whoever_abstains():
+    """A coin with the same abstentions gets less than a quarter of them."""
+    told = [
+        row("groups/complete/told_apart", 0.158, 0.12, 0.2, 0.5),
+        *standing("groups/complete/right_way_round", ABOVE),
+    ]
+    whole = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE)
+    assert MetricRows([*told, whole]).groups_word == "pair"
+    assert "14.8 % of 284 pairs are fully right" in said(ABOVE_CHANCE, *told, whole)
+    more = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE, n=300)
+    assert MetricRows([*told, more]).groups_word == "group"
 
 
 def test_a_scorer_at_chance_is_told_how_often_chance_does_as_well():
@@ -461,7 +529,7 @@ def test_artifact_baselines_at_chance_speak_for_the_score_only_if_it_is_above_ch
 
 @pytest.mark.parametrize(
     ("value", "p", "words"),
-    [(0.9, SURE, "."), (0.52, UNSURE, ". A coin might do the same."), (0.2, SURE, "more often.")],
+    [(0.9, SURE, "."), (0.52, UNSURE, ". A coin might follow as often."), (0.2, SURE, "more often.")],
 )
 def test_consistency_is_held_against_a_coin(value, p, words):
     text = said(ABOVE_CHANCE, row("switching/switchable/consistency", value, value - 0.1, value + 0.05, 0.5, p=p))

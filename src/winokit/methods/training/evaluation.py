@@ -20,7 +20,7 @@ from winokit.methods.formalizations.inputs import Encoded, encode
 from winokit.methods.formalizations.network import Network
 from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.groups import complete_groups, group_accuracy, group_accuracy_chance
-from winokit.methods.metrics.judge import IN_ONE_PLACE, Judge, judge
+from winokit.methods.metrics.judge import Judge, judge
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset
 from winokit.results import ABOVE, Metric, decide, stands
@@ -203,8 +203,8 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
 def _why_not_above(row: Metric) -> str:
     """Why the accuracy on a dev set does not show that anything was learned."""
     right = f"{100 * row.value:.1f} % of {row.n:,} dev problems right"
-    if row.details.get(IN_ONE_PLACE):
+    if row.is_in_one_place:
         return f"{right}, and nothing can be told from it: the right answer is always in one place"
     if row.is_untestable:
-        return f"{right}, and nothing can be told from it: its choices get as much when right answers change places"
+        return f"{right}, which its choices get wherever the right answers are"
     return f"{right} is not significantly above what its own preferences would get ({100 * (row.level or 0):.1f} %)"

@@ -18,7 +18,6 @@ from winokit.stages.audit.scored_rows import (
     WITHOUT,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 
@@ -36,7 +35,15 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if where == BELOW:
         advice = "Something turns right answers into wrong ones: are the labels the right way round?"
         return VerdictPoint(f"Over all problems the score is below chance: {between}. {advice}", BAD, claims)
-    return VerdictPoint(f"Over all problems the score cannot be distinguished from chance: {between}.", BAD, claims)
+    said = "Over all problems the score cannot be distinguished from chance"
+    return VerdictPoint(f"{said}: {between}{_beside_interval(row)}.", BAD, claims)
+
+
+def _beside_interval(row: Metric) -> str:
+    """Why chance is not excluded although it lies outside the interval; nothing if it lies inside."""
+    level, low, high = row.level, row.low, row.high
+    is_inside = level is None or low is None or high is None or low <= level <= high
+    return "" if is_inside else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -60,7 +67,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.whole_groups, state["twins"]
     if row is None or state["places"] != SEVERAL:
         return None
-    text = f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right"
+    text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
     grouped = rows.find("groups", "grouped")
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
@@ -100,7 +107,10 @@ def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     cause = ""
     if state["fall"] == FALLS:
         cause = ": it goes by what it remembers of these texts, or by which candidate fits their words"
-    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, {"switched": ABOVE})
+    claims = {"switched": ABOVE}
+    if state["fall"] == FALLS and state["single"] == ABOVE:
+        claims["fall"] = FALLS  # as the headline does
+    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
 def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -140,10 +150,11 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
     text = f"When the candidates switch places, its answer follows in {often_so}"
-    if before is not None and after is not None:
+    is_told = state["switched"] == ABOVE
+    if before is not None and after is not None and not is_told:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
-    worse = {AT: " A coin might do the same.", BELOW: " A coin would follow more often."}.get(where, "")
+    worse = {AT: " A coin might follow as often.", BELOW: " A coin would follow more often."}.get(where, "")
     return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 
