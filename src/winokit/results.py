@@ -25,7 +25,10 @@ NULL = "null"
 P = "p"
 """The detail with a row's p-value: of its null, or of `chance` where it has none."""
 IN_ONE_PLACE = "in_one_place"
-"""The detail of a row of problems whose right answers are all in one place: nothing can be told from it."""
+"""The detail of a row of problems whose right answers cannot change places: nothing can be told from it.
+
+True if they are all in one place; false if they are in several, and no two units are alike.
+"""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None

@@ -8,9 +8,24 @@ from support.verdicts import states_of
 
 import winokit
 from winokit.drawing.decision import BAD, GOOD, PLAIN
+from winokit.drawing.wording import name_coin
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.audit.scored_rows import ALL, FALLS, GENDER, HOLDS, NONE, ONE, SEVERAL, SOME, WITHOUT, MetricRows
+from winokit.stages.audit.scored_rows import (
+    ALL,
+    ENOUGH,
+    FALLS,
+    FEW,
+    FIXED,
+    GENDER,
+    HOLDS,
+    NONE,
+    ONE,
+    SEVERAL,
+    SOME,
+    WITHOUT,
+    MetricRows,
+)
 from winokit.stages.audit.verdict import HEADLINE, NEARLY, headline_state, verdict
 
 SURE, UNSURE = 1e-9, 0.6
@@ -37,6 +52,11 @@ def told_twins(where: str, told: float = 0.33) -> list[Metric]:
     """Pairs told apart, and of those the right way round as many as stands there."""
     rows = [row("groups/complete/told_apart", told, told - 0.05, told + 0.05, 0.5)]
     return rows + standing("groups/complete/right_way_round", where)
+
+
+def whole_pairs(value: float, chance: float = 0.25) -> Metric:
+    """So many pairs right."""
+    return row("groups/complete/group_accuracy", value, value - 0.05, value + 0.05, chance, null=value / 2, p=SURE)
 
 
 ABOVE_CHANCE = row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5, p=SURE)
@@ -70,16 +90,20 @@ def headline_rows(state: dict[str, str]) -> list[Metric]:
     rows = standing("accuracy/all/accuracy", state["single"])
     if state["places"] == ONE:
         rows = [row("accuracy/all/accuracy", 0.7, 0.6, 0.8, 0.5, null=0.7, in_one_place=True)]
+    if state["places"] == FIXED:
+        rows = [row("accuracy/all/accuracy", 0.7, 0.6, 0.8, 0.5, null=0.7, in_one_place=False)]
     if state["twins"] != UNKNOWN:
         rows += told_twins(state["twins"])
+        rows += [whole_pairs(0.2)] if state["pairs"] == FEW else []
     rows += {FALLS: [A_FALL], HOLDS: [A_SMALL_FALL], UNKNOWN: []}[state["fall"]]
     share = {NONE: 0.0, SOME: 0.12, ALL: 1.0}[state["abstained"]]
     return [*rows, row("accuracy/all/abstained", share)]
 
 
 def is_possible(state: dict[str, str]) -> bool:
-    """Whether rows can be so: if all right answers are in one place, single problems tell nothing."""
-    return state["places"] == SEVERAL or state["single"] == UNKNOWN
+    """Whether rows can be so: single problems tell nothing if right answers cannot change places."""
+    has_pairs = state["twins"] != UNKNOWN
+    return (state["places"] == SEVERAL or state["single"] == UNKNOWN) and (has_pairs or state["pairs"] == ENOUGH)
 
 
 STATES = [state for state in states_of(HEADLINE) if is_possible(state)]
@@ -88,6 +112,15 @@ every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: "-".joi
 MEANING = {
     "Nothing was decided": {"abstained": ALL},
     "Nothing can be told: the right answer is always in one place": {"places": ONE},
+    "Nothing can be told: right answers cannot change places": {"places": FIXED},
+    "Above chance on the pairs it tells apart": {"single": UNKNOWN, "twins": ABOVE, "pairs": FEW},
+    "Above chance on problems, and on the pairs it tells apart": {"single": ABOVE, "twins": ABOVE, "pairs": FEW},
+    "Indistinguishable from chance on problems, above it on the pairs it tells apart": {
+        "single": AT,
+        "twins": ABOVE,
+        "pairs": FEW,
+    },
+    "Below chance on problems, above it on the pairs it tells apart": {"single": BELOW, "twins": ABOVE, "pairs": FEW},
     "It may have seen these texts": {"single": ABOVE, "fall": FALLS},
     "No accuracy to judge": {"single": UNKNOWN, "twins": UNKNOWN},
     "Above chance on twins": {"single": UNKNOWN, "twins": ABOVE},
@@ -160,7 +193,7 @@ def check_words(text: str, claimed: list[str]) -> None:
 def test_good_is_said_only_of_what_no_test_denies(state):
     found = verdict(headline_rows(state))
     if found.tone == GOOD:
-        assert (state["single"], state["twins"]) == (ABOVE, ABOVE)
+        assert (state["single"], state["twins"], state["pairs"]) == (ABOVE, ABOVE, ENOUGH)
         assert state["fall"] != FALLS
 
 
@@ -233,7 +266,7 @@ def test_a_finding_says_where_its_row_stands_and_nothing_else(single, fact, wher
     state = headline_state(MetricRows(rows))
     falls = {ABOVE: FALLS, AT: HOLDS, BELOW: HOLDS, UNKNOWN: UNKNOWN}[where] if fact == "switched" else UNKNOWN
     assert state == {**dict.fromkeys(FACTS, UNKNOWN), fact: where} | {
-        "single": single, "twins": UNKNOWN, "abstained": NONE, "places": SEVERAL, "fall": falls
+        "single": single, "twins": UNKNOWN, "abstained": NONE, "places": SEVERAL, "fall": falls, "pairs": ENOUGH
     }  # fmt: skip
     points = verdict(rows).points
     for point in points:
@@ -372,8 +405,7 @@ def test_the_accuracies_before_and_after_a_switch_are_told_once():
 
 
 def test_twins_are_told_by_two_numbers_and_their_product():
-    whole = row("groups/complete/group_accuracy", 0.231, 0.18, 0.29, 0.25, null=0.165, p=SURE)
-    assert headline(ABOVE_CHANCE, *TWINS_ABOVE, whole) == (
+    assert headline(ABOVE_CHANCE, *TWINS_ABOVE, whole_pairs(0.231)) == (
         "76.2 % of 284 problems right, better than chance (50.0 %). It tells the twins apart in 33.0 % of 284 pairs, "
         "and then has them the right way round in 70.0 %: 23.1 % of pairs are right (a coin: 25.0 %)."
     )
@@ -391,6 +423,45 @@ def test_whole_groups_below_a_coin_are_never_above_chance():
     whole = row("groups/complete/group_accuracy", 0.231, 0.18, 0.29, 0.25, null=0.165, p=SURE)
     bigger = row("groups/complete/group_accuracy", 0.331, 0.28, 0.39, 0.25, null=0.165, p=SURE)
     assert [winokit.results.stands(one) for one in (whole, bigger)] == [AT, ABOVE]
+
+
+def test_who_has_fewer_pairs_right_than_a_coin_is_above_chance_only_where_it_tells_pairs_apart():
+    """As RoBERTa-large without training: 15 % told apart, 82 % of them the right way round, 12.5 % of pairs right."""
+    found = verdict([ABOVE_CHANCE, *told_twins(ABOVE, 0.15), whole_pairs(0.125)])
+    assert (found.word, found.tone) == ("Above chance on problems, and on the pairs it tells apart", PLAIN)
+    assert "12.5 % of pairs are right (a coin: 25.0 %)" in plain(found.headline)
+    assert all(point.tone != GOOD for point in found.points if "twins" in point.claims)
+    # Silence lowers what a coin with the same silences gets, and not what the papers hold pairs against.
+    silent = verdict([ABOVE_CHANCE, *told_twins(ABOVE, 0.15), whole_pairs(0.125, chance=0.04)])
+    assert silent.word == found.word
+    enough = verdict([ABOVE_CHANCE, *TWINS_ABOVE, whole_pairs(0.26)])
+    assert (enough.word, enough.tone) == ("Above chance, on twins too", GOOD)
+
+
+def test_a_coin_is_never_said_of_more_than_two_candidates():
+    """Four candidates give guessing a quarter of the problems, as a coin gets a quarter of the pairs."""
+    four = row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 0.25)
+    pairs_of_three = row("groups/complete/group_accuracy", 0.4, 0.35, 0.45, 1 / 9)
+    two, pairs = row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 0.5), whole_pairs(0.4)
+    assert [name_coin(one) for one in (four, pairs_of_three, None)] == ["guessing"] * 3
+    assert [name_coin(one) for one in (two, pairs)] == ["a coin"] * 2
+    text = headline(row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 1 / 3, p=SURE), *TWINS_ABOVE, pairs_of_three)
+    assert "(guessing: 11.1 %)" in text
+    assert "coin" not in text
+
+
+def test_right_answers_that_cannot_change_places_are_not_said_to_be_in_one_place():
+    fixed = row("accuracy/all/accuracy", 1.0, 0.6, 1.0, 0.5, null=1.0, in_one_place=False)
+    found = verdict([fixed])
+    assert found.word == "Nothing can be told: right answers cannot change places"
+    assert "no two units are alike" in found.headline
+    assert "same place" not in found.headline
+
+
+def test_who_never_answers_both_twins_is_not_said_to_give_them_the_same_answer():
+    unheard = row("groups/complete/told_apart", 0.0, 0.0, 0.02)
+    text = headline(ABOVE_CHANCE, unheard)
+    assert "It answers both twins of no pair (284 pairs): of pairs nothing can be told." in text
 
 
 def test_one_that_always_gives_the_same_answer_is_said_to():

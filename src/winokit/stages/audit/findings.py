@@ -11,9 +11,10 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.scored_rows import (
     ALL,
     FALLS,
+    FEW,
     GENDER,
     NONE,
-    ONE,
+    SEVERAL,
     WITHOUT,
     MetricRows,
     before_and_after,
@@ -25,7 +26,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.single, state["single"]
     if row is None or row.level is None or row.low is None or row.high is None:
         return None
-    if where == UNKNOWN or state["abstained"] == ALL or state["places"] == ONE:
+    if where == UNKNOWN or state["abstained"] == ALL or state["places"] != SEVERAL:
         return None
     between = f"the interval is {percent(row.low)} to {percent(row.high)}, chance is {percent(row.level)}"
     claims = {"single": where}
@@ -49,7 +50,7 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     """How often chance does as well, and how many problems would tell."""
     once, best = rows.find("luck", "all", "p_null"), rows.find("luck", "all", "p_null_best_of_10")
     needed, single = rows.find("luck", "all", "n_to_beat_chance"), rows.single
-    if once is None or state["places"] == ONE or state["abstained"] == ALL:
+    if once is None or state["places"] != SEVERAL or state["abstained"] == ALL:
         return None
     text = f"Its own choices would score this high by chance {often(once.value)} of the time"
     if best is not None:
@@ -64,7 +65,7 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     """How many groups are fully right, beside what explains it."""
     row, where = rows.whole_groups, state["twins"]
-    if row is None or state["places"] == ONE:
+    if row is None or state["places"] != SEVERAL:
         return None
     text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
     grouped = rows.find("groups", "grouped")
@@ -78,7 +79,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         AT: "Of twins that it tells apart no more are the right way round than chance may have",
         BELOW: "Twins that it tells apart are the wrong way round more often than chance has them",
     }
-    tones = {ABOVE: GOOD, AT: BAD, BELOW: BAD}
+    tones = {ABOVE: PLAIN if state["pairs"] == FEW else GOOD, AT: BAD, BELOW: BAD}
     ending = f" {endings[where]}." if where in endings else ""
     return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
 

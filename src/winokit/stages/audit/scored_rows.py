@@ -8,8 +8,10 @@ from winokit.results import Metric
 
 NONE, SOME, ALL = "none", "some", "all"
 """How many problems are left undecided."""
-ONE, SEVERAL = "one", "several"
-"""In how many places right answers are."""
+ONE, SEVERAL, FIXED = "one", "several", "fixed"
+"""In how many places right answers are; fixed if they are in several and cannot change them."""
+FEW, ENOUGH = "few", "enough"
+"""Whether fewer pairs are right than a coin gets."""
 FALLS, HOLDS = "falls", "holds"
 """Whether accuracy falls when the candidates change places."""
 WITHOUT = {

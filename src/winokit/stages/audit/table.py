@@ -119,8 +119,9 @@ def summary_table(run: Run) -> Table:
             cells = [_said(by_scorer.get(index)) for index in range(len(known))]
             first = line.marks[0].row
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
+    coin = name_coin(next((row for row in run.metrics if row.protocol == "accuracy"), None))
     for name, title, speak in (
-        ("p_chance", "a coin scores this high", often),
+        ("p_chance", f"{coin} scores this high", often),
         ("n_to_beat_chance", "problems needed to beat chance", count),
     ):
         luck = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]

@@ -9,12 +9,15 @@ than it should be.
 from collections.abc import Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable, State, Verdict, standing
-from winokit.drawing.wording import percent, plural, points, probability
+from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
+    ENOUGH,
     FALLS,
+    FEW,
+    FIXED,
     HOLDS,
     NONE,
     ONE,
@@ -35,9 +38,10 @@ ABOVE_CHANCE, ABOVE_ON_PROBLEMS = "Above chance", "Above chance on problems"
 HEADLINE = DecisionTable.of_stage(
     "audit",
     {
-        "places": (ONE, SEVERAL),
+        "places": (ONE, FIXED, SEVERAL),
         "single": (ABOVE, AT, BELOW, UNKNOWN),
         "twins": (ABOVE, AT, BELOW, UNKNOWN),
+        "pairs": (FEW, ENOUGH),
         "fall": (FALLS, HOLDS, UNKNOWN),
         "abstained": (NONE, SOME, ALL),
     },
@@ -59,12 +63,33 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of places, single problems, twins, the fall and abstentions, and of every finding."""
     state = _states(rows.headline)
     single = rows.single
-    in_one_place = single is not None and single.is_in_one_place
-    state["places"] = ONE if in_one_place else SEVERAL
+    state["places"] = _places(single)
+    if state["places"] == FIXED:
+        state["single"] = UNKNOWN
+    state["pairs"] = _pairs(rows)
     state["abstained"] = _abstained(rows)
     state |= _states(rows.tested)
     state["fall"] = _fall(rows, state)
     return state
+
+
+def _places(single: Metric | None) -> str:
+    """In how many places right answers are, and whether they can change them."""
+    in_one_place = None if single is None else single.details.get("in_one_place")
+    if in_one_place is None:
+        return SEVERAL
+    return ONE if in_one_place else FIXED
+
+
+def _pairs(rows: MetricRows) -> str:
+    """Whether fewer pairs are right than a coin gets: then twins are above chance only where they are told apart."""
+    whole, told, turned = rows.whole_groups, rows.told_apart, rows.twins
+    if whole is None or told is None or turned is None or whole.chance is None:
+        return ENOUGH
+    # A coin that is never silent, as in the papers' rows for pairs.
+    is_of_pairs = whole.n == told.n and turned.chance == COIN_OF_PROBLEMS
+    coin = COIN_OF_PAIRS if is_of_pairs else whole.chance
+    return FEW if whole.value < coin else ENOUGH
 
 
 def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
@@ -147,6 +172,8 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     score = f"{percent(row.value)} of {plural(row.n, 'problem')} right"
     if state["places"] == ONE:
         return f"{score}; in all of them the right answer is in the same place, so nothing can be told from it."
+    if state["places"] == FIXED:
+        return f"{score}; no two units are alike, so right answers cannot change places: nothing can be told from it."
     if state["abstained"] == ALL:
         return f"{score}, since all are left undecided."
     if row.level is None:
@@ -182,10 +209,12 @@ def _without_twins(rows: MetricRows) -> str:
 def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
     """What the scorer does with twins: two numbers, and their product."""
     told, whole = rows.told_apart, rows.whole_groups
-    if state["abstained"] == ALL or state["places"] == ONE:
+    if state["abstained"] == ALL or state["places"] != SEVERAL:
         return []
     if told is None:
         return [] if whole is None else [_groups_sentence(whole, rows.groups_word)]
+    if told.level is None:
+        return [f"It answers both twins of no pair ({plural(told.n, 'pair')}): of pairs nothing can be told."]
     if not told.value:
         return [f"It never tells the twins of a pair apart ({plural(told.n, 'pair')}): of pairs nothing can be told."]
     sentence = f"It tells the twins apart in {percent(told.value)} of {plural(told.n, 'pair')}"
@@ -194,7 +223,7 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
         endings = {AT: ", as chance may do too", BELOW: ", which is worse than chance"}
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
     if whole is not None and whole.n == told.n:
-        return [f"{sentence}: {percent(whole.value)} of pairs are right (a coin: {percent(whole.chance)})."]
+        return [f"{sentence}: {percent(whole.value)} of pairs are right ({name_coin(whole)}: {percent(whole.chance)})."]
     return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole, rows.groups_word)]
 
 
