@@ -23,7 +23,7 @@ $ '
 set -x
 
 # 1. People write twins and judge them. Here example workers do, in a study of fourteen days that is over already.
-python -c "from pathlib import Path; from winokit.collect.demo import fill; fill(Path('study'), days=14)"
+python -c "from pathlib import Path; from winokit_collect.demo import fill; fill(Path('study'), days=14)"
 winokit collect status study
 winokit collect export study
 

@@ -98,11 +98,11 @@ def test_a_training_run_goes_its_way(monkeypatch, tmp_path, capsys):
 
 def test_a_written_twin_goes_its_way(tmp_path):
     pytest.importorskip("fastapi")
-    from support.crew import form
-    from support.people import Browser
-    from support.studies import Clock, studies_in
+    from collect_support.crew import form
+    from collect_support.people import Browser
+    from collect_support.studies import Clock, studies_in
 
-    from winokit.collect.web.app import create_app
+    from winokit_collect.web.app import create_app
 
     with studies_in(tmp_path, Clock(), twins=4, social_share=0) as make:
         study = make()

@@ -117,9 +117,9 @@ def test_a_debias_method(add, tmp_path):
 
 def test_a_platform(add, tmp_path):
     pytest.importorskip("sqlalchemy")
-    from support.studies import Clock, studies_in
+    from collect_support.studies import Clock, studies_in
 
-    from winokit.collect.platforms.base import arrive, leave
+    from winokit_collect.platforms.base import arrive, leave
 
     add("platform")
     with studies_in(tmp_path, Clock()) as make:
