@@ -3,7 +3,7 @@
 #
 #   mkdir try && cd try && bash PATH/TO/runs/tutorial.sh
 #
-# It wants an empty folder, about a minute on two cores, and what `pip install '.[collect,release]'` installs, with that
+# It wants an empty folder, about a minute on two cores, and what `pip install '.[release]' ./collect` installs, with that
 # environment's winokit and python on the PATH. Nothing is downloaded and nothing is written outside the folder but
 # answers of the built-in model, which are kept in the user's cache.
 set -eu

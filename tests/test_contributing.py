@@ -16,7 +16,7 @@ from winokit.registry import Registry
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
 EXAMPLES = dict(re.findall(r"^### An? ([a-z ]+)\n.*?```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
-REGISTRIES = re.findall(r"^\| ([a-z ]+) \| `([\w.]+)\.([A-Z]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
+REGISTRIES = re.findall(r"^\| ([a-z ]+) \| `([\w.]+)\.([A-Z_]+)` \| `([\w.]+)` \|$", PAGE, re.MULTILINE)
 
 
 @pytest.fixture
