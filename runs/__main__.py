@@ -14,7 +14,7 @@ from runs.tables import RESULTS, Bench, Table, all_tables, default_data, named_m
 from winokit.errors import BadInput, WinokitError
 from winokit.files import read_text, write_whole
 
-TOOLS = ("corpus", "trigrams", "language-head", "jobs", "trained", "figures", "page")
+TOOLS = ("corpus", "trigrams", "language-head", "rounded", "jobs", "trained", "figures", "page")
 """Other things to do; `page` is here, each of the others a module with a `main`."""
 
 
@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif given[0] == "page":
             return write_page(given[1:])
         elif given[0] in TOOLS:
-            import_module(f"runs.{given[0].replace('-', '_')}").main(given[1:])
+            exit_code: int | None = import_module(f"runs.{given[0].replace('-', '_')}").main(given[1:])
+            return exit_code or 0
         else:
             run_paper(given)
     except (WinokitError, OSError) as error:

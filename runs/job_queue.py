@@ -14,7 +14,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.sets import prepared
+from runs.sets import Sets, prepared
+from winokit.errors import BadInput
 from winokit.files import write_whole
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 GRACE = 120
 """Seconds that jobs under way are given once the minutes are over."""
+HEADED, SECOND = "mpnet-head", "minilm-head"
+"""Encoders that jobs give a language-modelling head."""
 FULL = ("out of memory", "ALLOC_FAILED")
 """What a device says that has no room for another job."""
 
@@ -48,6 +51,44 @@ class Queue:
         self.workers = given.workers
         self.began = time.monotonic()
 
+    def check(self, sets: Sets) -> None:
+        """Refuse, before anything runs, a model that is not there and a store that holds other work.
+
+        Raises BadInput. A record whose file says nothing of weights or data is from an earlier version and is kept.
+        """
+        made = {job.makes for job in self.jobs if job.makes}
+        for name in dict.fromkeys(job.model for job in self.jobs if job.model not in made):
+            spec = self.given.models.get(name)
+            if spec is None:
+                raise BadInput(f"no model named {name!r} was given; add --model {name}=hf:FOLDER")
+            if not model_folder(spec).exists():
+                made_by = name in (HEADED, SECOND)
+                way_out = f"run the job of head/ that makes it, or give --model {name}=hf:FOLDER"
+                raise BadInput(f"{spec}: no such folder; {way_out if made_by else 'download the model first'}")
+        for job in self.jobs:
+            if self.place(job).exists():
+                self._check_record(job, sets)
+
+    def _check_record(self, job: Job, sets: Sets) -> None:
+        """Refuse a record that was made with other settings, weights or data than the job would have now."""
+        from runs.trainer import digest_of_weights
+
+        path = self.place(job)
+        record = json.loads(path.read_text("utf-8"))
+        now: dict[str, Any] = {"train": job.train, "after": job.after, **job.settings.identity()}
+        before = {"train": record.get("train"), "after": record.get("after"), **record.get("settings", {})}
+        if record.get("weights") is not None and job.kind == "train":
+            now["weights"] = digest_of_weights(self.given.models[job.model])
+            before["weights"] = record["weights"]
+        for name, digest in record.get("data", {}).items():
+            if name in sets.data:
+                now[name] = sets.data[name].content_hash
+                before[name] = digest
+        for name, value in now.items():
+            if name in before and before[name] != value:
+                values = f"{str(before[name])[:40]}, now {str(value)[:40]}"
+                raise BadInput(f"{path}: a record of {job.name} with another {name} ({values}); choose another --out")
+
     def place(self, job: Job) -> Path:
         """The file of a job's record."""
         return self.out / "records" / f"{job.name.replace('/', '__')}.json"
@@ -64,19 +105,28 @@ class Queue:
 
     def ready(self, job: Job) -> bool:
         """Whether everything it needs is there."""
+        return self.waits_for(job) is None
+
+    def waits_for(self, job: Job) -> str | None:
+        """What a job still needs before it can begin; None if it can begin."""
         from runs.trainer import weights_file
 
         model = self.given.models.get(job.model)
-        if model is None or not Path(model.removeprefix("hf:")).exists():
-            return False
-        if job.kind == "head" and not Path(job.more["corpus"]).exists():
-            return False
+        if model is None or not model_folder(model).exists():
+            return f"the model {job.model} ({model or 'not given'})"
+        if job.kind == "head" and not Path(job.more["corpus"]).is_file():
+            return f"a text for --corpus ({job.more['corpus'] or 'not given'})"
         if job.after is not None and not weights_file(self.out, job.after).exists():
-            return False
-        return job.needs is None or (self.out / "aflite" / "0.npz").exists()
+            return f"the weights of {job.after}"
+        if job.needs is not None and not (self.out / "aflite" / "0.npz").exists():
+            return f"what {job.needs} keeps"
+        return None
 
     def run(self) -> int:
-        """Work until nothing is left or the minutes are over, what failed once more; how many jobs came to no end."""
+        """Work until nothing is left or the minutes are over, what failed once more.
+
+        Returns how many jobs failed or could not begin; jobs for which the minutes did not last are not counted.
+        """
         context = multiprocessing.get_context("spawn")
         workers: list[Worker] = []
         left = [job for job in self.jobs if not self.done(job)]
@@ -101,8 +151,16 @@ class Queue:
                 self._hear(next(worker for worker in workers if worker.pipe is pipe))
         for worker in workers:
             worker.process.terminate()
-        say(f"{sum(map(self.done, self.jobs))} of {len(self.jobs)} jobs done, {len(self.failed)} failed")
-        return len(self.failed)
+        waiting = []
+        if time.monotonic() < over:
+            waiting = [job for job in left if not self.ready(job)]
+        elif left:
+            say(f"{len(left)} jobs are left for another time: the minutes are over")
+        for job in waiting:
+            say(f"{job.name}: not begun: waits for {self.waits_for(job)}")
+        done_count = sum(map(self.done, self.jobs))
+        say(f"{done_count} of {len(self.jobs)} jobs done, {len(self.failed)} failed, {len(waiting)} waiting")
+        return len(self.failed) + len(waiting)
 
     def _hand_out(self, workers: list[Worker], left: list[Job], context: Any) -> None:
         """Give idle workers jobs of the lowest rank, the largest first; one that finds no room is waited for."""
@@ -168,9 +226,16 @@ class Queue:
             say(f"{job.name}: failed: {why.strip().splitlines()[-1][:160]}")
             return
         record["workers"] = self.workers
+        if self.given.steps is not None:
+            record["try"] = f"at most {self.given.steps} steps"
         write_whole(self.place(job), json.dumps(record, ensure_ascii=False, default=str).encode())
         (self.out / "failed" / f"{job.name.replace('/', '__')}.txt").unlink(missing_ok=True)
         say(f"{time.monotonic() - self.began:6.0f} s  {job.name}: {summary(record)}")
+
+
+def model_folder(spec: str) -> Path:
+    """The folder that a SPEC names, its options left out."""
+    return Path(spec.removeprefix("hf:").partition("?")[0])
 
 
 def summary(record: Mapping[str, Any]) -> str:

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from runs.job_queue import Queue, say
+from runs.job_queue import HEADED, SECOND, Queue, say
 from runs.sets import FILES, HELD_OUT_OF_DPR, OPEN, RESTARTS, SEEDS, SIZES, WORD_SIZES, prepared
+from winokit.errors import BadInput
 from winokit.methods.training.settings import TrainSettings
 from winokit.stages.search.space import SearchSpace
 
@@ -30,7 +31,7 @@ STEPS = 3789
 """Three epochs of train_xl in batches of 32: what every arm is given."""
 MARKS = (250, 500, 1000, 2000, STEPS)
 """Steps at which every set is predicted, so that a number of steps can be chosen by the papers' rules."""
-MPNET, HEADED, SECOND = "mpnet", "mpnet-head", "minilm-head"
+MPNET = "mpnet"
 OURS = TrainSettings("mc-sent", learning_rate=2e-5, epochs=10**6, steps=STEPS, batch_size=32, checkpoint_every=0)
 FORMALIZATIONS = {
     "mc-mlm": "mc-mlm",
@@ -114,6 +115,8 @@ class Job:
 
 def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
     """Every job, in order."""
+    from runs.protocol_jobs import protocol_jobs
+
     trials = {name: search[0] for name, search in SEARCHES.items()} | dict(trials or {})
     jobs = [
         *_heads(corpus),
@@ -126,6 +129,7 @@ def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
         *_pronouns(),
         *_square_one(),
         *_taught(),
+        *protocol_jobs(),
     ]
     # One seed of everything comes before the second seed of anything that is not of the first four tables.
     later = (replace(job, rank=job.rank + 100 * (50 <= job.rank < 90 and job.settings.seed > 0)) for job in jobs)
@@ -283,6 +287,9 @@ def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = No
         places = [next((at for at, names in enumerate(groups) if job.name.startswith(names)), None) for job in queue]
         ranked = [(job, at) for job, at in zip(queue, places, strict=True) if at is not None]
         queue = sorted((replace(job, rank=LAST * at + job.rank) for job, at in ranked), key=lambda job: job.rank)
+        unmatched = [name for names in groups for name in names if not any(job.name.startswith(name) for job in queue)]
+        if unmatched:
+            raise BadInput(f"--only {unmatched[0]}: no job's name begins so; --list shows the names")
     if steps is None:
         return queue
     short = [(job, min(steps, job.settings.steps or steps)) for job in queue]
@@ -290,7 +297,7 @@ def chosen_jobs(jobs: Iterable[Job], only: Sequence[str], steps: int | None = No
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the queue, or list it; 1 where a job came to no end."""
+    """Run the queue, or list it; 1 if a job failed or could not begin."""
     parser = argparse.ArgumentParser(
         "python -m runs jobs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -323,7 +330,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.list:
         say("\n".join(f"{job.rank:5} {'done' if queue.done(job) else '    '} {job.name}" for job in queue.jobs))
         return 0
-    prepared(given.sets, given.data)
+    if not given.sets.exists():
+        say(f"preparing the datasets of {given.data} (some minutes of a CPU, once): {given.sets}")
+    queue.check(prepared(given.sets, given.data))
     return 1 if queue.run() else 0
 
 

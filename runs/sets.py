@@ -19,6 +19,7 @@ import numpy as np
 
 import winokit
 from runs.square_one import special_words, unfolded, with_both_twins
+from winokit.errors import BadInput
 from winokit.files import write_whole
 from winokit.methods.training import data as training_data
 from winokit.methods.training.data import TrainingData, hold_out, make_variant
@@ -26,6 +27,7 @@ from winokit.methods.training.embedding import SentenceParts
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import (
+    Pair,
     non_associative,
     special_word_pairs,
     twin_pairs,
@@ -64,12 +66,16 @@ LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_labe
 SIZES = ("xs", "s", "m", "l")
 WORD_SIZES = (100, 1000, 4000, 8000, 16_000)
 """Of Square One's learning curves; nought is the untrained model."""
+PRINTED_SIZES = (100, 500, 1000, *range(2000, 16_001, 2000))
+"""The sizes in Square One's Tables 4 and 5, each the first lines of one list."""
 RESTARTS = 3
 TESTED_PAIRS = 1000
 HELD_OUT, DPR_HELD_OUT, SEEDS = 6000, 260, 5
 HELD_OUT_OF_DPR = "dpr-held-out-2"
 """The second part of DPR's training set that was held out: the first, `dpr-held-out` in stored results, is what the
 rule for overlap gave that asked for the same pronoun."""
+LIKE_DEBIASED = "train:like-debiased:"
+"""And a seed: a random subset of train_xl with the pairs and the lone problems that the debiased set has."""
 CARTOGRAPHY, FIRST_GUID = "cartography", 10_000
 
 
@@ -218,7 +224,13 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
         wanted = {str(problem.provenance["of"]) for pair in words for problem in pair}
         sets.data[f"{name}:matched"] = twins.with_problems(problem for problem in twins if problem.id in wanted)
         sets.data[f"{name}:words"] = unfolded(f"{name} words", words)
-    sets.data["train:words"] = unfolded("special words", special_word_pairs(train, style="code"))
+    word_pairs = special_word_pairs(train, style="code")
+    sets.data["train:words"] = unfolded("special words", word_pairs)
+    sets.data["train:words-original"] = originals_of(word_pairs, train)
+    for name, data in pairs.items():
+        word_pairs = special_word_pairs(data, style="code")
+        sets.data[f"{name}:every-word"] = unfolded(f"{name} every word", word_pairs)
+        sets.data[f"{name}:every-matched"] = originals_of(word_pairs, data)
     kept = {problem.id for problem in debiased}
     words = special_words(train)
     tested = [pair for pair in words if all(str(problem.provenance["of"]) in kept for problem in pair)][:TESTED_PAIRS]
@@ -230,10 +242,40 @@ def _square_one(sets: Sets, wsc: Dataset, debiased: Dataset) -> None:
     ).checked(drop_overlap=True)
     sets.data["words-test"] = split.tests[0]
     sets.dropped["words"] = {key: dict(kinds) for key, kinds in split.dropped.items()}
+    for size in PRINTED_SIZES:
+        first_rows_of_file = split.train[:size]
+        if len(first_rows_of_file) == size:
+            sets.data[f"train:words-first-{size}"] = first_rows_of_file
     for restart in range(RESTARTS):
         sizes = [size for size in WORD_SIZES if size <= len(split.train)]
         for size, part in zip(sizes, nested(split.train, sizes, restart), strict=True):
             sets.data[f"train:words-{size}-{restart}"] = part
+
+
+def originals_of(word_pairs: Iterable[Pair], data: Dataset) -> Dataset:
+    """The problems that special-word pairs were made from, in the pairs' order: the control of section 6.1."""
+    by_id = {problem.id: problem for problem in data}
+    return data.with_problems(by_id[str(made.provenance["of"])] for pair in word_pairs for made in pair)
+
+
+def drawn_like(data: Dataset, model: Dataset, seed: int) -> Dataset:
+    """A random subset with as many whole pairs and as many lone problems as another set has.
+
+    A lone problem comes from a pair of which the other member is left out. Raises BadInput if there are too few pairs.
+    """
+    wanted_pairs = len(twin_pairs(model))
+    wanted_alone = len(model) - 2 * wanted_pairs
+    pairs = twin_pairs(data)
+    if wanted_pairs + wanted_alone > len(pairs):
+        raise BadInput(f"{data.card.name}: has {len(pairs):,} pairs, too few for a subset like {model.card.name}")
+    generator = np.random.default_rng([seed, wanted_pairs, wanted_alone])
+    order = generator.permutation(len(pairs)).tolist()
+    whole = order[:wanted_pairs]
+    broken = order[wanted_pairs : wanted_pairs + wanted_alone]
+    sides = generator.integers(2, size=wanted_alone).tolist()
+    wanted_ids = {problem.id for index in whole for problem in pairs[index]}
+    wanted_ids |= {pairs[index][side].id for index, side in zip(broken, sides, strict=True)}
+    return data.filter(lambda problem: problem.id in wanted_ids)
 
 
 def some_of(data: Dataset, count: int, seed: int) -> Dataset:

@@ -18,9 +18,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from runs.job_queue import say
 from runs.sets import OPEN
 from runs.store import Record, Store, chosen
-from runs.tables import RESULTS, number, row
+from runs.tables import number, row
 from winokit.errors import BadInput
 from winokit.results import Metric
 
@@ -53,10 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="the --out of `python -m runs jobs`")
     parser.add_argument("--sets", type=Path, metavar="FILE", help="prepared datasets; default: DIR/sets.pkl.xz")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help="default: runs/results")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: DIR/results")
     given = parser.parse_args(arguments)
+    if not any((given.folder / "records").glob("*.json")):
+        raise BadInput(f"{given.folder}: no records; `python -m runs jobs --out {given.folder}` writes them")
     sets = prepared(given.sets or given.folder / "sets.pkl.xz", Path())
-    write_stores(given.folder, sets, given.out)
+    out = given.out or given.folder / "results"
+    write_stores(given.folder, sets, out)
+    say(f"{out}: written from {given.folder}")
     return 0
 
 
@@ -74,7 +79,11 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         "trained-liu": (searches,),
         "trained-square-one": (word_differences, curve_differences),
     }
-    contents = [json.loads(path.read_text("utf-8")) for path in sorted((folder / "records").glob("*.json"))]
+    paths = sorted((folder / "records").glob("*.json"))
+    contents = [json.loads(path.read_text("utf-8")) for path in paths]
+    for path, content in zip(paths, contents, strict=True):
+        if "try" in content:
+            raise BadInput(f"{path}: a try of {content['try']}, not a result; remove it, or choose another folder")
     about = sets.about()
     made = []
     for name, pattern in STORES.items():

@@ -15,7 +15,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from functools import lru_cache
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ import numpy as np
 import torch
 
 import winokit
-from runs.sets import OPEN, Sets, rows_of, some_of
+from runs.sets import LIKE_DEBIASED, OPEN, Sets, drawn_like, rows_of, some_of
 from winokit.answers import Answers, Scorer
 from winokit.files import write_whole
 from winokit.methods.formalizations.base import Formalization
@@ -84,10 +85,14 @@ class Workshop:
             self.drop()
 
     def dataset(self, name: str) -> Dataset:
-        """A set by its name; `kept` and `random` are made of what AFLite left."""
+        """A set by its name; `kept` and `random` are made of what AFLite left, `like-debiased` is drawn by its seed."""
         if name == OPEN:
             self.sets.data.setdefault(OPEN, winokit.load(OPEN))
         if name in self.sets.data:
+            return self.sets.data[name]
+        if name.startswith(LIKE_DEBIASED):
+            seed = int(name.removeprefix(LIKE_DEBIASED))
+            self.sets.data[name] = drawn_like(self.sets.data["train:xl"], self.sets.data["train:debiased"], seed)
             return self.sets.data[name]
         kind, count, seed, variant = (*name.removeprefix("train:").split(":"), "")[:4]
         filtered = self.sets.parts[0][0]
@@ -286,11 +291,23 @@ def record(job: Job, shop: Workshop, began: float) -> dict[str, Any]:
         "problems": None if job.train is None else len(shop.dataset(job.train)),
         "settings": job.settings.identity() | {"rivals": rivals_name(formalization)},
         "chosen_on": job.chosen_on,
+        "weights": digest_of_weights(shop.models[job.model]),
+        "data": {name: shop.dataset(name).content_hash for name in filter(None, (job.train, *job.tests))},
         "seconds": round(time.monotonic() - began, 1),
         "device": torch.cuda.get_device_name() if cuda else "CPU",
         "versions": versions,
         **({"more": {"head": made.read_text("utf-8")}} if made.exists() else {}),
     }
+
+
+@lru_cache
+def digest_of_weights(spec: str) -> str | None:
+    """The sha256 of a model folder's weights; None if the weights are not one file of a folder."""
+    file = Path(spec.removeprefix("hf:").partition("?")[0]) / "model.safetensors"
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
 
 
 def weights_file(out: Path, name: str) -> Path:

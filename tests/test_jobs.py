@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
 
 from runs import authors, job_queue, jobs, sets, trainer
+from runs.protocol_jobs import AT_THE_END, PREFIX, protocol_jobs
+from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.settings import TrainSettings
@@ -174,13 +176,14 @@ def test_every_job_has_a_name_of_its_own_and_needs_only_what_others_leave():
     saved = {one.name for one in every if one.saves}
     assert {one.after for one in every} - {None} <= saved
     assert {one.needs for one in every} - {None} <= set(names)
-    assert all(one.marks[-1] == one.settings.steps for one in every if one.marks)
+    assert all(one.marks[-1] == one.settings.steps for one in every if one.marks not in ((), AT_THE_END))
 
 
 def queue_of(tmp_path, *some):
     (tmp_path / "bert").mkdir(exist_ok=True)
     models = {"mpnet": f"hf:{tmp_path / 'bert'}", "mpnet-head": f"hf:{tmp_path / 'headed'}"}
-    return job_queue.Queue(some, argparse.Namespace(out=tmp_path, models=models, workers=1, minutes=1, room=math.inf))
+    given = argparse.Namespace(out=tmp_path, models=models, workers=1, minutes=1, room=math.inf, steps=None)
+    return job_queue.Queue(some, given)
 
 
 def test_what_has_a_record_is_not_done_again_unless_another_job_needs_what_is_gone(tmp_path):
@@ -270,3 +273,66 @@ def test_a_job_waits_for_the_model_that_another_makes(tmp_path):
     assert queue.ready(head)
     (tmp_path / "headed").mkdir()
     assert queue.ready(headed)
+
+
+def test_a_job_that_cannot_begin_says_what_it_waits_for_and_counts(tmp_path, capsys):
+    queue = queue_of(tmp_path, job("begins", after="never"))
+    assert queue.run() == 1
+    assert "begins: not begun: waits for the weights of never" in capsys.readouterr().out
+
+
+def test_a_name_that_no_job_has_is_refused():
+    with pytest.raises(BadInput, match="--only b: no job's name begins so"):
+        jobs.chosen_jobs([job("a/0")], ["a,b"])
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_runs(tmp_path, shop):
+    queue = queue_of(tmp_path, job("one"))
+    queue.check(shop.sets)
+    queue.given.models["mpnet"] = "hf:nowhere/at-all"
+    with pytest.raises(BadInput, match="hf:nowhere/at-all: no such folder"):
+        queue.check(shop.sets)
+    del queue.given.models["mpnet"]
+    with pytest.raises(BadInput, match="no model named 'mpnet' was given"):
+        queue.check(shop.sets)
+
+
+def test_a_record_of_other_settings_weights_or_data_is_not_taken_for_this_job(tmp_path, shop):
+    queue = queue_of(tmp_path, job("one"))
+    queue.given.models = shop.models
+    record = trainer.trained(job("one"), shop)
+    queue.place(job("one")).parent.mkdir()
+
+    def stored(**changes):
+        queue.place(job("one")).write_text(json.dumps({**record, **changes}))
+
+    stored()
+    queue.check(shop.sets)
+    for changes, name in (
+        ({"settings": {**record["settings"], "steps": 3}}, "steps"),
+        ({"weights": "another"}, "weights"),
+        ({"data": {**record["data"], "unseen": "another"}}, "unseen"),
+    ):
+        stored(**changes)
+        with pytest.raises(BadInput, match=f"a record of one with another {name} "):
+            queue.check(shop.sets)
+
+
+def test_jobs_of_the_papers_protocols_come_in_the_order_of_their_file():
+    names = [one.name for one in protocol_jobs()]
+    assert names == [one.name for one in jobs.all_jobs("") if one.name.startswith(PREFIX)]
+    assert names[:2] == ["papers/square-one/6.1/words/0", "papers/square-one/6.1/original/0"]
+    control, words = names.index("papers/winogrande/4/random/9"), names.index("papers/square-one/4/16000/0")
+    assert 2 < control < words
+    updates = next(one for one in protocol_jobs() if one.name == names[0]).settings
+    assert (updates.batch_size, updates.epochs, updates.learning_rate, updates.keep) == (8, 8, 1e-5, "last")
+
+
+def test_a_random_subset_has_as_many_pairs_and_lone_problems_as_the_set_it_is_beside(planted):  # noqa: F811
+    pairs = sets.twin_pairs(planted)
+    model = planted.with_problems([*pairs[0], *pairs[1], pairs[2][0], pairs[3][1], pairs[4][0]])
+    drawn = [sets.drawn_like(planted, model, seed) for seed in (0, 1)]
+    assert [(len(data), len(sets.twin_pairs(data))) for data in drawn] == [(7, 2), (7, 2)]
+    assert {problem.id for problem in drawn[0]} != {problem.id for problem in drawn[1]}
+    with pytest.raises(BadInput, match="too few for a subset"):
+        sets.drawn_like(model, planted, 0)

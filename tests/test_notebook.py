@@ -127,7 +127,7 @@ def test_runs_are_compared_as_they_come_out_of_an_audit(tmp_path):
     saved = winokit.audit(DATA, "builtin", limit=8, cache="off", out=tmp_path / "mine")
     assert saved.report is not None
     pair, *_ = winokit.compare([runs[0], tmp_path / "mine"]).pairs
-    assert (pair.first, pair.second) == ("random", "mine")
+    assert (pair.first, pair.second) == ("random", "builtin")
 
 
 def test_values_of_a_search_may_be_numbers():

@@ -24,7 +24,7 @@ from runs import (
     winogrande_trained,
 )
 from runs.store import Record, Store
-from runs.tables import all_tables
+from runs.tables import RESULTS, all_tables
 from runs.trials import ANY, COMMON, EARLIER
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
@@ -546,7 +546,7 @@ def test_figures_are_drawn_from_the_stores_that_have_something_to_draw(tmp_path,
 def test_predictions_stored_for_the_page_are_those_of_its_rows(tmp_path):
     """Each stored accuracy is the mean of something that can be counted: no value but a share of n."""
     for name in trained.STORES:
-        for record in Store(trained.RESULTS / f"{name}.json").records.values():
+        for record in Store(RESULTS / f"{name}.json").records.values():
             assert_counted(record)
 
 
