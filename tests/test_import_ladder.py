@@ -133,6 +133,12 @@ def test_winokit_collect_imports_from_winokit_extend_alone():
     assert set().union(*found.values()) == FOR_OTHERS
 
 
+def test_tests_of_winokit_collect_import_no_more_than_it_does_but_the_command():
+    tests = COLLECT.parents[1] / "tests"
+    found = set().union(*(imports_of_winokit(path.read_text("utf-8")) for path in tests.rglob("*.py")))
+    assert found == {*FOR_OTHERS, "winokit.cli.main"}
+
+
 def test_the_library_knows_nothing_of_winokit_collect():
     assert [name for name, path in modules().items() if "winokit_collect" in path.read_text("utf-8")] == ["extend"]
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from winokit.models.base import cannot as cannot_answer
     from winokit.models.registry import MODELS, Spec
     from winokit.problem import BLANK, Card, Dataset, Problem, grouped
-    from winokit.progress import Progress, tell
+    from winokit.progress import Progress, tell, telling
     from winokit.registry import Registry
     from winokit.results import Metric, decide
     from winokit.settings import Help, verb
@@ -138,6 +138,7 @@ __all__ = [
     "switch",
     "table",
     "tell",
+    "telling",
     "total_logprob",
     "twin_rules",
     "verb",

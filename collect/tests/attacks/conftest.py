@@ -14,7 +14,7 @@ from collect_support.server import Server
 from collect_support.studies import Clock, ClockOfAll, database_of, studies_in
 from fastapi import FastAPI
 
-from winokit.files import write_whole
+from winokit.extend import write_whole
 from winokit_collect.study import listings
 from winokit_collect.study.config import parse_config
 from winokit_collect.study.study import Study

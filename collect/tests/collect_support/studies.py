@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import Select, create_engine, event, make_url, text
 from support.waiting import HANGS, until
 
-from winokit.files import write_whole
+from winokit.extend import write_whole
 from winokit_collect.study import store
 from winokit_collect.study.config import parse_config
 from winokit_collect.study.content import bundled

@@ -16,7 +16,8 @@ import typer
 from sqlalchemy import select
 from typer.testing import CliRunner
 
-from winokit.errors import BadInput, WinokitError
+from winokit import WinokitError
+from winokit.extend import BadInput
 from winokit_collect import commands as cli
 from winokit_collect import verbs
 from winokit_collect.platforms.mturk import MTurk

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
-from winokit.errors import BadInput, Malformed
+from winokit.extend import BadInput, Malformed
 from winokit_collect.study.config import ConfigSection, StudyConfig, parse_config, read_config, render_config
 from winokit_collect.study.content import bundled, read_gold, read_quiz, read_topics
 from winokit_collect.study.new_tasks import domain_at, topic_at

@@ -4,11 +4,8 @@ import pytest
 from sqlalchemy import select
 
 import winokit
-from winokit.data.formats import write
-from winokit.errors import BadInput
-from winokit.methods.scoring.scorer import write_predictions
-from winokit.methods.transforms.variants import make_variants
-from winokit.progress import telling
+from winokit import write
+from winokit.extend import TRANSFORMS, BadInput, telling, write_predictions
 from winokit_collect.study import submissions, tasks
 from winokit_collect.study.export import export, majority
 from winokit_collect.study.new_tasks import evaluation_problems
@@ -78,7 +75,7 @@ def test_a_variant_is_solved_and_audited_as_such(make_study, crew, tmp_path):
 def test_people_and_models_are_asked_the_same_variants(variant):
     data = winokit.load("open")
     asked, notes = evaluation_problems(data, [variant])
-    audited = make_variants(data, [variant])[variant]
+    audited = TRANSFORMS[variant](data)
     assert winokit.Dataset([problem for _, problem in asked]) == audited.problems
     assert [p.provenance["of"] for _, p in asked] == [p.provenance["of"] for p in audited.problems]
     assert bool(notes) == bool(audited.refused)

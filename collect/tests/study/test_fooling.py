@@ -8,7 +8,7 @@ from collect_support.studies import is_waited_for
 from sqlalchemy import select
 from support.waiting import HANGS, until
 
-from winokit.errors import BadInput
+from winokit.extend import BadInput
 from winokit_collect.platforms import payout
 from winokit_collect.study import gold, ledger, moderation, progress, schema, submissions, tasks
 from winokit_collect.study.config import parse_config

@@ -7,11 +7,8 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 import winokit
-from winokit.data.formats import write
-from winokit.data.loading import load
-from winokit.errors import BadInput
-from winokit.problem import Card, Dataset, Problem
-from winokit.progress import telling
+from winokit import Card, Dataset, Problem, load, write
+from winokit.extend import BadInput, telling
 from winokit_collect import commands as cli
 from winokit_collect import verbs
 from winokit_collect.study import new_tasks, progress, submissions, tasks

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from collect_support.stand_in import AFTER, HANG_UP, prolific_stand_in
 
-from winokit.errors import BadInput
+from winokit.extend import BadInput
 from winokit_collect import PLATFORMS
 from winokit_collect.platforms import payout
 from winokit_collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, arrive, leave

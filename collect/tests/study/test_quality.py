@@ -10,8 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 from support.votes import rating_table
 
-from winokit.errors import BadInput
-from winokit.methods.metrics.agreement import fleiss_kappa
+from winokit.extend import BadInput, fleiss_kappa
 from winokit_collect.study import listings, moderation, progress, quality, submissions, tasks, workers
 from winokit_collect.study.content import bundled
 from winokit_collect.study.refusals import Incomplete, NotAllowed, NotNow

@@ -5,7 +5,7 @@ import random
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from winokit.problem import Problem
+from winokit import Problem
 from winokit_collect.study.schema import to_row
 from winokit_collect.study.writing import MOST_MISSING, PATIENCE, EarlierText
 

@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 
-from winokit.errors import BadInput
+from winokit.extend import BadInput
 from winokit_collect.study import workers
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import WORKERS, Base, Payment, Task, Worker

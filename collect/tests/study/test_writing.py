@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 from support.waiting import HANGS
 
-from winokit.data.checks.rules import broken_rules
+from winokit.extend import twin_rules
 from winokit_collect.study import adversary, submissions, tasks, writing
 from winokit_collect.study.refusals import Incomplete
 from winokit_collect.study.schema import Submission
@@ -58,7 +58,7 @@ def test_the_form_and_winokit_check_find_the_same(study, crew):
     for changes in ({}, {"anchor": "fence"}, {"answer_2": "2"}, {"second": LONG}, {"candidate_1": "the poodle"}):
         fields = crew.form(**changes)
         pair = read_twins(fields).problems("en", "physical")
-        found = {broken.rule for broken in broken_rules([p.replace(group="g") for p in pair], [0, 1])}
+        found = {broken.rule for broken in twin_rules.broken_rules([p.replace(group="g") for p in pair], [0, 1])}
         assert failing(study, fields) == found
 
 

@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from winokit.errors import BadInput
+from winokit.extend import BadInput
 from winokit_collect.study import export, invites
 from winokit_collect.web import entry
 from winokit_collect.web.app import MOST_BYTES, create_app

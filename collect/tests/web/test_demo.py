@@ -1,6 +1,6 @@
 """The example study: filled by workers who are made up, and ready to be clicked through."""
 
-from winokit.data.loading import load
+from winokit import load
 from winokit_collect.demo import CONFIG, fill
 from winokit_collect.study import listings, progress, quality
 from winokit_collect.study.study import Study

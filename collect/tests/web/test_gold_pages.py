@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline, make_union
 from sqlalchemy import event, select
 
-from winokit.data.loading import load
+from winokit import load
 from winokit_collect.study import schema, voting
 from winokit_collect.study.new_tasks import add_judgements
 from winokit_collect.study.study import Signer

@@ -14,7 +14,7 @@ from collect_support.studies import studies_in
 from sqlalchemy import func, select
 from support.waiting import HANGS, until
 
-from winokit.errors import BadInput
+from winokit.extend import BadInput
 from winokit_collect import verbs
 from winokit_collect.study.schema import Payment, Submission, Task, Vote
 from winokit_collect.study.study import utc_now

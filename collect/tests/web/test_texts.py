@@ -8,9 +8,7 @@ import pytest
 from collect_support.crew import form
 from collect_support.people import Person
 
-from winokit.data.checks import rules
-from winokit.errors import BadInput
-from winokit.progress import telling
+from winokit.extend import BadInput, telling, twin_rules
 from winokit_collect.study import invites, moderation
 from winokit_collect.study.content import bundled
 from winokit_collect.study.texts import BUILT_IN, read_texts
@@ -269,17 +267,17 @@ def test_bundled_texts_of_a_language_are_complete_and_fill_in_the_same(language)
 
 
 BROKEN = [
-    rules.one_blank("none"),
-    rules.length("too short"),
-    rules.candidates_present("text", ["a", "b"]),
-    rules.same_kind(("Anna", "Paul")),
-    rules.same_kind(("Anna", "Maria"), pronoun="he"),
-    rules.same_kind(("Anna", "Maria"), "physical"),
-    rules.same_kind(("Anna", "the ladder"), pronoun="it"),
-    rules.anchor_present(["text"], "{anchor}"),
-    rules.texts_differ("same", "same"),
-    rules.overlap("one", "other"),
-    rules.opposite_answers(["a", "a"]),
+    twin_rules.one_blank("none"),
+    twin_rules.length("too short"),
+    twin_rules.candidates_present("text", ["a", "b"]),
+    twin_rules.same_kind(("Anna", "Paul")),
+    twin_rules.same_kind(("Anna", "Maria"), pronoun="he"),
+    twin_rules.same_kind(("Anna", "Maria"), "physical"),
+    twin_rules.same_kind(("Anna", "the ladder"), pronoun="it"),
+    twin_rules.anchor_present(["text"], "{anchor}"),
+    twin_rules.texts_differ("same", "same"),
+    twin_rules.overlap("one", "other"),
+    twin_rules.opposite_answers(["a", "a"]),
 ]
 
 
