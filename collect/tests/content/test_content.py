@@ -143,7 +143,8 @@ def test_gold_special_words_are_what_differs_between_twins():
         for problem, differs in zip((one, other), special_words(one.text, other.text), strict=True):
             label = str(problem.labels["special_word"]).casefold()
             assert label in problem.text.casefold()
-            assert differs.casefold() in label or label in differs.casefold()
+            pieces = differs.casefold().split(" … ")
+            assert all(piece in label or label in piece for piece in pieces)
 
 
 def test_gold_candidates_are_named_once_in_order_and_no_pronoun_stands_in_the_blank():
