@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.methods.metrics.grading import lead_of
+from winokit.methods.metrics.judge_graded import lead_of
 from winokit.stages.grade.ladder import MARGIN, LadderRules, rules_of, steps_of, to_step
 from winokit.units import Units
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.methods.metrics.grading import lead_of
+from winokit.methods.metrics.judge_graded import lead_of
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import HiddenPart
 

@@ -68,7 +68,7 @@ def size_of_relabelled_test(trials: int, pairs: int = 150, share: float = 0.0, r
     for trial in range(trials):
         X, y, groups = features(pairs, share, trial)
         real = AFLite(16, None, 10, seed=trial).fit(X, y)
-        null = null_runs(real, X, y, groups, runs=runs, seed=1000 * trial)
+        null = null_runs(real, X, y, Units(groups), runs=runs, seed=1000 * trial)
         by_rank += null.ranks[0].outcome == BEYOND
         drawn += len(null.null_removed)
         by_student += null.removed > students_end(real, X, y, groups, trial)
@@ -159,15 +159,15 @@ def noise_claims(data: Dataset, features_of: Features, units: Units, trials: int
     accuracies = []
     for trial in range(trials):
         X = features_of(data, trial)
-        probe = linear_probe(X, y, units.numbers, seed=trial)
+        probe = linear_probe(X, y, units, seed=trial)
         answers = Answers(asked, np.arange(len(data)), probe.choices, (Scorer("probe"),))
-        (row,) = Judge(data.card.name, Scorer("noise")).accuracy(("debias", "all", "probe_accuracy"), answers)
+        (row,) = Judge(data.card.name, Scorer("noise")).cross_validated(("debias", "all", "probe_accuracy"), answers)
         claims[standing(row)] += 1
         accuracies.append(row.value)
         if aflite:
             for name, asks in AFLITES.items():
                 real = AFLite(16, None, 30, seed=trial, **asks).fit(X, y, units.numbers)
-                null = null_runs(real, X, y, units.numbers, runs=19, seed=1000 * trial)
+                null = null_runs(real, X, y, units, runs=19, seed=1000 * trial)
                 claims[f"{BEYOND}, {name}"] += null.ranks[0].outcome == BEYOND
     said = [ABOVE, BELOW]
     if aflite:

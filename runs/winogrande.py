@@ -181,7 +181,6 @@ def run_divergence(bench: Bench) -> None:
 def _authors_arms(bench: Bench, data: Dataset, features: NDArray[Any], bins: int) -> Iterator[Metric]:
     """The same numbers for the problems that the authors' own run kept, and for as many drawn at random."""
     from winokit.methods.aflite.divergence import divergence, estimators, principal_components
-    from winokit.methods.aflite.inputs import names_of
     from winokit.methods.aflite.probe import linear_probe
     from winokit.methods.aflite.random_reduction import random_reduction
 
@@ -191,7 +190,7 @@ def _authors_arms(bench: Bench, data: Dataset, features: NDArray[Any], bins: int
     for arm, keep in (("released", theirs), ("as many", drawn)):
         problems = [problem for problem, stays in zip(data, keep, strict=True) if stays]
         y = np.array([problem.answer for problem in problems])
-        units = names_of(data.units.take(keep))
+        units = data.units.take(keep)
         values = principal_components(features).project(features, keep)[:, 0]
         shares = {f"kl_{how}": divergence(values, y, kl).forward for how, kl in estimators(bins).items()}
         probe = linear_probe(features[np.flatnonzero(keep)], y, units)

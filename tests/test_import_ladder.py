@@ -28,7 +28,8 @@ ROOMS = [
 FLOORS = {
     "methods": [
         {"arrays", "cluster"},
-        {"transforms", "metrics", "aflite", "overlap"},
+        {"transforms", "metrics", "overlap"},
+        {"aflite"},
         {"scoring"},
         {"formalizations", "hunting"},
         {"training"},

@@ -3,12 +3,23 @@
 import numpy as np
 import pytest
 
-from winokit.answers import Answers, AskedProblems
+from winokit.answers import Answers, AskedProblems, Scorer
 from winokit.errors import BadInput
-from winokit.methods.metrics.compare import compare
+from winokit.methods.aflite.aflite import AFLite
+from winokit.methods.aflite.null import null_runs
+from winokit.methods.aflite.overuse import Sides
+from winokit.methods.aflite.probe import linear_probe
+from winokit.methods.metrics.compare import compare, p_exchanged
 from winokit.methods.metrics.intervals import gap, mean_interval, paired_gap, share, standard_error
+from winokit.methods.metrics.judge import Judge
+from winokit.methods.metrics.judge_graded import lead_of, p_best_by_coins, score_interval
+from winokit.methods.metrics.judge_leaks import p_independent
+from winokit.methods.metrics.null import told_apart_test
 from winokit.problem import Dataset, Problem
 from winokit.units import Units
+
+OWN = Judge("data", Scorer("model"))
+PROBLEMS = [Problem(f"Text {at} says that ", " did it.", ("Ana", "Ruth"), at) for at in (0, 1)]
 
 
 def test_units_are_numbered_in_the_order_of_appearance():
@@ -34,6 +45,18 @@ def test_a_part_has_its_own_numbers():
         lambda units: gap([True, False], [True, False], [False, True], units),
         lambda units: paired_gap([True, False], [True, True], units),
         lambda units: compare([True, False], [True, True], units),
+        lambda units: p_exchanged([True, False], [True, True], units),
+        lambda units: score_interval([True, False], units),
+        lambda units: lead_of(np.array([1.0, 0.0]), np.array([1.0, 1.0]), units),
+        lambda units: p_best_by_coins(np.array([True, False]), units, tries=1),
+        lambda units: told_apart_test(np.array([0, 1]), np.array([0, 0]), units),
+        lambda units: next(OWN.share(("p", "all", "m"), [True, False], units)),
+        lambda units: next(OWN.mean(("p", "all", "m"), [2.0, 3.0], units)),
+        lambda units: p_independent("ab", [0, 1], units),
+        lambda units: linear_probe(np.eye(2), np.array([0, 1]), units, folds=2),
+        lambda units: null_runs(AFLite(), np.eye(2), np.array([0, 1]), units),
+        lambda units: Sides([True, False], units),
+        lambda units: AskedProblems(PROBLEMS, units, {}),
     ],
 )
 def test_a_bare_list_of_groups_is_a_type_error_wherever_units_count(asked):

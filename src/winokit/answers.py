@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.problem import Dataset, Problem
-from winokit.units import Units
+from winokit.units import Units, require_units
 
 ABSTAINED = -1
 """The choice of a scorer that does not choose."""
@@ -66,7 +66,7 @@ class AskedProblems:
         dataset: str = "",
     ) -> None:
         self.problems = tuple(problems)
-        self.units = units
+        self.units = require_units(units, len(variants) if variants is not None else len(self.problems))
         self.group_sizes = group_sizes
         self.variants = tuple(variants) if variants is not None else (ORIGINAL,) * len(self.problems)
         self.dataset = dataset

@@ -91,7 +91,7 @@ def as_json(result: Scored) -> dict[str, Any]:
         "scoring": result.predictions[0].scoring,
         "problems": len(result.predictions),
         "answered": sum(row.prediction is not None for row in result.predictions),
-        "right": sum(row.prediction == row.answer for row in labelled),
+        "right": sum(row.is_right for row in labelled),
         "labelled": len(labelled),
         "close_calls": scorer.close_calls(result.predictions),
         "replayed": dict(result.replayed),

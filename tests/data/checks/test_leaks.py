@@ -77,15 +77,24 @@ def test_no_leak_of_winogender_is_an_accident_of_its_templates(real_file):
     assert "an answer goes with the one before it" not in found(load(real_file("winogender/all_sentences.tsv")))
 
 
+def test_a_place_that_is_often_right_among_problems_alone_is_no_surer_if_they_are_written_three_times():
+    alone = [Problem(f"Text {at} says that ", " did it.", ("Ana", "Ruth"), int(at % 3 == 0)) for at in range(30)]
+    once, again = (
+        next(leak for leak in find_leaks(data) if leak.name == "answer position")
+        for data in (Dataset(alone), thrice(Dataset(alone)))
+    )
+    assert 0.02 < once.p < 0.2
+    assert again.p == pytest.approx(once.p)
+
+
 @pytest.mark.parametrize("change", [lambda p: p, lambda p: p.with_order((p.answer, 1 - p.answer))])
 def test_problems_written_three_times_make_no_leak_surer(change):
     clean = Dataset(change(problem) for problem in synthetic(30, bias=0, seed=1))
     once = {leak.says: leak.p for leak in find_leaks(clean)}
     again = {leak.says: leak.p for leak in find_leaks(thrice(clean))}
-    positions = [says for says in once if "candidate" in says]
-    assert positions
-    for says in positions:
-        assert again[says] >= once[says] - 1e-9
+    assert len([says for says in once if "candidate" in says]) > 1
+    for says, p in once.items():
+        assert again.get(says, 1.0) >= p - 1e-9, says
 
 
 def test_several_candidates_are_right_by_chance_in_turn():

@@ -5,6 +5,7 @@ from scipy import stats
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.null import BEYOND, LEVEL, UNDECIDED, SequentialRank, null_runs, q_values, rank, relabelled
+from winokit.units import Units
 
 
 def noise(seed):
@@ -66,7 +67,7 @@ def test_near_identical_twins_do_not_drown_the_null(planted):
     X = np.repeat(rng.standard_normal((400, 60)), 2, axis=0) + 0.05 * rng.standard_normal((800, 60))
     y = np.tile([0, 1], 400)
     real = AFLite(16, 300, 100).fit(X, y)
-    null = null_runs(real, X, y, np.arange(800) // 2, runs=3)
+    null = null_runs(real, X, y, Units(np.arange(800) // 2), runs=3)
     permuted = AFLite(16, 300, 100).fit(X, rng.permutation(y))
     assert max(null.null_removed) < (~permuted.keep_).sum()
 

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.overuse import (
-    Sides,
-    log_odds,
-    overused_lengths,
-    overused_polarity,
-    overused_words,
-    p_values,
-)
+from winokit.methods.aflite.overuse import Sides, overused_lengths, overused_polarity, overused_words
+from winokit.methods.metrics.judge_traits import log_odds, p_fisher
 from winokit.units import Units
 
 
@@ -40,7 +34,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 
 def test_p_values_are_those_of_fishers_exact_test():
-    ((found,),) = [p_values(np.array([8.0]), 10, np.array([3.0]), 12)]
+    ((found,),) = [p_fisher(np.array([8.0]), 10, np.array([3.0]), 12)]
     tail = sum(comb(11, k) * comb(11, 10 - k) for k in (8, 9, 10)) / comb(22, 10)
     assert found == pytest.approx(2 * tail)
 

@@ -3,6 +3,7 @@ import pytest
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.probe import folds_of, linear_probe
+from winokit.units import Units
 
 
 def newton(x, y, c=1.0):
@@ -47,8 +48,8 @@ def test_noise_is_at_chance():
 
 
 def test_twins_never_straddle_folds():
-    groups = [f"g{row // 2}" for row in range(100)]
-    fold = linear_probe(np.random.default_rng(0).normal(size=(100, 3)), np.tile([0, 1], 50), groups).fold
+    units = Units.of_names(f"g{row // 2}" for row in range(100))
+    fold = linear_probe(np.random.default_rng(0).normal(size=(100, 3)), np.tile([0, 1], 50), units).fold
     assert (fold[::2] == fold[1::2]).all()
     assert len(set(fold.tolist())) == 5
 
@@ -57,8 +58,8 @@ def test_a_probe_that_sees_a_twin_is_misled_and_ours_is_not():
     rng = np.random.default_rng(2)
     shared = rng.normal(size=(200, 300)).repeat(2, axis=0)
     x, y = shared + 0.01 * rng.normal(size=shared.shape), np.tile([0, 1], 200)
-    apart = linear_probe(x, y, np.arange(400)).accuracy
-    together = linear_probe(x, y, np.arange(400) // 2).accuracy
+    apart = linear_probe(x, y, Units.alone(400)).accuracy
+    together = linear_probe(x, y, Units(np.arange(400) // 2)).accuracy
     assert apart < 0.3
     assert 0.4 < together < 0.6
 

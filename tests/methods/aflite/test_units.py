@@ -10,6 +10,7 @@ from winokit.methods.aflite.methods import DebiasRows
 from winokit.methods.aflite.null import BEYOND, null_runs
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import RandomReduction
+from winokit.units import Units
 
 DATA = template_twins()
 Y = np.array([problem.answer for problem in DATA])
@@ -19,8 +20,8 @@ UNITS = DATA.units.numbers
 
 def test_a_probe_that_has_seen_the_text_knows_noise_and_one_that_has_not_does_not():
     noise = text_noise(DATA, seed=0, width=200)
-    assert linear_probe(noise, Y, GROUPS).accuracy > 0.9
-    assert 0.35 < linear_probe(noise, Y, UNITS).accuracy < 0.65
+    assert linear_probe(noise, Y, Units.of_names(GROUPS)).accuracy > 0.9
+    assert 0.35 < linear_probe(noise, Y, DATA.units).accuracy < 0.65
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 0.9}, {"twins": "together"}], ids=["twins apart", "twins together"])
@@ -29,8 +30,8 @@ def test_noise_that_many_groups_share_is_called_beyond_chance_by_group_and_not_b
     claims = {"group": 0, "unit": 0}
     for trial in range(trials):
         noise = text_noise(DATA, seed=trial)
-        for name, together in (("group", GROUPS), ("unit", UNITS)):
-            real = AFLite(16, None, 30, seed=trial, **settings).fit(noise, Y, together)
+        for name, together in (("group", Units.of_names(GROUPS)), ("unit", DATA.units)):
+            real = AFLite(16, None, 30, seed=trial, **settings).fit(noise, Y, together.numbers)
             null = null_runs(real, noise, Y, together, runs=19, seed=1000 * trial)
             claims[name] += null.ranks[0].outcome == BEYOND
     assert claims["group"] >= trials / 2

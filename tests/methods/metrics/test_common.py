@@ -202,6 +202,7 @@ TABLE = {
 NO_METRICS = {
     "GroupLayout",
     "check_level",
+    "shrunk_effect",
     "binomial",
     "guessed",
     "confusion",

@@ -13,6 +13,7 @@ import pytest
 from scipy import special, stats
 
 from winokit.methods.metrics.compare import p_paired, paired_interval
+from winokit.methods.metrics.curve import crossed_share
 from winokit.methods.metrics.intervals import gap, paired_gap, share, share_interval, wilson
 from winokit.problem import Dataset, Problem
 from winokit.units import Units
@@ -294,3 +295,38 @@ def test_a_difference_is_excluded_by_the_interval_where_its_p_value_is_below_5_p
     for value in np.arange(-99, 100) / 100:
         outside = value < interval.low or value > interval.high
         assert (found.p(value) < 0.05) is bool(outside)
+
+
+@pytest.mark.parametrize(("units", "of", "silent"), [(12, 0.9, 0.2), (60, 0.97, 0.2), (60, 0.97, 0.0), (8, 0.8, 0.2)])
+@pytest.mark.parametrize("agreement", [0.9, 1.0])
+def test_large_equal_units_are_covered_though_half_credits_hide_that_nothing_varies(units, of, silent, agreement):
+    """Units of 12 that are right or wrong nearly as a whole, some of whose problems are left open."""
+    rng = np.random.default_rng(0)
+    rows, held, draws = Units(np.repeat(np.arange(units), 12)), 0, 600
+    for _ in range(draws):
+        of_unit = (rng.random(units) < of).astype(float)
+        if agreement < 1:
+            odds = (1 - agreement) / agreement
+            of_unit = rng.beta(of * odds, (1 - of) * odds, units)
+        earned = (rng.random((units, 12)) < of_unit[:, None]).astype(float)
+        earned[rng.random((units, 12)) < silent] = 0.5
+        interval = share(earned.ravel(), rows).interval()
+        held += interval.low <= of * (1 - silent) + 0.5 * silent <= interval.high
+    assert held / draws >= 0.92
+
+
+@pytest.mark.parametrize(("units", "of", "agreement", "own"), [(12, 0.9, 1.0, 0.02), (12, 0.97, 0.9, 0.1)])
+def test_restarts_that_have_nearly_all_right_are_covered_on_large_units(units, of, agreement, own):
+    """Restarts that agree except for some answers of their own: that units hardly vary may be luck."""
+    rng = np.random.default_rng(0)
+    held, draws = 0, 400
+    for _ in range(draws):
+        of_unit = (rng.random(units) < of).astype(float)
+        if agreement < 1:
+            odds = (1 - agreement) / agreement
+            of_unit = rng.beta(of * odds, (1 - of) * odds, units)
+        common = rng.random((units, 12)) < of_unit[:, None]
+        runs = [np.where(rng.random((units, 12)) < own, rng.random((units, 12)) < of, common) for _ in range(3)]
+        low, high = crossed_share(np.stack(runs).mean(axis=2), sizes=np.full(units, 12.0))
+        held += low <= of <= high
+    assert held / draws >= 0.92

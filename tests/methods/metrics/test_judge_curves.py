@@ -22,6 +22,7 @@ from winokit.methods.metrics.judge_curves import (
     judge_curves,
 )
 from winokit.problem import Card, Dataset, Problem
+from winokit.stages.curve.page import state_of, verdict_of_curve
 
 SIZES = (160, 640, 2560, 10_240)
 STRAIGHT, BENDING = (0.50, 0.58, 0.66, 0.74), (0.50, 0.70, 0.74, 0.75)
@@ -166,3 +167,14 @@ def test_problems_that_are_written_three_times_make_nothing_surer(dataset):
             assert after >= before - 1e-9
         for before, after in zip(p_values(one), p_values(many), strict=True):
             assert after >= before - 0.01  # one of them may be drawn
+
+
+@pytest.mark.parametrize("shares", [STRAIGHT, BENDING, (0.5, 0.52, 0.54, 0.56)])
+def test_no_page_of_a_curve_says_more_of_copies(shares):
+    dataset = pairs(40)
+    for seed in range(4):
+        choices = drawn(dataset, shares, 3, wobble=0.04, seed=seed)
+        once = judged(dataset, choices, goal=70.0)
+        copies = judged(thrice(dataset), {trial: repeated(own.tolist()) for trial, own in choices.items()}, goal=70.0)
+        assert state_of(copies) == state_of(once)
+        assert verdict_of_curve(copies).word == verdict_of_curve(once).word

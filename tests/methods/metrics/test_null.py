@@ -123,6 +123,18 @@ def test_yes_or_no_questions_on_one_text_exchange_their_answers():
     assert test.untestable == 0
 
 
+def test_yes_or_no_questions_and_blanks_do_not_swap_whether_or_not_anything_has_a_twin():
+    """One problem of two in the file does not change what the others swap with."""
+    asked = [Problem(f"Text {at} asks ", ".", ("no", "yes"), int(at % 3 == 0), "she", query="Ann") for at in range(20)]
+    apart = [*asked, *problems_alone(np.arange(20) % 4 == 0)]
+    both = [Problem("Long part ", f" {end}.", NAMES[:2], 0, labels={"template": "long"}) for end in ("one", "two")]
+    choices = np.random.default_rng(0).integers(0, 2, 40)
+    alone = null_of_choices(Dataset(apart), choices).right()
+    beside = null_of_choices(Dataset([*apart, *both]), [*choices, 1, 1]).right()
+    assert beside.untestable == 2
+    assert chances_of(alone.distribution) == pytest.approx(chances_of(beside.distribution), abs=0.02)
+
+
 def test_a_unit_of_a_shape_that_no_other_has_is_counted_as_untestable():
     long = [
         Problem(f"Part {part} says that ", " did it.", NAMES[:2], part % 2, labels={"template": "long"})

@@ -50,9 +50,9 @@ def test_what_is_kept_splits_no_unit_between_folds(monkeypatch):
     kept_together = []
     from winokit.stages.debias import assessment
 
-    def watched(x, y, groups, **how):
-        kept_together.append(len(set(groups)))
-        return probe(x, y, groups, **how)
+    def watched(x, y, units, **how):
+        kept_together.append(units.count)
+        return probe(x, y, units, **how)
 
     probe = assessment.linear_probe
     monkeypatch.setattr(assessment, "linear_probe", watched)
@@ -98,6 +98,19 @@ def test_problems_written_three_times_make_a_probe_no_surer(planted, seed):
     assert copied.value == pytest.approx(once.value, abs=1e-9)
     assert copied.high - copied.low >= once.high - once.low - 1e-6
     assert copied.p >= once.p - 1e-6
+
+
+def test_problems_written_three_times_make_no_divergence_surer():
+    data = synthetic(60, bias=0.0, seed=1)
+    x = planted_features(data, seed=0)
+    how = Assessment(draws=400, chance_draws=2, bins=8)
+    once, again = (
+        filtered(problems, np.array(rows), cutoff=1, null_runs=0, assessment=how)
+        for problems, rows in ((data, x), (thrice(data), repeated(x)))
+    )
+    for metric in ("kl_histogram", "kl_gaussian"):
+        row, copied = once.find("all", metric), again.find("all", metric)
+        assert copied.high - copied.low >= 0.9 * (row.high - row.low), metric  # both are drawn
 
 
 @pytest.mark.parametrize("own_noise", [0.0, 0.3])

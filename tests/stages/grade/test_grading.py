@@ -11,9 +11,10 @@ from support import small
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.groups import group_accuracy
+from winokit.methods.metrics.judge_graded import curve_weights
 from winokit.stages.grade.ladder import expected_best, luck_corrected
 from winokit.stages.grade.record import Statement, kept_outcome, read_graded, write_graded
-from winokit.stages.grade.run import curve_weights, grade, grade_submission, release_sizes
+from winokit.stages.grade.run import grade, grade_submission, release_sizes
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
 SAID = Statement("mine", "mc-sent", "train_xl", 10)

@@ -9,7 +9,7 @@ from support import small
 
 from winokit.data.loading import load
 from winokit.errors import Malformed
-from winokit.methods.metrics.grading import lead_of
+from winokit.methods.metrics.judge_graded import lead_of
 from winokit.problem import Card, Dataset
 from winokit.stages.evolve.run import release
 from winokit.stages.grade.ladder import rules_of, to_step

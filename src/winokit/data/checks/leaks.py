@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import lcm
 
-import numpy as np
-
 from winokit.methods.metrics.corrections import holm
+from winokit.methods.metrics.judge_leaks import p_binomial, p_drift, p_independent, p_of_turned_units
 from winokit.problem import Dataset, Problem, grouped, joined
 from winokit.text.language import language_of
+from winokit.units import Units
 
 ALPHA = 0.01
 MOSTLY = 0.9
@@ -103,7 +103,8 @@ def _id_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
             # Guess each ending's more frequent answer; endings are few, so the guess is hardly fitted to the data.
             counts = Counter((ending, case.answer) for ending, (_, case) in zip(endings, named, strict=True))
             best = {ending: max(n for (other, _), n in counts.items() if other == ending) for ending in set(endings)}
-            p = _independence(endings, [case for _, case in named])
+            units = Units.of_names(case.unit for _, case in named)
+            p = p_independent(endings, [case.answer for _, case in named], units)
             says = f"the last character of {key} goes with the answer"
             yield Leak("source id", says, sum(best.values()), len(named), 0.5, p)
 
@@ -117,24 +118,22 @@ def _order_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
         same, n = sum(a == b for a, b in pairwise(answers)), len(answers)
         # Where one answer is more frequent, neighbours are the same more often than not in any order.
         chance = sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
-        p = _binomial(same, n - 1, chance)
+        p = p_binomial(same, n - 1, chance)
         yield Leak("order", "an answer goes with the one before it", same, n - 1, chance, p)
         yield _trend([(case.row, case.answer) for case in firsts])
     if leading and max(leading) < 2:
         right = sum(answer == 0 for answer in leading)
         says = "the first of twins has the first candidate as its answer"
-        yield Leak("order", says, right, len(leading), 0.5, _binomial(right, len(leading), 0.5))
+        yield Leak("order", says, right, len(leading), 0.5, p_binomial(right, len(leading), 0.5))
 
 
 def _trend(firsts: Sequence[tuple[int, int]]) -> Leak:
-    from scipy.stats import mannwhitneyu
-
     low, high = sorted({answer for _, answer in firsts})
     rows = [[row for row, answer in firsts if answer == value] for value in (low, high)]
     half = firsts[len(firsts) // 2][0]
     right = sum((row >= half) == (answer == high) for row, answer in firsts)
     says = "answers change from the start of the file to its end"
-    return Leak("order", says, max(right, len(firsts) - right), len(firsts), 0.5, float(mannwhitneyu(*rows).pvalue))
+    return Leak("order", says, max(right, len(firsts) - right), len(firsts), 0.5, p_drift(*rows))
 
 
 def _position_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
@@ -189,20 +188,8 @@ def _guessed(name: str, says: str, guesses: Sequence[tuple[_Case, int]]) -> Leak
 
 
 def _coins(clusters: Sequence[Sequence[tuple[_Case, int]]], right: int) -> tuple[float, float]:
-    """The share that coins get right, one for each cluster, and how probably they are as far from it as `right`.
-
-    The number right by chance is a sum over clusters, each of which adds one of a few numbers, all equally likely; its
-    distribution is computed exactly, as a product of transforms.
-    """
-    n = sum(map(len, clusters))
-    kinds = Counter(map(_outcomes, clusters))
-    transform = np.ones(n + 1, dtype=complex)
-    for outcomes, count in kinds.items():
-        transform *= np.fft.fft(np.bincount(outcomes, minlength=n + 1) / len(outcomes)) ** count
-    likely = np.clip(np.fft.ifft(transform).real, 0, 1)
-    mean = sum(count * sum(outcomes) / len(outcomes) for outcomes, count in kinds.items())
-    as_far = np.abs(np.arange(n + 1) - mean) >= abs(right - mean) - 1e-9
-    return mean / n, min(1.0, float(likely[as_far].sum()))
+    """The share that coins get right, one for each cluster, and how probably they are as far from it as `right`."""
+    return p_of_turned_units(list(map(_outcomes, clusters)), sum(map(len, clusters)), right)
 
 
 def _outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
@@ -215,27 +202,3 @@ def _outcomes(members: Sequence[tuple[_Case, int]]) -> tuple[int, ...]:
         for turn in range((order.index(place) - order.index(case.answer)) % size, len(counts), size):
             counts[turn] += 1
     return tuple(sorted(counts))
-
-
-def _binomial(right: int, n: int, chance: float) -> float:
-    from scipy.stats import binomtest
-
-    return float(binomtest(right, n, chance).pvalue) if n else 1.0
-
-
-def _independence(endings: Sequence[str], cases: Sequence[_Case]) -> float:
-    """p-value of a score test that endings and answers are independent, its variance taken over units."""
-    from scipy.stats import chi2
-
-    centred = []
-    for values in (np.array(endings), np.array([case.answer for case in cases])):
-        known, which = np.unique(values, return_inverse=True)
-        # A column of zeros and ones for each value, less its mean.
-        centred.append(np.eye(len(known))[which] - np.bincount(which) / len(which))
-    x, y = centred
-    _, unit = np.unique([case.unit for case in cases], return_inverse=True)
-    scores = np.zeros((unit.max() + 1, x.shape[1] * y.shape[1]))
-    np.add.at(scores, unit, (x[:, :, None] * y[:, None, :]).reshape(len(x), -1))
-    total, variance = scores.sum(axis=0), scores.T @ scores
-    rank = int(np.linalg.matrix_rank(variance, hermitian=True))
-    return float(chi2.sf(total @ np.linalg.pinv(variance, hermitian=True) @ total, rank)) if rank else 1.0

@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.inputs import Doubles, Ints, checked_answers, checked_features, unit_numbers
-from winokit.methods.arrays import Groups
+from winokit.methods.aflite.inputs import Doubles, Ints, checked_answers, checked_features, names_of, unit_numbers
+from winokit.units import Units, require_units
 
 LEVEL = 0.05
 BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"
@@ -84,7 +84,7 @@ def null_runs(
     real: AFLite,
     X: Any,
     y: ArrayLike,
-    groups: Groups | None = None,
+    units: Units | None = None,
     *,
     others: Sequence[AFLite] = (),
     runs: int = 39,
@@ -93,14 +93,15 @@ def null_runs(
 ) -> NullModel:
     """Repeat a fitted run on relabelled rows, at most `runs` times.
 
-    `groups` names what varies together and is flipped as one: `Dataset.units.numbers` for problems.
+    `units` say what varies together and is flipped as one: `Dataset.units` for problems.
     `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
     """
     if runs < 1:
         raise BadInput(f"1 relabelled run or more expected; found {runs}")
     X = checked_features(X)
     y = checked_answers(y, len(X))
-    units = unit_numbers(groups, len(X))
+    groups = None if units is None else names_of(require_units(units, len(X)))
+    numbers = unit_numbers(groups, len(X))
     removed: list[int] = []
     scores: list[Doubles] = []
 
@@ -109,7 +110,7 @@ def null_runs(
         for number in count():
             if number == len(removed):
                 again = real.again(real.seed + SEEDS_APART + seed + number)
-                again.fit(X, relabelled(y, units, seed=seed + number), groups)
+                again.fit(X, relabelled(y, numbers, seed=seed + number), groups)
                 removed.append(_removals(again))
                 scores.append(again.first_scores_)
                 if progress:

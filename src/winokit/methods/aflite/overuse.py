@@ -15,26 +15,22 @@ false discovery rate they allow (Benjamini and Hochberg, 1995).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import false_discovery_control, hypergeom, norm
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.inputs import Bools, Doubles, Ints
 from winokit.methods.aflite.pmi import word_entries
+from winokit.methods.metrics.judge_traits import discovery_rates, log_odds, p_fisher
 from winokit.units import Units, require_units
 
 NEGATIONS = frozenset(
     "not n't n’t never no nobody none nothing nowhere neither nor cannot without hardly barely scarcely".split()
 )
 """Tokens that turn a statement around. A list, no parser: "no" in "no problem" counts."""
-PRIOR = 100.0
-"""Units of the prior on either side."""
 LENGTH_BINS = 5
 EXAMPLES = 3
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +111,6 @@ class Sides:
             raise BadInput("some rows removed and some kept expected: there is nothing to compare")
 
 
-def log_odds(
-    a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
-) -> tuple[Doubles, Doubles, Doubles]:
-    """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
-
-    >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
-    >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
-    [0.89, 0.7, 1.08]
-    """
-    share = (a + b) / (of_a + of_b)
-    # A thousandth of a unit keeps traits finite that nobody has, or everybody.
-    having = [np.clip(n + prior * share, 0.001, of + prior - 0.001) for n, of in ((a, of_a), (b, of_b))]
-    cells = [having[0], of_a + prior - having[0], having[1], of_b + prior - having[1]]
-    ratio = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
-    half = norm.ppf((1 + level) / 2) * np.sqrt(sum(1 / cell for cell in cells))
-    return ratio, ratio - half, ratio + half
-
-
-def p_values(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> Doubles:
-    """Fisher's exact test of a of A against b of B: twice the smaller tail."""
-    a, having = np.rint(a), np.rint(a) + np.rint(b)
-    tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
-    p: Doubles = np.minimum(1.0, 2 * np.minimum(*tails))
-    return p
-
-
 def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:
     """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
     if not names:
@@ -150,9 +120,9 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> li
     b = np.bincount(traits[~out], sides.weights[rows[~out]], len(names))
     kept, removed = sides.units
     ratio, low, high = log_odds(a, removed, b, kept)
-    p = p_values(a, removed, b, kept)
+    p = p_fisher(a, removed, b, kept)
     examples = _examples(len(names), rows[out], traits[out], sides.rank)
-    columns = (column.tolist() for column in (a, b, ratio, low, high, p, false_discovery_control(p)))
+    columns = (column.tolist() for column in (a, b, ratio, low, high, p, discovery_rates(p)))
     return [
         Overuse(name, a, removed, b, kept, ratio, low, high, p, q, shown)
         for name, a, b, ratio, low, high, p, q, shown in zip(names, *columns, examples, strict=True)

@@ -15,9 +15,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from winokit.errors import BadInput
-from winokit.methods.aflite.inputs import Bools, Ints, as_labels, blocks_of, numbered
+from winokit.methods.aflite.inputs import Bools, Ints, as_labels, blocks_of, names_of, numbered
 from winokit.methods.aflite.logistic import Objective, minimise
-from winokit.methods.arrays import Groups
+from winokit.units import Units, require_units
 
 TOLERANCE = 1e-4
 """How much the log odds of held-out rows may still change, as a root mean square."""
@@ -42,7 +42,7 @@ class Probe:
 def linear_probe(
     x: NDArray[Any],
     y: NDArray[Any],
-    groups: Groups | None = None,
+    units: Units | None = None,
     *,
     folds: int = 5,
     seed: int = 0,
@@ -50,12 +50,14 @@ def linear_probe(
 ) -> Probe:
     """Cross-validated accuracy of logistic regression (L2, `regularisation` as scikit-learn's C).
 
-    `groups` names what varies together and is never split between folds: `Dataset.units.numbers` for problems.
+    `units` say what varies together and is never split between folds: `Dataset.units` for problems. By default every
+    row varies by itself.
     """
     labels = as_labels(y)
     if len(labels) != len(x):
         raise BadInput(f"one answer per row expected, found {len(labels)} for {len(x)} rows")
-    fold = folds_of(numbered(groups, len(labels)), folds, seed)
+    names = None if units is None else names_of(require_units(units, len(labels)))
+    fold = folds_of(numbered(names, len(labels)), folds, seed)
     seen = fold[:, None] != np.arange(folds)
     if any(len(np.unique(labels[column])) < 2 for column in seen.T):
         raise BadInput("both answers expected in every training fold of the probe: there are too few rows")

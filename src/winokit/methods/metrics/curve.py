@@ -12,7 +12,7 @@ import numpy as np
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
-from winokit.methods.metrics.intervals import ROUNDING, Interval, Share, check_level
+from winokit.methods.metrics.intervals import ROUNDING, Interval, Share, check_level, shrunk_effect
 
 SIZES = (160, 640, 2_558, 10_234, 40_398)
 """WinoGrande's training sizes, xs to xl, as its leaderboard counts them."""
@@ -237,13 +237,13 @@ def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | N
     True
     """
     unit_sizes = np.ones(values.shape[1]) if sizes is None else sizes
-    crossed = Crossed.of(values[:, :, None], unit_sizes)
-    itself = np.ones(1)
     mean = float(values.mean())
+    units = equal_units(unit_sizes)
+    crossed = _with_likely_units(Crossed.of(values[:, :, None], unit_sizes), values, unit_sizes)
+    itself = np.ones(1)
     variance = crossed.variance(itself)
     if not math.isfinite(variance):
         return 0.0, 1.0
-    units = equal_units(unit_sizes)
     if variance < ROUNDING:
         share = Share(mean, len(unit_sizes), math.inf, units, exact=False)
     else:
@@ -251,6 +251,25 @@ def crossed_share(values: FloatArray, level: float = 0.95, sizes: FloatArray | N
         share = Share(mean, len(unit_sizes), groups, mean * (1 - mean) / variance, exact=False)
     low, high = share.limits(level)
     return min(mean, low), max(mean, high)
+
+
+def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) -> Crossed:
+    """The same with a variance of units that is shrunk towards that of units which agree within themselves.
+
+    As in every share (`shrunk_effect`): where nearly all is right, that units hardly vary may be luck.
+    """
+    *others, (of_units, free) = crossed.parts
+    mean = float(values.mean())
+    units = equal_units(sizes)
+    widest = mean * (1 - mean) / units
+    if widest < ROUNDING or not math.isfinite(float(of_units[0, 0])):
+        return crossed
+    shares = values.mean(axis=1, keepdims=True)
+    own_shares = shares + (values - shares) * sizes.mean() / sizes
+    with_wrong = (own_shares < 1 - ROUNDING).any(axis=0).sum()
+    with_right = (own_shares > ROUNDING).any(axis=0).sum()
+    effect = shrunk_effect(float(of_units[0, 0]) / widest, min(int(with_wrong), int(with_right), units))
+    return Crossed((*others, (np.full((1, 1), effect * widest), free)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,14 @@ from winokit.methods import arrays
 from winokit.units import Units, require_units
 
 LEVEL = 0.95
+NORMAL = 1.959964
+"""Standard errors on either side of a normal interval of that level."""
 PRIOR_UNITS = 1.0
 """A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
 PRIOR_GROUPS = 3.0
 """The correlation of two shares is shrunk towards 0 as if by this many units, since few may say anything by luck."""
+NEARLY = 0.1
+"""Credits this close to 0 or 1 count as wrong or right answers."""
 GRID = 128
 FAR = 1e6
 """So many standard errors are no limit at all."""
@@ -120,17 +124,31 @@ def share(credits: arrays.Values, units: Units) -> Share:
         return Share(mean, n, equal_units, equal_units, False)
     # How much less units vary than if their members were always right or wrong together. Only units that differ from
     # the rest say so, and a few of them may by luck. How often a problem is repeated within its unit does not matter.
-    unit_effect = _variance(values, units, mean) / widest
-    if unit_effect < 1:
-        telling = min(_telling_units(values, units), equal_units)
-        unit_effect = (telling * unit_effect + PRIOR_UNITS) / (telling + PRIOR_UNITS)
+    telling = min(_telling_units(values, units), equal_units)
+    unit_effect = shrunk_effect(_variance(values, units, mean) / widest, telling)
     return Share(mean, n, equal_units, equal_units / unit_effect, False)
 
 
+def shrunk_effect(unit_effect: float, telling: float) -> float:
+    """How much units vary, 1 if they agree within themselves, when only so many say anything of it.
+
+    >>> shrunk_effect(0.2, 3), shrunk_effect(0.2, 0), shrunk_effect(1.5, 3)
+    (0.4, 1.0, 1.5)
+    """
+    if unit_effect >= 1:
+        return unit_effect
+    return (telling * unit_effect + PRIOR_UNITS) / (telling + PRIOR_UNITS)
+
+
 def _telling_units(values: arrays.FloatArray, units: Units) -> int:
-    """Number of units that are not wholly right, or not wholly wrong, whichever is smaller."""
-    unit_means = units.sums(values) / units.sizes
-    return int(min((unit_means < 1).sum(), (unit_means > 0).sum()))
+    """Number of units with a wrong answer, or with a right one, whichever is smaller.
+
+    What a guess gets for an abstention is neither: units that are right but for abstentions vary, and say as little of
+    those that would be wrong as units that are right throughout.
+    """
+    with_wrong = units.sums(values < NEARLY) > 0
+    with_right = units.sums(values > 1 - NEARLY) > 0
+    return int(min(with_wrong.sum(), with_right.sum()))
 
 
 def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:

@@ -29,7 +29,7 @@ from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.luck import binomial
 from winokit.problem import folded_text
-from winokit.units import Units
+from winokit.units import Units, require_units
 
 DRAWS = 20_000
 """Draws where the null is not counted out."""
@@ -37,6 +37,8 @@ LARGEST_ENUMERATED = 6
 """The members of larger groups are permuted at random; of others all permutations are counted out."""
 PERMUTATIONS = 2_000
 """Random permutations of a larger group."""
+ROUNDING = 1e-6
+"""Counts this close to a whole number are whole."""
 NEGLIGIBLE = 1e-15
 """Probabilities below this are dropped at the ends of a distribution."""
 WINDOW = 12.0
@@ -133,6 +135,17 @@ class NullTest:
     def p(self) -> float | None:
         """Two-sided p-value; None if no exchange of right answers changes the count."""
         return self.distribution.two_sided(self.observed) if self.distribution.varies else None
+
+    @property
+    def p_of_folds(self) -> float | None:
+        """Two-sided p-value if the count varies twice as much, as of classifiers trained on one another's rows."""
+        if not self.distribution.varies:
+            return None
+        doubled = self.distribution.plus(self.distribution)
+        place = self.observed + self.distribution.mean
+        is_above = self.observed > self.distribution.mean
+        # Counts are whole: rounded towards what is expected.
+        return doubled.two_sided(math.floor(place + ROUNDING) if is_above else math.ceil(place - ROUNDING))
 
     @property
     def p_as_high(self) -> float | None:
@@ -398,9 +411,14 @@ class Null:
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
     def _pools_of_single_problems(self, rows: IntArray) -> list[_Pool]:
-        """Units of one problem each, by their number of candidates."""
-        candidates = self.answers.candidates[rows]
-        return [_Pool(rows[candidates == count][:, None], (-1,)) for count in np.unique(candidates)]
+        """Units of one problem each, by their number of candidates; yes/no questions by themselves."""
+        is_question = np.fromiter((self.answers.problems[row].query is not None for row in rows), np.bool_, len(rows))
+        pools = []
+        for text, is_of_kind in ((-1, ~is_question), (0, is_question)):
+            own_rows = rows[is_of_kind]
+            candidates = self.answers.candidates[own_rows]
+            pools += [_Pool(own_rows[candidates == count][:, None], (text,)) for count in np.unique(candidates)]
+        return pools
 
     def _texts(self, rows: IntArray) -> tuple[int, ...]:
         """For each yes/no question the number of its text among those of the unit; -1 for other problems."""
@@ -464,6 +482,7 @@ def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
     choices change places between units of one size.
     """
+    require_units(units, len(first))
     same = CountDistribution.constant(0)
     rows_by_unit = units.rows()
     for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):

@@ -43,6 +43,11 @@ class Prediction:
     why: str | None = None
 
     @property
+    def is_right(self) -> bool:
+        """Whether it is right; an abstention is not, and neither is a choice of which the right one is not known."""
+        return self.prediction is not None and self.prediction == self.answer
+
+    @property
     def margin(self) -> float | None:
         """How far the best score is ahead of the next."""
         if self.scores is None:

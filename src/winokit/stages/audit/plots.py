@@ -92,7 +92,7 @@ def _made(
 
 def _histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
     answered = [p for p in predictions if p.prediction is not None]
-    measured = [(p.margin, p.prediction == p.answer) for p in answered if p.margin is not None]
+    measured = [(p.margin, p.is_right) for p in answered if p.margin is not None]
     margins = np.array([margin for margin, _ in measured], float)
     right = np.array([good for _, good in measured], bool)
     usable = np.isfinite(margins)
@@ -161,8 +161,8 @@ def switch_tables(run: Run, known: Sequence[ShownScorer]) -> tuple[SwitchTable, 
     tables = []
     for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):
         row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
-        before = {p.id: p.prediction == p.answer for p in own}
-        after = {p.id: p.prediction == p.answer for p in switched}
+        before = {p.id: p.is_right for p in own}
+        after = {p.id: p.is_right for p in switched}
         cells = Counter((before[name], good) for name, good in after.items() if name in before)
         if row is not None and cells.total() == row.n:
             kinds = ((True, True), (True, False), (False, True), (False, False))

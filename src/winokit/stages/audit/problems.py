@@ -56,27 +56,31 @@ class FailedTwin:
 
 def failed_pair(run: Run, known: Sequence[ShownScorer]) -> list[FailedTwin]:
     """The first of the twins that most scorers fail; nothing where nobody fails any."""
-    chosen = {(row.model, row.scoring, row.id): row.prediction for row in run.predictions if row.variant == ORIGINAL}
+    known_rows = {(row.model, row.scoring, row.id): row for row in run.predictions if row.variant == ORIGINAL}
     most, hardest = 0, []
     for twins in run.dataset.groups.values():
         if len(twins) != 2 or any(p.is_whole or p.answer is None or p.query is not None for p in twins):
             continue
-        picks = {scorer.name: [chosen.get((scorer.model, scorer.scoring, p.id)) for p in twins] for scorer in known}
-        picks = {name: made for name, made in picks.items() if None not in made}
-        failing = sum(made != [p.answer for p in twins] for made in picks.values())
+        answered: dict[str, list[Prediction]] = {}
+        for scorer in known:
+            rows = [known_rows.get((scorer.model, scorer.scoring, problem.id)) for problem in twins]
+            chosen = [row for row in rows if row is not None and row.prediction is not None]
+            if len(chosen) == len(twins):
+                answered[scorer.name] = chosen
+        failing = sum(not all(row.is_right for row in rows) for rows in answered.values())
         if failing > most:
             most = failing
-            hardest = [(twins[at], [(name, made[at] or 0) for name, made in picks.items()]) for at in (0, 1)]
+            hardest = [(twins[at], [(name, rows[at]) for name, rows in answered.items()]) for at in (0, 1)]
     filled = [substitute(problem, problem.right or "") for problem, _ in hardest]
     texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
     return [
         FailedTwin(
             tuple(_marked(texts[at], texts[1 - at])),
             filled[at].candidate,
-            tuple((name, problem.candidates[pick], pick == problem.answer) for name, pick in picks),
+            tuple((name, problem.candidates[row.prediction or 0], row.is_right) for name, row in rows),
             problem.language,
         )
-        for at, (problem, picks) in enumerate(hardest)
+        for at, (problem, rows) in enumerate(hardest)
     ]
 
 
@@ -182,7 +186,7 @@ def outcome(prediction: Prediction) -> str:
         return ABSTAINED
     if prediction.answer is None:
         return UNLABELLED
-    return RIGHT if prediction.prediction == prediction.answer else WRONG
+    return RIGHT if prediction.is_right else WRONG
 
 
 def _row(

@@ -32,8 +32,6 @@ ALL = "all"
 PROTOCOL = "debias"
 PROBE = Scorer("probe")
 """Who answers in a linear probe."""
-NORMAL = 1.959964
-"""Standard errors on either side of a 95 % interval."""
 SURE = 0.05
 """The q-value up to which a removal is counted as more than chance."""
 
@@ -151,7 +149,7 @@ class DebiasMeasures:
         """The probe's accuracy on what an arm keeps, judged as any scorer's answers."""
         probe = self._probe(arm.keep, how)
         answers = Answers(self.asked, np.flatnonzero(arm.keep), probe.choices, (PROBE,))
-        (row,) = self.judge.accuracy((PROTOCOL, arm.name, "probe_accuracy"), answers)
+        (row,) = self.judge.cross_validated((PROTOCOL, arm.name, "probe_accuracy"), answers)
         return row
 
     def _probe(self, keep: Bools, how: Assessment) -> Probe:
@@ -161,7 +159,7 @@ class DebiasMeasures:
         kept_rows = np.flatnonzero(keep)
         if not keep.all() or not isinstance(x, np.ndarray):
             x = x[kept_rows]
-        units = [self.rows.unit_names[row] for row in kept_rows]
+        units = self.rows.units.take(kept_rows)
         return linear_probe(
             x, self.rows.y[keep], units, folds=how.folds, seed=how.seed, regularisation=how.regularisation
         )
@@ -219,9 +217,8 @@ class DebiasMeasures:
             if name != "knn":
                 errors = divergence.standard_error(values, y, estimate, numbers, draws=how.draws, seed=how.seed)
             for suffix, value, guess, error in zip(("", "_reverse"), both_ways, chance, errors, strict=True):
-                low = None if error is None else max(0.0, value - NORMAL * error)
-                high = None if error is None else value + NORMAL * error
-                yield self.row(subset, f"kl_{name}{suffix}", value, len(y), low, high, guess)
+                row_name = (PROTOCOL, subset, f"kl_{name}{suffix}")
+                yield self.judge.estimate(row_name, value, len(y), error, guess)
 
 
 def _jaccard(first: Bools, second: Bools) -> tuple[float, float]:

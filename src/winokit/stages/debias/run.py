@@ -388,7 +388,7 @@ def _repeated(
         watched = work.progress
         with work.timed("null"):
             null = null_runs(
-                *(method, rows.x, rows.y, rows.unit_names),
+                *(method, rows.x, rows.y, rows.units),
                 others=others,
                 runs=method.null_runs,
                 seed=method.seed,

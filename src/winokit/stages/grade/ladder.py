@@ -28,7 +28,7 @@ from scipy.special import ndtr
 
 from winokit.errors import BadInput
 from winokit.methods.arrays import IntArray
-from winokit.methods.metrics.grading import guess_chances
+from winokit.methods.metrics.judge_graded import guess_chances
 
 GUESSED = 0.05
 """Probability that a budget full of guesses gets any score shown."""

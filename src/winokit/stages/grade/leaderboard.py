@@ -25,14 +25,13 @@ from winokit.drawing.page import write_page
 from winokit.drawing.wording import join
 from winokit.errors import BadInput
 from winokit.methods.arrays import FloatArray
-from winokit.methods.metrics.grading import corrected_for_number, lead_of
 from winokit.methods.metrics.groups import all_right, complete_groups
+from winokit.methods.metrics.judge_graded import corrected_for_number, curve_weights, lead_of
 from winokit.results import Brief
 from winokit.stages.grade import record
 from winokit.stages.grade.budget import known_test, spent_budget
 from winokit.stages.grade.ladder import MARGIN, LadderRules, rounded, steps_of
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings
-from winokit.stages.grade.run import curve_weights
 from winokit.stages.grade.submissions import ONE
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, hidden_folder, read_hidden

@@ -22,9 +22,8 @@ from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray
-from winokit.methods.metrics.curve import leaderboard_auc
-from winokit.methods.metrics.grading import interval_at, p_best_by_coins, score_interval
 from winokit.methods.metrics.groups import all_right, group_accuracy_chance
+from winokit.methods.metrics.judge_graded import curve_weights, interval_at, p_best_by_coins, score_interval, spread_of
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, refuse_unused, verb
@@ -33,7 +32,7 @@ from winokit.stages.grade.budget import SpentBudget, known_test, spent_budget
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
-from winokit.stages.grade.units import GradedUnits
+from winokit.stages.grade.units import GradedUnits, answers_of
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
 from winokit.stages.release.hidden_registry import HiddenTest, open_registry
 from winokit.stages.release.manifest import SIZES, manifest_hash, problems_path, read_manifest
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from winokit.stages.grade.leaderboard import Leaderboard
 
 COIN = 0.5
-NORMAL = 1.959964
-"""Half the width of a 95 % interval, in standard errors."""
 CURVE = "curve"
 
 
@@ -173,7 +170,8 @@ def grade_submission(
     rules = rules_of(units.counted_problems, units.of_problems.sizes, budget)
     submission = read_submission(paths, labels.ids, tuple(sizes))
     name = statement.name if statement else None
-    right = submission.predictions == np.array(labels.answers)[:, None]
+    columns = [answers_of(labels, choices).correct for choices in submission.predictions.T]
+    right = np.column_stack(columns)
     why_not = _no_curve(submission.columns, sizes)
     weights = None if why_not else curve_weights(list(sizes.values()))
     manifest = read_manifest(release)
@@ -272,11 +270,6 @@ def _why_hidden(score: GradeScore, rules: LadderRules, best: float) -> str | Non
     return None
 
 
-def curve_weights(sizes: Sequence[int]) -> FloatArray:
-    """What each size's accuracy counts in the area under the curve: the area is a weighted mean of accuracies."""
-    return np.array([leaderboard_auc(list(unit), sizes) for unit in np.eye(len(sizes))])
-
-
 def release_sizes(release: Path) -> dict[str, int]:
     """How many training problems a release has of each size, from small to large."""
     manifest = read_manifest(release)
@@ -327,8 +320,7 @@ def _score(size: str, metric: str, values: FloatArray, units: Units, chance: flo
     """One score with its interval over units."""
     values = np.clip(values, 0.0, 1.0)
     interval, value = score_interval(values, units), float(values.mean())
-    spread = (interval.high - interval.low) / (2 * NORMAL)
-    corrected = None if trials is None else rounded(luck_corrected(value, spread, trials, chance))
+    corrected = None if trials is None else rounded(luck_corrected(value, spread_of(interval), trials, chance))
     ends = rounded(interval.low), rounded(interval.high)
     return GradeScore(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)
 

@@ -9,6 +9,9 @@ did not, each group and each problem alone is taken for a unit.
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from winokit.answers import ORIGINAL, Answers, AskedProblems, IntArray, choice_numbers
 from winokit.methods.metrics.groups import complete_groups
 from winokit.stages.release.hidden import HiddenPart
 from winokit.units import Units
@@ -18,6 +21,8 @@ BY_GROUP = (
     "of one template count as independent"
 )
 """What is said of a grading on a release without units."""
+CANDIDATES = 2
+"""A release has problems with two candidates alone."""
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,24 @@ class GradedUnits:
     def note(self) -> str | None:
         """What must be said of the way this test is counted; None if it is counted by units."""
         return None if self.is_stored else BY_GROUP
+
+
+class HiddenProblems(AskedProblems):
+    """The problems of a hidden test in the table of answers: their texts are not here, and each has two candidates."""
+
+    def __init__(self, labels: HiddenPart) -> None:
+        units = GradedUnits.of_labels(labels).of_problems
+        super().__init__((), units, {}, (ORIGINAL,) * len(labels))
+        # What else is taken from problems, the labels have.
+        self.answers: IntArray = choice_numbers(labels.answers)
+        self.candidates: IntArray = np.full(len(labels), CANDIDATES, np.int64)
+        self.groups = labels.groups
+        self.ids = labels.ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def answers_of(labels: HiddenPart, choices: IntArray) -> Answers:
+    """One column of a submission as a table of answers, in the order of the test."""
+    return Answers(HiddenProblems(labels), np.arange(len(labels)), choices)

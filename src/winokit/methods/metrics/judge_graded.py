@@ -1,4 +1,4 @@
-"""What gradings on a hidden test ask of statistics: the interval of a score, who leads, and what guesses reach.
+"""A door of the judge: what gradings on a hidden test ask, of intervals, of who leads, and of what guesses reach.
 
 Everything counts units (`winokit.units`): a guesser tosses one coin for each, and problems of one unit are right or
 wrong together in the worst case.
@@ -11,9 +11,10 @@ import numpy as np
 
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray, Values
 from winokit.methods.metrics.compare import holm, p_exchanged, p_paired, paired_interval
-from winokit.methods.metrics.intervals import Interval, share_interval
+from winokit.methods.metrics.curve import leaderboard_auc
+from winokit.methods.metrics.intervals import NORMAL, Interval, share_interval
 from winokit.methods.metrics.luck import guessed, p_best_of, p_chance
-from winokit.units import Units
+from winokit.units import Units, require_units
 
 
 def score_interval(values: Values, units: Units) -> Interval:
@@ -25,6 +26,11 @@ def interval_at(share: float, units: int) -> Interval:
     """Interval of a share of which only its value is known, over equal units that are right or wrong as a whole."""
     is_right = np.arange(units) < round(share * units)
     return share_interval(is_right, Units.alone(units))
+
+
+def spread_of(interval: Interval) -> float:
+    """The standard error that a normal interval of 95 % would have at this width."""
+    return (interval.high - interval.low) / (2 * NORMAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
     >>> p_best_by_coins(np.array([True, False, True, False]), pairs, tries=1)
     1.0
     """
+    require_units(units, len(right))
     right_counts = np.round(units.sums(right)).astype(np.int64)
     wrong_counts = units.sizes - right_counts
     leads = np.abs(right_counts - wrong_counts)
@@ -83,3 +90,8 @@ def guess_chances(sizes: IntArray) -> FloatArray:
     [0.25, 0.5, 0.25]
     """
     return guessed(np.full(len(sizes), 0.5), sizes)
+
+
+def curve_weights(sizes: Sequence[int]) -> FloatArray:
+    """What each size's accuracy counts in the area under the curve: the area is a weighted mean of accuracies."""
+    return np.array([leaderboard_auc(list(unit), sizes) for unit in np.eye(len(sizes))])

@@ -1,0 +1,49 @@
+"""A door of the judge: whether a trait is more frequent on one side than on the other, for `winokit debias`.
+
+Counts are of units. Log odds ratios have the informative prior of Monroe, Colaresi and Quinn, "Fightin' Words" (2008);
+`methods/aflite/overuse.py` says how.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, hypergeom, norm
+
+from winokit.methods.arrays import FloatArray
+
+PRIOR = 100.0
+"""Units of the prior on either side."""
+LEVEL = 0.95
+
+
+def log_odds(
+    a: NDArray[Any], of_a: float, b: NDArray[Any], of_b: float, *, prior: float = PRIOR, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log odds ratios of a of A against b of B, with the lower and upper ends of their intervals.
+
+    >>> ratio, low, high = log_odds(np.array([400]), 1000, np.array([200]), 1000)
+    >>> [round(float(value[0]), 2) for value in (ratio, low, high)]
+    [0.89, 0.7, 1.08]
+    """
+    share = (a + b) / (of_a + of_b)
+    # A thousandth of a unit keeps traits finite that nobody has, or everybody.
+    having = [np.clip(n + prior * share, 0.001, of + prior - 0.001) for n, of in ((a, of_a), (b, of_b))]
+    cells = [having[0], of_a + prior - having[0], having[1], of_b + prior - having[1]]
+    ratio = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
+    half = norm.ppf((1 + level) / 2) * np.sqrt(sum(1 / cell for cell in cells))
+    return ratio, ratio - half, ratio + half
+
+
+def p_fisher(a: NDArray[Any], of_a: int, b: NDArray[Any], of_b: int) -> FloatArray:
+    """Fisher's exact test of a of A against b of B: twice the smaller tail."""
+    a, having = np.rint(a), np.rint(a) + np.rint(b)
+    tails = [known(at, of_a + of_b, having, of_a) for known, at in ((hypergeom.cdf, a), (hypergeom.sf, a - 1))]
+    p: FloatArray = np.minimum(1.0, 2 * np.minimum(*tails))
+    return p
+
+
+def discovery_rates(p_values: FloatArray) -> FloatArray:
+    """For each of many tests the false discovery rate that its p-value allows (Benjamini and Hochberg, 1995)."""
+    rates: FloatArray = false_discovery_control(p_values)
+    return rates

@@ -1,0 +1,84 @@
+"""The judge's own rows: group scores of any kind, and classifiers that were trained on one another's rows."""
+
+import numpy as np
+import pytest
+from support.templates import template_twins, text_noise
+
+from winokit.answers import Answers, Scorer
+from winokit.drawing.decision import standing
+from winokit.methods.aflite.probe import linear_probe
+from winokit.methods.metrics.judge import Judge
+from winokit.methods.scoring.scorer import Prediction
+from winokit.problem import Dataset, Problem
+from winokit.results import AT
+
+OWN = Judge("data", Scorer("model"))
+SCORE = ("groups", "complete", "group_score")
+
+
+def pairs(count: int) -> Dataset:
+    return Dataset(
+        Problem(f"Pair {pair} says ", f" {answer}.", ("one", "two"), answer, group=f"g{pair}")
+        for pair in range(count)
+        for answer in (0, 1)
+    )
+
+
+def test_a_group_is_worth_the_lowest_score_of_its_members_whatever_is_scored():
+    answers = Answers.of_choices(pairs(3), [0, 1, 0, 0, 1, None])
+    (right,) = OWN.group_score(SCORE, answers)
+    assert (right.value, right.n) == (pytest.approx(1 / 3), 3)
+    (whole,) = OWN.by_group(("groups", "complete", "group_accuracy"), answers)
+    assert (whole.value, whole.low, whole.high) == (right.value, right.low, right.high)
+    (shares,) = OWN.group_score(SCORE, answers, [0.9, 0.6, 0.8, 0.1, 0.3, 0.5])
+    assert shares.value == pytest.approx((0.6 + 0.1 + 0.3) / 3)
+    assert 0 <= shares.low < shares.value < shares.high <= 1
+    (logs,) = OWN.group_score(SCORE, answers, [-1.0, -2.0, -3.0, -7.0, -4.0, -2.0])
+    assert logs.value == pytest.approx(-13 / 3)
+    assert logs.low < logs.value < logs.high
+
+
+def test_without_complete_groups_there_is_no_group_score():
+    alone = Dataset(problem.replace(group=None) for problem in pairs(3))
+    assert not list(OWN.group_score(SCORE, Answers.of_choices(alone, [0] * 6)))
+
+
+def probed(data: Dataset, x: np.ndarray, seed: int):
+    answers = [problem.answer for problem in data]
+    choices = linear_probe(x, np.array(answers), data.units, seed=seed).choices
+    return Answers.of_choices(data, choices)
+
+
+@pytest.mark.parametrize("width", [5, 60])
+def test_noise_that_folds_agree_about_is_rarely_more_than_chance(width):
+    """What one fold says of another, the other says of it: as single answers they are claimed in one of ten."""
+    data = template_twins()
+    claims = {"folds": 0, "single": 0}
+    for seed in range(80):
+        answers = probed(data, text_noise(data, seed, width), seed)
+        (folds,) = OWN.cross_validated(("debias", "all", "probe_accuracy"), answers)
+        (single,) = OWN.accuracy(("debias", "all", "probe_accuracy"), answers)
+        claims["folds"] += standing(folds) != AT
+        claims["single"] += standing(single) != AT
+        assert folds.p >= single.p - 1e-9
+        assert folds.high - folds.low >= single.high - single.low
+        assert (folds.value, folds.level) == (single.value, single.level)
+    assert claims["folds"] <= 4
+    assert claims["single"] > claims["folds"]
+
+
+def test_features_that_lean_towards_the_answer_are_still_found():
+    data = template_twins()
+    x = text_noise(data, 0, 20)
+    x[:, 0] += 0.8 * (2 * np.array([problem.answer for problem in data]) - 1)
+    (row,) = OWN.cross_validated(("debias", "all", "probe_accuracy"), probed(data, x, 0))
+    assert row.value > 0.7
+    assert row.p < 0.001
+
+
+@pytest.mark.parametrize(
+    ("choice", "answer", "is_right"),
+    [(0, 0, True), (1, 0, False), (None, 0, False), (None, None, False), (0, None, False)],
+)
+def test_a_prediction_knows_whether_it_is_right(choice, answer, is_right):
+    assert Prediction("a", "original", "m", "partial", None, choice, answer).is_right is is_right
