@@ -98,7 +98,7 @@ def test_a_training_run_goes_its_way(monkeypatch, tmp_path, capsys):
 
 
 def test_a_written_twin_goes_its_way(tmp_path):
-    pytest.importorskip("fastapi")
+    pytest.importorskip("winokit_collect")
     from collect_support.crew import form
     from collect_support.people import Browser
     from collect_support.studies import Clock, studies_in

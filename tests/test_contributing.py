@@ -54,6 +54,8 @@ def test_there_is_an_example_of_each_of_nine():
 def test_registries_are_where_the_table_says(kind, module, name, group):
     if kind == "formalization":
         pytest.importorskip("torch")
+    if kind == "platform":
+        pytest.importorskip("winokit_collect")
     registry = getattr(import_module(module), name)
     assert isinstance(registry, Registry)
     assert registry.group == group
@@ -116,7 +118,7 @@ def test_a_debias_method(add, tmp_path):
 
 
 def test_a_platform(add, tmp_path):
-    pytest.importorskip("sqlalchemy")
+    pytest.importorskip("winokit_collect")
     from collect_support.studies import Clock, studies_in
 
     from winokit_collect.platforms.base import arrive, leave

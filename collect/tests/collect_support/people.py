@@ -6,10 +6,6 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
-pytest.importorskip("fastapi", reason="needs the collect extra")
-
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx import Response

@@ -185,7 +185,8 @@ def test_who_says_no_keeps_everything(folder, monkeypatch):
 
 @pytest.fixture
 def serving_nothing(monkeypatch):
-    uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
+    import uvicorn
+
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     # It closes whatever logs there were; absl's, if a test before has loaded it, closes pytest's own stderr with it.
     monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)

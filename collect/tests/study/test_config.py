@@ -4,8 +4,6 @@ import tomllib
 
 import pytest
 
-pytest.importorskip("sqlalchemy", reason="needs the collect extra")
-
 from winokit.extend import BadInput, Malformed
 from winokit_collect.study.config import ConfigSection, StudyConfig, parse_config, read_config, render_config
 from winokit_collect.study.content import bundled, read_gold, read_quiz, read_topics

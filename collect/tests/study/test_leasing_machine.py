@@ -4,14 +4,11 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from collect_support.studies import Clock
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import select
-
-pytest.importorskip("sqlalchemy", reason="needs the collect extra")
 
 from winokit_collect.study import moderation, submissions, tasks, workers
 from winokit_collect.study.config import parse_config

@@ -1,10 +1,12 @@
 """Where workers come from and how they are paid: links, Prolific against a stub of its API, MTurk against its own."""
 
+import sys
+
 import httpx
 import pytest
 from collect_support.stand_in import AFTER, HANG_UP, prolific_stand_in
 
-from winokit.extend import BadInput
+from winokit.extend import BadInput, MissingExtra
 from winokit_collect import PLATFORMS
 from winokit_collect.platforms import payout
 from winokit_collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, arrive, leave
@@ -290,6 +292,12 @@ def test_a_visitor_of_mechanical_turk_is_told_from_a_preview():
         platform.arrival(address | {"workerId": "A1&x=<script>"})
     form = platform.departure(Visitor("A1", "3X", "3B2"), screened_out=False)
     assert (form.form_action, form.fields["assignmentId"]) == ("https://www.mturk.com/mturk/externalSubmit", "3B2")
+
+
+def test_without_boto3_its_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(MissingExtra, match=r"needs the 'mturk' extra: pip install '\./collect\[mturk\]'"):
+        _ = MTurk(Settings(name="mturk", base_reward="0.40")).client
 
 
 @pytest.fixture

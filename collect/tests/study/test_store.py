@@ -4,17 +4,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, create_engine, func, inspect, select, text
-from sqlalchemy.pool import NullPool
-from support.waiting import until
-
-pytest.importorskip("alembic", reason="needs the collect extra")
-
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
+from sqlalchemy import bindparam, create_engine, func, inspect, select, text
+from sqlalchemy.pool import NullPool
+from support.waiting import until
 
 from winokit.extend import BadInput
 from winokit_collect.study import workers

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from collect_support.crew import Crew, form
 from collect_support.passwords import quick_hashes  # noqa: F401
 from collect_support.people import PASSWORD, Browser
@@ -89,7 +90,6 @@ def password() -> str:
 @pytest.fixture
 def address(study: Study) -> Iterator[str]:
     """Where the study is served, on a port that the system chose."""
-    uvicorn = pytest.importorskip("uvicorn", reason="needs the collect extra")
     server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
