@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from collect_support.studies import Places, running_postgresql
+
+if TYPE_CHECKING:
+    from collect_support.studies import Places
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Places]:
     """Places for studies on a PostgreSQL server that lives as long as the tests."""
+    from collect_support.studies import running_postgresql  # this file is read where the core is installed alone, too
+
     with running_postgresql() as places:
         yield places
