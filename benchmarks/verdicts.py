@@ -23,6 +23,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 
 import numpy as np
@@ -47,12 +48,18 @@ RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
 UNBALANCED = 0.65
 """Share of right answers at the first place, in the studies that are unbalanced."""
+STUDIES = 16
+"""Drawn datasets of each kind and size; every verdict draws the scorer's choices anew on one of them."""
 
 WORDS: dict[str, dict[str, str]] = {
     "Nothing was decided": {},
     "Nothing can be told: the right answer is always in one place": {},
     "No accuracy to judge": {},
     "It may have seen these texts": {"single": ABOVE, "fall": FALLS},
+    "Nothing can be told: right answers cannot change places": {},
+    "Above chance on problems, and on the pairs it tells apart": {"single": ABOVE, "twins": ABOVE},
+    "Indistinguishable from chance on problems, above it on the pairs it tells apart": {"twins": ABOVE},
+    "Below chance on problems, above it on the pairs it tells apart": {"single": BELOW, "twins": ABOVE},
     "Above chance, on twins too": {"single": ABOVE, "twins": ABOVE},
     "Above chance on problems, indistinguishable from it on twins": {"single": ABOVE},
     "Above chance on problems, below it on twins": {"single": ABOVE, "twins": BELOW},
@@ -356,6 +363,12 @@ FLOORS = {("alone: right on 60 %", 200): 0.60, ("alone: right on 60 %", 1267): 0
 """The least share of verdicts that must find what is so, by scorer and size."""
 
 
+@lru_cache(maxsize=STUDIES * len(SIZES))
+def drawn_study(make: Callable[[int, int], Study], n: int, seed: int) -> Study:
+    """A study that is drawn once however many scorers are asked."""
+    return make(n, seed)
+
+
 def audited(study: Study, scored: ScoredText) -> list[Metric]:
     """The rows of an audit of these predictions."""
     ids = [problem.id for problem in study.dataset]
@@ -384,11 +397,11 @@ class Cell:
 
 
 def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
-    """Audit a scorer again and again, each time on problems drawn anew, and read the verdicts."""
+    """Audit a scorer again and again, each time with choices drawn anew, and read the verdicts."""
     rng = np.random.default_rng([seed, n])
     bold = shy = loud = 0
     for round_ in range(times):
-        study = nature.study(n, seed * 1_000_003 + round_)
+        study = drawn_study(nature.study, n, seed * 1_000_003 + round_ % STUDIES)
         said = verdict(audited(study, nature.score(study, rng)))
         claims = WORDS[said.word.removesuffix(NEARLY)]
         is_wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
@@ -406,7 +419,7 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
     rng = np.random.default_rng([seed, n, 7])
     bold = shy = 0
     for round_ in range(times):
-        study = make_study(n, seed * 1_000_003 + round_)
+        study = drawn_study(make_study, n, seed * 1_000_003 + round_ % STUDIES)
         is_hard = rng.random(len(study)) < 0.6  # on these both do the same
         shared = rng.random(len(study))
         tables = []

@@ -91,8 +91,8 @@ class Workshop:
         if name in self.sets.data:
             return self.sets.data[name]
         if name.startswith(LIKE_DEBIASED):
-            seed = int(name.removeprefix(LIKE_DEBIASED))
-            self.sets.data[name] = drawn_like(self.sets.data["train:xl"], self.sets.data["train:debiased"], seed)
+            own_seed = int(name.removeprefix(LIKE_DEBIASED))
+            self.sets.data[name] = drawn_like(self.sets.data["train:xl"], self.sets.data["train:debiased"], own_seed)
             return self.sets.data[name]
         kind, count, seed, variant = (*name.removeprefix("train:").split(":"), "")[:4]
         filtered = self.sets.parts[0][0]

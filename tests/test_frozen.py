@@ -4,11 +4,13 @@ import gzip
 import io
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import textwrap
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +34,73 @@ def test_every_verb_is_frozen_at_least_twice():
     assert {verb: counts[verb] for verb in VERBS if counts[verb] < 2} == {}
 
 
-def test_the_list_of_allowed_differences_can_be_read():
-    assert isinstance(read_allowances(), list)
+def test_every_allowed_difference_has_a_reason_that_is_a_sentence():
+    allowances = read_allowances()
+    assert allowances
+    for allowance in allowances:
+        assert re.fullmatch(r"[A-Z].{15,}[.]", allowance.reason), allowance
+
+
+def test_every_allowed_difference_is_about_some_command():
+    names = list(read_commands())
+    assert [each for each in read_allowances() if not any(fnmatchcase(name, each.command) for name in names)] == []
+
+
+def test_whatever_may_change_is_said_of_one_command():
+    """An entry for many commands never allows every line."""
+    whatever = ("a wrong number: 3", "Traceback (most recent call last):", "winokit: no such file")
+    for each in read_allowances():
+        if each.command == "*":
+            assert [line for line in whatever if each.allows(f"-{line}") or each.allows(f"+{line}")] == []
+
+
+ROW = "metrics[open builtin masked-candidate accuracy all accuracy]"
+TERMINAL = "Accuracy  All problems  {}\u00a0% [47.1, {}]  50.0\u00a0%  160"
+PAGE = "| Accuracy | All problems | accuracy / all / accuracy | builtin | {} % | [47.1, {}] | {} % | 160"
+
+
+def judged_as_meant(file_name, before, after, command="audit-open"):
+    base, head = (f"one\n{line}\ntwo\n".replace("\n\n", "\n") for line in (before, after))
+    return compare_texts(command, {file_name: base}, {file_name: head}, read_allowances()).state != "DIFFERENT"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "before", "after"),
+    [
+        ("run/results.json", f"{ROW}.value = 0.5", f"{ROW}.value = 0.6"),
+        ("run/results.json", f"{ROW}.chance = 0.5", f"{ROW}.chance = 0.6"),
+        ("run/results.json", f"{ROW}.n = 160", f"{ROW}.n = 159"),
+        ("run/results.json", f"{ROW}.value = 0.5", ""),
+        ("run/results.json", f"{ROW}.low = 0.5", ""),
+        ("run/results.json", f'{ROW}.metric = "accuracy"', f'{ROW}.metric = "share"'),
+        ("run/predictions.jsonl", "[builtin original 1].prediction = 0", "[builtin original 1].prediction = 1"),
+        ("run/predictions.jsonl", "[builtin original 1].prediction = 0", ""),
+        ("stdout", TERMINAL.format("50.6", "54.2"), TERMINAL.format("50.7", "54.1")),
+        ("stdout", TERMINAL.format("50.6", "54.2"), ""),
+        ("run/report/index.html", PAGE.format("50.6", "54.2", "50.0"), PAGE.format("50.7", "54.1", "49.1")),
+        ("run/report/index.html", PAGE.format("50.6", "54.2", "50.0"), ""),
+        ("run/report/index.html", "How to cite", ""),
+        ("stderr", "note: asked: 12 requests", ""),
+        ("stderr", "", "Traceback (most recent call last):"),
+        ("exit", "0", "1"),
+    ],
+)
+def test_a_wrong_number_or_a_lost_line_is_never_allowed(file_name, before, after):
+    assert not judged_as_meant(file_name, before, after)
+
+
+@pytest.mark.parametrize(
+    ("file_name", "before", "after"),
+    [
+        ("run/results.json", f"{ROW}.low = 0.5", f"{ROW}.low = 0.4"),
+        ("run/results.json", f"{ROW}.p = 0.5", f"{ROW}.p = null"),
+        ("run/results.json", f"{ROW}.floor = 0.5", f"{ROW}.null = 0.5"),
+        ("stdout", TERMINAL.format("50.6", "54.2"), TERMINAL.format("50.6", "54.1")),
+        ("run/report/index.html", PAGE.format("50.6", "54.2", "50.0"), PAGE.format("50.6", "54.1", "49.1")),
+    ],
+)
+def test_intervals_and_tests_of_units_are_allowed(file_name, before, after):
+    assert judged_as_meant(file_name, before, after)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -190,6 +257,23 @@ def test_a_removed_line_may_be_allowed_without_one_that_is_added():
     assert compared(Allowance("Two came.", added="^two"), head=HEAD.replace("0.6", "0.5")).state == "DIFFERENT"
 
 
+def test_a_part_may_change_where_the_rest_of_the_line_stays():
+    part = Allowance("Numbers are counted otherwise.", part=r"0\.\d+")
+    assert compared(part).state == "allowed"
+    assert "Numbers are counted otherwise." in shown(compared(part))
+    assert compared(part, head=HEAD.replace("seven", "eight")).state == "DIFFERENT"
+    assert compared(part, head=HEAD.replace("two 0.26\n", "")).state == "DIFFERENT"
+    assert compared(part, head=HEAD.replace("two 0.26\n", "two 0.26\ntwo 0.26\n")).state == "DIFFERENT"
+
+
+def test_parts_of_several_entries_add_up():
+    base, head = "a 1 [2]\n", "a 3 [4]\n"
+    number = Allowance("The first number is another.", part=r"(?<=a )\d")
+    interval = Allowance("So is the interval.", part=r"\[\d\]")
+    assert compared(number, interval, base=base, head=head).state == "allowed"
+    assert compared(number, base=base, head=head).state == "DIFFERENT"
+
+
 @pytest.mark.parametrize(
     ("command", "file", "state"),
     [("audit-*", "*.json", "allowed"), ("compare-*", "*", "DIFFERENT"), ("*", "stdout", "DIFFERENT")],
@@ -220,7 +304,7 @@ def test_what_is_shown_is_cut_and_says_so():
     [
         ('line = "x"', "needs a reason"),
         ('reason = "so"\nline = "x"', "needs a reason, a sentence"),
-        ('reason = "It is so now."', "needs a pattern: line, removed, added"),
+        ('reason = "It is so now."', "needs a pattern: line, removed, added, part"),
         ('reason = "It is so now."\nline = "("', "'(' is no regular expression"),
         ('reason = "It is so now."\nlines = "x"', "unknown key 'lines'"),
     ],
@@ -415,7 +499,7 @@ def test_a_difference_that_is_allowed_is_no_failure(repository, capsys, monkeypa
     code, said = run_tool(capsys)
     assert code == 0, said
     assert "allowed    write\n             The value is two now." in said
-    assert "note: allowed, but nothing of it was seen: Nobody has seen this." in said
+    assert "note: entry 2 of allowed.toml is stale, as it allows nothing (Nobody has seen this.)" in said
 
 
 def test_stored_outputs_of_the_base_are_reused_as_long_as_they_fit(repository, tmp_path, capsys, monkeypatch):

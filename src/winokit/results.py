@@ -24,6 +24,11 @@ NULL = "null"
 """The detail of a row of right answers: what the scorer's own choices would get if right answers changed places."""
 P = "p"
 """The detail with a row's p-value: of its null, or of `chance` where it has none."""
+IN_ONE_PLACE = "in_one_place"
+"""The detail of a row of problems whose right answers cannot change places: nothing can be told from it.
+
+True if they are all in one place; false if they are in several, and no two units are alike.
+"""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None
@@ -107,6 +112,11 @@ class Metric:
     def is_untestable(self) -> bool:
         """Whether right answers cannot change places so that this row would differ: nothing can be told from it."""
         return self.details.get(NULL) is not None and self.p is None
+
+    @property
+    def is_in_one_place(self) -> bool:
+        """Whether the right answers of its problems are all in one place."""
+        return bool(self.details.get(IN_ONE_PLACE))
 
     def to_json(self) -> dict[str, Any]:
         """The flat row of `results.json`."""

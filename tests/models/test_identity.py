@@ -44,7 +44,21 @@ def test_a_server_of_one_model_serves_it_under_any_name():
 
 @pytest.mark.parametrize(
     "created",
-    [0, 1, 1677610602, -5, NOW, int(NOW) - 1, int(NOW * 1000), None, True, "2024-01-01", float("nan"), float("inf")],
+    [
+        0,
+        1,
+        1677610602,
+        -5,
+        NOW,
+        int(NOW) - 1,
+        int(NOW * 1000),
+        None,
+        True,
+        "2024-01-01",
+        float("nan"),
+        float("inf"),
+        pytest.param(10**400, id="huge"),
+    ],
 )
 def test_a_constant_or_the_time_of_the_request_is_no_date_of_a_model(created):
     identity = read_identity(listing({"id": "tiny", "created": created}), "tiny", NOW)
@@ -108,6 +122,14 @@ def test_a_server_that_is_not_there_is_not_reached():
     with CoinServer() as server:
         pass
     assert not identify(server).reached
+
+
+@pytest.mark.parametrize("response", [Response(hangs_up=True), Response(payload=[], pause=30.0)])
+def test_a_server_that_does_not_say_who_it_is_is_there_all_the_same(response):
+    with CoinServer() as server:
+        server.models = response
+        identity = identify(server, "?delay=0.001&timeout=0.2")
+    assert (identity.confirmed, identity.reached) == (False, True)
 
 
 def test_a_key_that_is_needed_is_sent(monkeypatch):

@@ -122,7 +122,10 @@ def test_who_answers_nothing_never_passes_whatever_is_counted(metric):
     outcome = winokit.gate(silent(run(0.8)), against=run(0.1), metric=metric, margin=90)
     assert not outcome.passed
     assert outcome.sentences[0].endswith(", and the new model answers nothing")
-    assert winokit.gate(silent(run(0.8)), against=silent(run(0.8)), metric=metric).passed
+    of_two_silent = winokit.gate(silent(run(0.8)), against=silent(run(0.8)), metric=metric)
+    assert not of_two_silent.passed
+    assert of_two_silent.sentences[0].startswith(f"{metric.replace('_', ' ')} stayed the same [")
+    assert of_two_silent.sentences[0].endswith(", and the new model answers nothing")
 
 
 def test_each_problem_written_three_times_makes_nothing_surer():

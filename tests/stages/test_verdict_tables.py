@@ -119,6 +119,22 @@ def test_a_set_whose_right_answer_is_always_in_one_place_tells_nothing():
     assert found.points[0].text.endswith("always in one place.")
 
 
+def test_choices_that_get_as_much_wherever_right_answers_are_are_at_chance():
+    """As of a model that always chooses alike: it has an interval, but nothing that could change."""
+    alike = row(AT, "one", null=0.55)
+    assert standing(alike) == AT
+    assert standing(replace(alike, metric="group_accuracy")) == UNKNOWN
+    assert standing(replace(alike, details={**alike.details, "in_one_place": True})) == UNKNOWN
+
+
+def test_a_model_that_always_chooses_alike_is_scored_and_has_an_interval():
+    alike = [row(AT, "dev", null=0.55), row(AT, "dev", metric="group_accuracy", null=0.55)]
+    found = train_page.verdict_of_training(alike, [], CURVE, 0)
+    assert found.word == "Indistinguishable from chance on the dev set"
+    for point in found.points:
+        assert point.text.endswith("which its choices get wherever the right answers are.")
+
+
 SLOPES = {ABOVE: (4.0, 0.01, 4), AT: (1.0, 1.0, 4), BELOW: (-4.0, 0.01, 4), UNKNOWN: (1.0, float("inf"), 0)}
 
 

@@ -112,7 +112,9 @@ class FakeServer:
         """Count a request and respond to it."""
         if path == "/models" and body is None:
             self.lookups += 1
-            return self.models or complains(404, "nothing at /models")
+            response = self.models or complains(404, "nothing at /models")
+            time.sleep(response.pause)
+            return response
         with self._lock:
             number = len(self.bodies)
             self.bodies.append(body)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .commands import Command, FrozenError, read_commands, select_names, with_needed
-from .comparing import DIFFERENT, Allowance, Comparison, compare_texts, read_allowances, report_lines
+from .comparing import ALLOWED, DIFFERENT, Allowance, Comparison, compare_texts, read_allowances, report_lines
 from .outputs import Texts
 from .sides import ROOT, Side, full_commit, run_commands
 from .store import store_texts, stored_texts
@@ -95,7 +95,7 @@ def compare_sides(options: argparse.Namespace) -> int:
         if options.keep is not None:
             shutil.copytree(scratch, options.keep, symlinks=True)
     comparisons = [compare_texts(name, base[name], head[name], allowances) for name in names]
-    is_everything = not options.only
+    is_everything = {name for name, command in commands.items() if not command.slow} <= set(names)
     return _report(comparisons, allowances if is_everything else [], None if options.full else MOST_LINES)
 
 
@@ -152,9 +152,9 @@ def _report(comparisons: Sequence[Comparison], allowances: Sequence[Allowance], 
         for line in report_lines(comparison, most_lines):
             say(line)
     used = [each for comparison in comparisons for difference in comparison.differences for each in difference.used]
-    for allowance in allowances:
+    for number, allowance in enumerate(allowances, 1):
         if allowance not in used:
-            say(f"note: allowed, but nothing of it was seen: {allowance.reason}")
+            say(f"note: entry {number} of {ALLOWED.name} is stale, as it allows nothing ({allowance.reason})")
     counts = {state: sum(each.state == state for each in comparisons) for state in ("equal", "allowed", DIFFERENT)}
     say(", ".join(f"{count} {state}" for state, count in counts.items()))
     return int(counts[DIFFERENT] > 0)

@@ -15,7 +15,9 @@ from .outputs import Texts
 
 ALLOWED = Path(__file__).parent / "allowed.toml"
 MOST_CHARACTERS = 200
-PATTERNS = ("line", "removed", "added")
+PATTERNS = ("line", "removed", "added", "part")
+ANY_PART = "…"
+"""What stands for a part of a line that may change."""
 EQUAL, ALLOWABLE, DIFFERENT = "equal", "allowed", "DIFFERENT"
 
 
@@ -24,7 +26,8 @@ class Allowance:
     """Lines that may change in some files of some commands, and why.
 
     `line` matches removed and added lines, `removed` and `added` only those; each is a regular expression that is
-    found anywhere in the line. `command` and `file` are names with `*` for any characters.
+    found anywhere in the line. `part` matches what may change within a line that is else the same. `command` and `file`
+    are names with `*` for any characters.
     """
 
     reason: str
@@ -33,11 +36,14 @@ class Allowance:
     line: str | None = None
     removed: str | None = None
     added: str | None = None
+    part: str | None = None
 
-    def allows(self, command_name: str, file_name: str, changed_line: str) -> bool:
-        """Whether it covers a changed line, which begins with `-` or `+`."""
-        if not fnmatchcase(command_name, self.command) or not fnmatchcase(file_name, self.file):
-            return False
+    def is_for(self, command_name: str, file_name: str) -> bool:
+        """Whether it is about a file of a command."""
+        return fnmatchcase(command_name, self.command) and fnmatchcase(file_name, self.file)
+
+    def allows(self, changed_line: str) -> bool:
+        """Whether it covers a changed line as a whole, which begins with `-` or `+`."""
         sided = self.removed if changed_line.startswith("-") else self.added
         return any(pattern is not None and re.search(pattern, changed_line[1:]) for pattern in (self.line, sided))
 
@@ -128,18 +134,58 @@ def _judge_file(
     name: str, file_name: str, hunks: Sequence[list[str]], allowances: Sequence[Allowance]
 ) -> FileDifference:
     difference = FileDifference(file_name, 0, [], [])
+    own_allowances = [allowance for allowance in allowances if allowance.is_for(name, file_name)]
     for hunk in hunks:
+        changed_lines = [line for line in hunk if not line.startswith(" ")]
+        difference.changed_count += len(changed_lines)
+        remaining_lines, used = _without_equal_but_for_parts(changed_lines, own_allowances)
         is_explained = True
-        for line in hunk:
-            if line.startswith(" "):
-                continue
-            difference.changed_count += 1
-            matches = [allowance for allowance in allowances if allowance.allows(name, file_name, line)]
-            difference.used += [allowance for allowance in matches if allowance not in difference.used]
+        for line in remaining_lines:
+            matches = [allowance for allowance in own_allowances if allowance.allows(line)]
+            used += matches
             is_explained = is_explained and bool(matches)
+        difference.used += [allowance for allowance in dict.fromkeys(used) if allowance not in difference.used]
         if not is_explained:
             difference.unexplained_hunks.append(hunk)
     return difference
+
+
+def _without_equal_but_for_parts(
+    changed_lines: Sequence[str], allowances: Sequence[Allowance]
+) -> tuple[list[str], list[Allowance]]:
+    """Changed lines less those that are the same on both sides but for parts that may change, and what allows these.
+
+    A removed line is set against one added line of the same hunk, so that none is lost.
+    """
+    waiting: dict[str, list[tuple[int, list[Allowance]]]] = {}
+    paired_numbers: set[int] = set()
+    used: list[Allowance] = []
+    for number, line in enumerate(changed_lines):
+        masked_line, masking = _masked(line[1:], allowances)
+        if not masking:
+            continue
+        other_sign = "+" if line.startswith("-") else "-"
+        partners = waiting.get(other_sign + masked_line, [])
+        if partners:
+            partner_number, partner_masking = partners.pop(0)
+            paired_numbers |= {number, partner_number}
+            used += [*partner_masking, *masking]
+        else:
+            waiting.setdefault(line[0] + masked_line, []).append((number, masking))
+    remaining_lines = [line for number, line in enumerate(changed_lines) if number not in paired_numbers]
+    return remaining_lines, used
+
+
+def _masked(line: str, allowances: Sequence[Allowance]) -> tuple[str, list[Allowance]]:
+    """A line without the parts that may change, in the order of the list, and what allows them."""
+    masking = []
+    for allowance in allowances:
+        if allowance.part is not None:
+            masked_line = re.sub(allowance.part, ANY_PART, line)
+            if masked_line != line:
+                masking.append(allowance)
+                line = masked_line
+    return line, masking
 
 
 def report_lines(comparison: Comparison, most_lines: int | None) -> list[str]:

@@ -31,6 +31,8 @@ SAID = {
     BELOW: "below {level}",
     UNKNOWN: "with no interval to judge it by",
 }
+SHARES_OF_PROBLEMS = ("accuracy", "probe_accuracy")
+"""Metrics that count the right answers of all problems one by one."""
 TONES = {ABOVE: GOOD, AT: BAD, BELOW: BAD, UNKNOWN: PLAIN}
 State = Mapping[str, str]
 """From each fact to what was found of it."""
@@ -96,9 +98,15 @@ class DecisionTable:
 
 
 def standing(row: Metric | None, among: int = 1) -> str:
-    """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none."""
+    """Where a row stands, as one of so many that share a verdict's level (Bonferroni); unknown where there is none.
+
+    Choices that get as much wherever the right answers are, are at chance, as those of a scorer that always chooses
+    alike. Nothing is known of whole groups then, or if all right answers are in one place.
+    """
     if row is None or row.level is None:
         return UNKNOWN
+    if row.is_untestable and row.metric in SHARES_OF_PROBLEMS and not row.is_in_one_place:
+        return AT
     return stands(row) if row.p is None else tested(row, row.p * among, SURE)
 
 
@@ -116,6 +124,8 @@ def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
     level = "unknown" if row.level is None else f"{100 * row.level:.1f}"
     where = SAID[place].format(level=f"chance ({level})")
+    if row.is_untestable:
+        where = "which its choices get wherever the right answers are"
     return f"{say(row)} of {row.n:,} {unit}, {where}"
 
 

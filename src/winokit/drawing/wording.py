@@ -13,10 +13,13 @@ PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
+    *("told_apart", "right_way_round"),
     *("majority", "majority_class", "f1", "precision"),
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
 NOTHING = "–"
+COIN_OF_PROBLEMS, COIN_OF_PAIRS = 0.5, 0.25
+"""Shares that a coin gets right if there are two candidates."""
 PER_CENT = "\u00a0%"
 """With a space that does not break."""
 
@@ -134,8 +137,14 @@ def say_coin(row: Metric) -> str:
 
 
 def name_coin(row: Metric | None) -> str:
-    """Who gets the `chance` of a row: a coin half of the problems and a quarter of the pairs; else it is guessing."""
-    return "a coin" if row is None or row.chance in (None, 0.5, 0.25) else "guessing"
+    """Name of what gets the `chance` of a row: a coin if there are two candidates, else guessing.
+
+    A coin gets half of the problems and a quarter of the pairs. A quarter of the problems is guessing among four.
+    """
+    if row is None:
+        return "guessing"
+    coin = COIN_OF_PAIRS if row.metric == "group_accuracy" else COIN_OF_PROBLEMS
+    return "a coin" if row.chance == coin else "guessing"
 
 
 def say_interval(row: Metric) -> str:

@@ -44,6 +44,10 @@ class HttpReply:
     content: bytes
 
 
+class NotConnected(ExchangeFailed):
+    """No connection could be made: no such host, nobody listening, or the network is down."""
+
+
 Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
@@ -60,8 +64,8 @@ def _is_near(url: str) -> bool:
     return parts.scheme == "http" and not proxied
 
 
-def _failed(error: Exception) -> ExchangeFailed:
-    return ExchangeFailed(f"{type(error).__name__} {error}".strip())
+def _failed(error: Exception, kind: type[ExchangeFailed] = ExchangeFailed) -> ExchangeFailed:
+    return kind(f"{type(error).__name__} {error}".strip())
 
 
 class _FarClient:
@@ -89,6 +93,8 @@ class _FarClient:
         try:
             response = await self._http.request(method, self._url, content=body, headers=headers)
             outcome = HttpReply(response.status_code, response.reason_phrase, response.headers, response.content)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            outcome = _failed(error, NotConnected)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             outcome = _failed(error)
         self._replies.put((ticket, outcome))
@@ -139,7 +145,7 @@ class _NearClient:
         try:
             connection = self._idle.pop() if self._idle else self._connect()
         except (OSError, UnicodeError) as error:
-            self._replies.append((ticket, _failed(error)))
+            self._replies.append((ticket, _failed(error, NotConnected)))
             return
         self._underway[ticket] = connection
         connection.ticket, connection.unsent = ticket, request

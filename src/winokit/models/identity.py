@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from math import isfinite
 from time import time
 from typing import Any, TypeAlias
 
@@ -23,6 +22,8 @@ A_MOMENT = 5.0
 """Seconds between a request and a `created` that is only the time of the request."""
 MILLISECONDS = 10**11
 """A time since 1970 that is larger than this is in milliseconds."""
+LATEST = 10**14
+"""A larger number is no time at all: in milliseconds it is the year 5138."""
 
 Entry: TypeAlias = Mapping[str, Any]
 
@@ -36,7 +37,7 @@ class ServerIdentity:
     confirmed: bool = True
     """Whether the server said so now; otherwise it is what it said the last time."""
     reached: bool = True
-    """Whether there was a server at all."""
+    """Whether there is a server at all, however it answers; False if no connection could be made."""
 
     @property
     def tells(self) -> bool:
@@ -101,10 +102,10 @@ def _entry_of(name: str, entries: Sequence[Entry]) -> Entry | None:
 def _creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
     """Since when the model exists, in seconds since 1970; None if its `created` is no date of its own."""
     created = entry.get("created")
-    if isinstance(created, bool) or not isinstance(created, int | float) or not isfinite(created):
+    if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created <= LATEST:
         return None
     seconds = created / 1000 if created > MILLISECONDS else float(created)
-    if created in PLACEHOLDERS or created < 0 or abs(seconds - asked_at) <= A_MOMENT:
+    if created in PLACEHOLDERS or abs(seconds - asked_at) <= A_MOMENT:
         return None
     names = {str(other.get("id")) for other in entries}
     times = {str(other.get("created")) for other in entries}

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from winokit.errors import BadInput, WinokitError, needing
 from winokit.models.base import Usage, estimated_tokens
-from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, Outcome, open_client
+from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, NotConnected, Outcome, open_client
 from winokit.models.identity import ServerIdentity, read_identity, server_time
 from winokit.models.registry import Spec
 
@@ -159,14 +159,18 @@ class ModelServer:
 
         Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
         """
-        outcome = self._fetch(IDENTITY_PATH)
+        give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
+        outcome = self._fetch(IDENTITY_PATH, give_up_at)
         for _ in range(min(IDENTITY_RETRIES, self._policy.retries)):
-            if isinstance(outcome, HttpReply) and not _may_pass(outcome.status):
+            has_said = isinstance(outcome, HttpReply) and not _may_pass(outcome.status)
+            pause = min(self._policy.delay, LONGEST_PAUSE)
+            if has_said or monotonic() + pause >= give_up_at:
                 break
-            sleep(min(self._policy.delay, LONGEST_PAUSE))
-            outcome = self._fetch(IDENTITY_PATH)
+            sleep(pause)
+            outcome = self._fetch(IDENTITY_PATH, give_up_at)
         if isinstance(outcome, ExchangeFailed):
-            return ServerIdentity(confirmed=False, reached=False)
+            # A server that is there, and only does not say who it is, may still answer, and then be another.
+            return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
         if _may_pass(outcome.status):
             return ServerIdentity(confirmed=False)
         if outcome.status != 200:
@@ -177,16 +181,14 @@ class ModelServer:
             return ServerIdentity()
         return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
 
-    def _fetch(self, path: str) -> Outcome:
-        """What comes back for one GET."""
-        patience = min(self._policy.timeout, IDENTITY_TIMEOUT)
-        give_up_at = monotonic() + patience
+    def _fetch(self, path: str, give_up_at: float) -> Outcome:
+        """What comes back for one GET until a time of the monotonic clock."""
         with closing(open_client(self.address(path), self._key, 1)) as http:
             http.send(path, None)
             while (time_left := give_up_at - monotonic()) > 0:
                 for _, outcome in http.replies(time_left):
                     return outcome
-        return ExchangeFailed(f"no reply within {patience:g} s")
+        return ExchangeFailed("no reply in time")
 
     def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
         """The JSON that one request is answered with, which counts against no limit of requests.

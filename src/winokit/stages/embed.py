@@ -187,5 +187,8 @@ def lines(embedding: Embedding) -> Iterator[str]:
         )
     yield "{rows:,} x {columns:,} written to {out}, settings and ids to {settings}".format(**as_json(embedding))
     if embedding.finetuned:
-        all_the_same = "" if embedding.finetuned["informed"] else " --allow-uninformed"
-        yield f"debias it: winokit debias aflite {embedding.name} --features {embedding.out}{all_the_same}"
+        command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
+        if embedding.finetuned["informed"]:
+            yield f"debias it: {command}"
+        else:
+            yield f"debias refuses these features; to use them all the same: {command} --allow-uninformed"

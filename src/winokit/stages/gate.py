@@ -263,7 +263,7 @@ def _test_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float
     found = _compared(metric, new, old, level)
     least_drop = found.resolution.gap_to_find(1 - level, POWER, allowed=allowed, most=found.first)
     interval = found.interval
-    answers_nothing = found.second_refuses and not found.first_refuses
+    answers_nothing = found.second_refuses
     verdict = OPEN
     if answers_nothing or interval.low > allowed:
         verdict = FAILED

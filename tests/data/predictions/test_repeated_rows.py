@@ -93,3 +93,14 @@ def test_an_audit_stops_at_a_contradiction_and_goes_on_when_lenient(twins, writt
     run = audit(twins, predictions=[path], protocol="accuracy", out=None, lenient=True)
     assert run.find("accuracy", "all", "accuracy").n == 5
     assert any("1 problem left out, whose rows contradict" in note for note in run.notes)
+
+
+def test_an_object_that_says_two_things_under_one_key_is_refused(twins, tmp_path):
+    path = tmp_path / "mine.json"
+    first, second = twins[0].id, twins[1].id
+    path.write_text(f'{{"{first}": 1, "{second}": 2, "{first}": 2}}')
+    with pytest.raises(BadInput, match=rf"mine\.json: key '{first}' is there twice, with 1 and 2: keep the one"):
+        read_predictions(path, twins)
+    path.write_text(f'{{"{first}": 1, "{second}": 2, "{first}": 1}}')
+    (read,) = read_predictions(path, twins)
+    assert [made.prediction for made in read.predictions] == [0, 1]

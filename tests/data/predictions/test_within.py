@@ -99,6 +99,37 @@ def test_what_may_be_something_else_is_mentioned_and_the_built_in_model_is_score
     assert says in told
 
 
+@pytest.mark.parametrize("name", ["gpt4", "chatgpt", "pred_a", "llama-2-7b"])
+def test_a_column_called_after_a_model_is_mentioned_and_the_built_in_model_is_scored(written, name):
+    models, told, _run = audited(written(**{name: choice}))
+    assert models == ["builtin"]
+    assert f"mine.csv: has a column {name!r} of choices beside its problems; the built-in model is scored" in told
+    assert f"prediction={name}" in told
+    assert "(reads 24 of 24 rows)" in told
+
+
+def test_a_column_of_replies_in_words_is_mentioned_too(written):
+    _models, told, _run = audited(written(gpt4=lambda at, problem: f"I think option {choice(at, problem)} it is."))
+    assert "has a column 'gpt4' beside its problems, which may be replies of a model; the built-in model is" in told
+
+
+def test_predictions_in_one_of_several_files_are_mentioned(written, data, tmp_path):
+    path = written(prediction=choice)
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"qID": "1", "sentence": "Ann saw Bea as _ sang.", "option1": "Ann", "option2": "Bea"}))
+    within = predictions_within(f"{path}+{other}", data)
+    assert not within.files
+    (note,) = within.notes
+    assert "mine.csv: has a column 'prediction' beside its problems; the built-in model is scored" in note
+
+
+@pytest.mark.parametrize(
+    "columns", [{"is_switchable": lambda at, problem: at % 2}, {"worker_id": lambda at, problem: 1}]
+)
+def test_what_says_something_of_a_problem_is_no_model(written, columns):
+    assert "built-in" not in audited(written(**columns))[1]
+
+
 def test_a_table_of_problems_alone_is_scored_without_a_word(written):
     path = written(note=lambda at, problem: "x")
     assert predictions_within(path, load(path)).notes == ()

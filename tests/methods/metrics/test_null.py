@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from winokit.answers import Answers
-from winokit.methods.metrics.judge import Judge, is_one_place, judge
-from winokit.methods.metrics.null import Null, matches_if_exchanged, matches_of_two, told_apart_test
+from winokit.methods.metrics.judge import Judge, cannot_change_places, judge
+from winokit.methods.metrics.null import DRAWS, Null, matches_if_exchanged, matches_of_two, told_apart_test
 from winokit.problem import Dataset, Problem
 from winokit.results import AT, Metric, stands
 from winokit.units import Units
@@ -76,6 +76,22 @@ def test_draws_agree_with_enumeration_where_nothing_is_exact():
     wanted = by_enumeration(choices, answers)
     for count, chance in wanted.items():
         assert chances_of(found).get(count, 0.0) == pytest.approx(chance, abs=0.015)
+
+
+def test_a_p_value_from_draws_is_never_smaller_than_draws_can_tell():
+    """Of 20,000 draws none has 80 of 80 right; that is no proof that none ever would."""
+    data = problems_alone([0, 1, 2, 3] * 20, 4)
+    test = null_of_choices(data, [problem.answer for problem in data]).right()
+    assert test.p == pytest.approx(2 / DRAWS)
+    assert test.p_as_high == pytest.approx(1 / DRAWS)
+    exact = null_of_choices(problems_alone([0, 1] * 40), [0, 1] * 40).right()
+    assert exact.p < 1e-12
+    triplets = Dataset(
+        Problem(f"Text {group} says that ", end, NAMES[:2], answer, group=str(group))
+        for group in range(40)
+        for end, answer in ((" was helped.", 0), (" helped.", 0), (" thanked.", 1))
+    )
+    assert null_of_choices(triplets, [problem.answer for problem in triplets]).right().p < 1e-9
 
 
 def test_units_of_several_problems_swap_whole():
@@ -148,12 +164,22 @@ def test_of_a_file_whose_right_answer_is_always_in_one_place_nothing_can_be_told
     answers = Answers.of_choices(problems_alone([0] * 30), [0] * 29 + [1])
     (row,) = Judge("d", answers.scorers[0]).accuracy(("accuracy", "all", "accuracy"), answers)
     assert row.is_untestable
-    assert is_one_place(answers)
-    assert row.details["in_one_place"]
+    assert cannot_change_places(answers)
+    assert row.details["in_one_place"] is True
     varied = Answers.of_choices(problems_alone([0] * 29 + [1]), [0] * 30)
     (row,) = Judge("d", varied.scorers[0]).accuracy(("accuracy", "all", "accuracy"), varied)
     assert row.is_untestable
     assert "in_one_place" not in row.details
+
+
+def test_answers_in_both_places_that_have_nowhere_to_go_are_said_to_be_fixed():
+    """Six problems of one template: nothing is like this unit, so nothing can change places with it."""
+    data = problems_alone([0, 1] * 3, labels={"template": "only"})
+    answers = Answers.of_choices(data, [problem.answer for problem in data])
+    (row,) = Judge("d", answers.scorers[0]).accuracy(("accuracy", "all", "accuracy"), answers)
+    assert row.is_untestable
+    assert row.details["in_one_place"] is False
+    assert "no two units are alike" in row.note
 
 
 LEVEL_OF_TWO = 0.015

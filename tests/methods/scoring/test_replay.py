@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.fake import FakeModel
 from support.knowing import KnowingServer
-from support.servers import CoinServer, CompletionsServer, complains, lists_model, says, words_at_random
+from support.servers import CoinServer, CompletionsServer, Response, complains, lists_model, says, words_at_random
 from typer.testing import CliRunner
 
 import winokit
@@ -20,6 +20,7 @@ from winokit.methods.scoring.canary import choose_canaries, is_same_answer
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.replay import KeptAnswer, replay_sentence
 from winokit.models.base import Continuation, Piece, Refusal, Reply, Scores
+from winokit.models.identity import ServerIdentity
 from winokit.models.registry import load_model
 
 ONE, TWO = Continuation("a", " b"), Continuation("a", " c")
@@ -261,6 +262,25 @@ def test_a_server_that_is_gone_is_replayed_and_told_to_be_unchecked(tmp_path, da
     again = audited(data, server, tmp_path / "c")
     assert again.predictions == first.predictions
     assert again.notes[-1].endswith("; not checked, since the server could not be reached")
+
+
+@pytest.mark.parametrize("more", [0, 4])
+def test_a_server_that_hangs_up_on_who_asks_its_name_is_checked_all_the_same(tmp_path, data, server, more):
+    server.models = Response(hangs_up=True)
+    audited(data[:16], server, tmp_path / "c")
+    assert "; 5 of them, asked again, were the same" in audited(data[:16], server, tmp_path / "c").notes[-1]
+    server.share = 0.0
+    with pytest.raises(AskingStopped, match="the server answers differently from before"):
+        audited(data[: 16 + more], server, tmp_path / "c")
+
+
+def test_a_server_that_is_back_and_is_asked_for_more_is_checked(tmp_path, data, server):
+    audited(data[:16], server, tmp_path / "c")
+    model = load_model(spec_of(server))
+    model.identify = lambda: ServerIdentity(confirmed=False, reached=False)
+    server.share = 0.0
+    with pytest.raises(AskingStopped, match="the server answers differently from before"):
+        winokit.audit(data, model, protocol="accuracy", cache=tmp_path / "c")
 
 
 @pytest.mark.parametrize("accepts", [True, False])

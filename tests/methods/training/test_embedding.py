@@ -119,7 +119,8 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     asked = (data, "--model", bert, "--finetune", 60, "--learning-rate", "1e-3", "--epochs", 1, "--out", out)
     said = embed(*asked)
     assert "fine-tuned on 50 problems, chosen on 10" in said.stdout
-    assert f"debias it: winokit debias aflite {data} --features {out} --allow-uninformed" in said.stdout
+    command = f"winokit debias aflite {data} --features {out} --allow-uninformed"
+    assert f"debias refuses these features; to use them all the same: {command}" in said.stdout
     assert "these features know nothing: 50.0\u00a0% of 10 dev problems right" in said.stderr
     about = json.loads(out.with_suffix(".json").read_text())
     assert about["finetuned"]["informed"] is False

@@ -80,6 +80,15 @@ def test_nothing_is_told_from_a_dev_set_whose_right_answer_is_always_in_one_plac
     assert "nothing can be told from it: the right answer is always in one place" in symptom
 
 
+def test_a_dev_set_whose_answers_are_in_both_places_is_not_said_to_have_them_in_one():
+    """Twins that are never told apart: half of them are right, wherever the right answers are."""
+    dev, _, _ = answered(60)
+    choices = [at // 2 % 2 for at in range(len(dev))]
+    predictions = predicted(dev, choices)
+    (symptom,) = symptoms(FALLING, GUESSING, dev, predictions, rows(dev, predictions, "dev"))
+    assert symptom == "50.0 % of 60 dev problems right, which its choices get wherever the right answers are"
+
+
 def test_a_mark_counts_what_hangs_together_once():
     once = lone_problems([0, 1] * 20)
     marks = [mark(dev, predicted(dev, [0] * len(dev)), 1, 1.0) for dev in (once, thrice(once))]

@@ -11,6 +11,8 @@ import pytest
 from winokit.data.runs import Run
 from winokit.drawing.page import environment
 from winokit.drawing.plots import scorers
+from winokit.drawing.protocols import TITLES
+from winokit.drawing.wording import SHARE, kind
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.page import AuditPage, write_report
@@ -82,6 +84,18 @@ def test_every_metric_is_on_the_page_to_the_last_digit(run, page):
         name = (row.model, row.scoring, row.formalization, row.protocol, row.subset, row.metric)
         exact = [row.value] if row.low is None else [row.value, row.low, row.high]
         assert [float(value) for value in shown[name]] == exact
+
+
+def test_rows_of_twins_switching_and_luck_have_names_for_people(run):
+    """Connectives and such have names that are put together; these would be put together badly."""
+    rows = [row for row in run.metrics if row.protocol in ("groups", "switching", "luck")]
+    names = {f"{row.protocol}/{row.subset}/{row.metric}" for row in rows}
+    assert names
+    assert names - set(TITLES) == set()
+
+
+def test_shares_of_twins_are_shares_even_where_nothing_is_known_of_chance():
+    assert {kind(name, None, 0.0) for name in ("told_apart", "right_way_round")} == {SHARE}
 
 
 def test_the_page_says_the_same_numbers_as_results_json_after_a_round_trip(run, tmp_path):

@@ -233,3 +233,7 @@ def test_the_terminal_table_has_a_column_a_scorer(run):
     text = printed.getvalue().replace("\u00a0", " ")
     accuracy = next(row for row in run.metrics if row.metric == "accuracy" and row.model == READER)
     assert f"{100 * accuracy.value:.1f} % [" in text
+
+
+def test_twins_told_apart_are_a_share_where_nothing_is_answered_either():
+    assert kind("told_apart", None, 0.0) == kind("right_way_round", None, 0.0) == "share"

@@ -268,6 +268,23 @@ class Table:
         self.right("switching", "switchable", before)
         self.right("switching", "switchable", after, "switched_accuracy")
         value = m.consistency(before.predictions, after.predictions)
+        self.fall(before, after)
+        roles = m.role_kept(before.predictions, after.predictions)
+        self.share(("switching", "switchable", "consistency"), value, roles, before.names, m.CONSISTENCY_CHANCE)
+
+    def fall(self, before: Columns, after: Columns) -> None:
+        """Of the problems that are answered before and after."""
+        answered_before, answered_after = (
+            {
+                origin(problem)
+                for problem, choice in zip(cols.problems, cols.predictions, strict=True)
+                if choice is not None
+            }
+            for cols in (before, after)
+        )
+        answered = answered_before & answered_after
+        before = self.columns(lambda problem: problem.id in answered)
+        after = self.columns(lambda problem: origin(problem) in answered, "switched")
         fall = m.paired_gap(before.correct, after.correct, before.units)
         nulls = [null.right(is_counted).null for null, is_counted in (self.null(before), self.null(after))]
         expected = nulls[0] - nulls[1]
@@ -275,8 +292,6 @@ class Table:
         self.rows["switching", "switchable", "unswitched_minus_switched"] = Expected(
             fall.value, len(before.problems), float(before.chances.mean() - after.chances.mean()), fall, test
         )
-        roles = m.role_kept(before.predictions, after.predictions)
-        self.share(("switching", "switchable", "consistency"), value, roles, before.names, m.CONSISTENCY_CHANCE)
 
     def association(self) -> None:
         easy, rest = (self.columns(lambda p, flag=flag: p.labels["associative"] is flag) for flag in (True, False))

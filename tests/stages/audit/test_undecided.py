@@ -10,6 +10,8 @@ from support.servers import ChatServer, ReasoningServer, says
 
 import winokit
 from winokit.data.runs import Run
+from winokit.drawing.tables import Table
+from winokit.stages.audit.table import lines
 from winokit.stages.audit.undecided import undecided
 from winokit.stages.report import report
 
@@ -48,7 +50,7 @@ def test_the_first_screen_says_so_and_shows_three_replies_as_they_came(unread):
     page = page_of(unread)
     assert "<h1>Nothing was decided</h1>" in page
     assert "m chose a candidate in none of 8 predictions" in page.replace("\u00a0", " ")
-    assert "8: no readable answer" in page
+    assert "8 predictions: no readable answer" in page
     assert replies(page) == ["I am <b>teapot</b> 0.", "I am <b>teapot</b> 2.", "I am <b>teapot</b> 4."]
     assert "What to try: check the server" in page
 
@@ -109,8 +111,24 @@ def test_of_two_models_both_are_heard(tmp_path):
     assert "The reply is empty." in page_of(run)
 
 
+def test_the_terminal_says_so_too_shows_one_reply_and_stops(unread):
+    said, reasons, reply, way_out, report_line = lines(unread)
+    assert said.startswith("Nothing was decided: m on open, 8 of 428 chose a candidate in none of ")
+    assert reasons.startswith("8 predictions: no readable answer")
+    assert reply.startswith("To 'Text: ")
+    assert reply.endswith("m said 'I am <b>teapot</b> 0.'")
+    assert way_out.startswith("What to try: check the server")
+    assert report_line.startswith("Full report: ")
+
+
+def test_every_row_is_still_there_for_who_asks(unread):
+    assert any(isinstance(line, Table) for line in lines(unread, every=True))
+
+
 def test_the_page_works_in_a_browser(chromium, unread):
     with opened(chromium, unread.report, 360) as page:
+        assert not page.locator("#rows").is_visible()  # the page stops after the replies
+        page.click("#problems summary")
         page.wait_for_selector("#rows tr")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert page.locator(".sample").count() == 3

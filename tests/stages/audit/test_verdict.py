@@ -8,9 +8,24 @@ from support.verdicts import states_of
 
 import winokit
 from winokit.drawing.decision import BAD, GOOD, PLAIN
+from winokit.drawing.wording import name_coin
 from winokit.problem import Dataset
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.audit.scored_rows import ALL, FALLS, GENDER, HOLDS, NONE, ONE, SEVERAL, SOME, WITHOUT, MetricRows
+from winokit.stages.audit.scored_rows import (
+    ALL,
+    ENOUGH,
+    FALLS,
+    FEW,
+    FIXED,
+    GENDER,
+    HOLDS,
+    NONE,
+    ONE,
+    SEVERAL,
+    SOME,
+    WITHOUT,
+    MetricRows,
+)
 from winokit.stages.audit.verdict import HEADLINE, NEARLY, headline_state, verdict
 
 SURE, UNSURE = 1e-9, 0.6
@@ -37,6 +52,11 @@ def told_twins(where: str, told: float = 0.33) -> list[Metric]:
     """Pairs told apart, and of those the right way round as many as stands there."""
     rows = [row("groups/complete/told_apart", told, told - 0.05, told + 0.05, 0.5)]
     return rows + standing("groups/complete/right_way_round", where)
+
+
+def whole_pairs(value: float, chance: float = 0.25) -> Metric:
+    """So many pairs right."""
+    return row("groups/complete/group_accuracy", value, value - 0.05, value + 0.05, chance, null=value / 2, p=SURE)
 
 
 ABOVE_CHANCE = row("accuracy/all/accuracy", 0.7624, 0.735, 0.788, 0.5, p=SURE)
@@ -70,16 +90,20 @@ def headline_rows(state: dict[str, str]) -> list[Metric]:
     rows = standing("accuracy/all/accuracy", state["single"])
     if state["places"] == ONE:
         rows = [row("accuracy/all/accuracy", 0.7, 0.6, 0.8, 0.5, null=0.7, in_one_place=True)]
+    if state["places"] == FIXED:
+        rows = [row("accuracy/all/accuracy", 0.7, 0.6, 0.8, 0.5, null=0.7, in_one_place=False)]
     if state["twins"] != UNKNOWN:
         rows += told_twins(state["twins"])
+        rows += [whole_pairs(0.2)] if state["pairs"] == FEW else []
     rows += {FALLS: [A_FALL], HOLDS: [A_SMALL_FALL], UNKNOWN: []}[state["fall"]]
     share = {NONE: 0.0, SOME: 0.12, ALL: 1.0}[state["abstained"]]
     return [*rows, row("accuracy/all/abstained", share)]
 
 
 def is_possible(state: dict[str, str]) -> bool:
-    """Whether rows can be so: if all right answers are in one place, single problems tell nothing."""
-    return state["places"] == SEVERAL or state["single"] == UNKNOWN
+    """Whether rows can be so: single problems tell nothing if right answers cannot change places."""
+    has_pairs = state["twins"] != UNKNOWN
+    return (state["places"] == SEVERAL or state["single"] == UNKNOWN) and (has_pairs or state["pairs"] == ENOUGH)
 
 
 STATES = [state for state in states_of(HEADLINE) if is_possible(state)]
@@ -88,6 +112,15 @@ every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: "-".joi
 MEANING = {
     "Nothing was decided": {"abstained": ALL},
     "Nothing can be told: the right answer is always in one place": {"places": ONE},
+    "Nothing can be told: right answers cannot change places": {"places": FIXED},
+    "Above chance on the pairs it tells apart": {"single": UNKNOWN, "twins": ABOVE, "pairs": FEW},
+    "Above chance on problems, and on the pairs it tells apart": {"single": ABOVE, "twins": ABOVE, "pairs": FEW},
+    "Indistinguishable from chance on problems, above it on the pairs it tells apart": {
+        "single": AT,
+        "twins": ABOVE,
+        "pairs": FEW,
+    },
+    "Below chance on problems, above it on the pairs it tells apart": {"single": BELOW, "twins": ABOVE, "pairs": FEW},
     "It may have seen these texts": {"single": ABOVE, "fall": FALLS},
     "No accuracy to judge": {"single": UNKNOWN, "twins": UNKNOWN},
     "Above chance on twins": {"single": UNKNOWN, "twins": ABOVE},
@@ -160,7 +193,7 @@ def check_words(text: str, claimed: list[str]) -> None:
 def test_good_is_said_only_of_what_no_test_denies(state):
     found = verdict(headline_rows(state))
     if found.tone == GOOD:
-        assert (state["single"], state["twins"]) == (ABOVE, ABOVE)
+        assert (state["single"], state["twins"], state["pairs"]) == (ABOVE, ABOVE, ENOUGH)
         assert state["fall"] != FALLS
 
 
@@ -209,7 +242,7 @@ SAYINGS = [
     ("told", r"It tells twins apart more often", {ABOVE}),
     ("told", r"It tells twins apart less often", {BELOW}),
     ("switched", r"Accuracy falls by", {ABOVE}),
-    ("consistency", r"A coin might do the same", {AT}),
+    ("consistency", r"A coin might follow as often", {AT}),
     ("consistency", r"A coin would follow more often", {BELOW}),
     ("association", r"Word association carries", {ABOVE}),
     ("association", r"the difference is not significant", {AT}),
@@ -233,7 +266,7 @@ def test_a_finding_says_where_its_row_stands_and_nothing_else(single, fact, wher
     state = headline_state(MetricRows(rows))
     falls = {ABOVE: FALLS, AT: HOLDS, BELOW: HOLDS, UNKNOWN: UNKNOWN}[where] if fact == "switched" else UNKNOWN
     assert state == {**dict.fromkeys(FACTS, UNKNOWN), fact: where} | {
-        "single": single, "twins": UNKNOWN, "abstained": NONE, "places": SEVERAL, "fall": falls
+        "single": single, "twins": UNKNOWN, "abstained": NONE, "places": SEVERAL, "fall": falls, "pairs": ENOUGH
     }  # fmt: skip
     points = verdict(rows).points
     for point in points:
@@ -317,16 +350,62 @@ def test_a_run_that_was_held_against_the_commonest_answer_still_is():
     assert "no better than chance (65.0 %)" in headline(old)
 
 
+def test_a_score_above_chance_that_may_be_chance_is_not_called_no_better():
+    assert "51.4 % of 284 problems right, as chance may get too (50.0 %)" in headline(AT_CHANCE)
+    lower = row("accuracy/all/accuracy", 0.486, 0.44, 0.53, 0.5, p=UNSURE)
+    assert "48.6 % of 284 problems right, no better than chance (50.0 %)" in headline(lower)
+
+
+def test_a_finding_says_why_chance_is_not_excluded_although_the_interval_excludes_it():
+    stricter = "the verdict's tests share a level of 3 %, below the interval's 5 %"
+    near = row("accuracy/all/accuracy", 0.537, 0.501, 0.574, 0.5, p=0.046)
+    finding = "cannot be distinguished from chance: the interval is 50.1 % to 57.4 %, chance is 50.0 %"
+    assert f"{finding}; {stricter}." in said(near)
+    assert stricter in said(row("accuracy/all/accuracy", 0.463, 0.426, 0.499, 0.5, p=0.046))
+    assert stricter not in said(AT_CHANCE)
+    assert stricter not in said(ABOVE_CHANCE)
+
+
 def test_a_margin_says_whether_the_effect_matters():
     assert verdict([ABOVE_CHANCE], margin=5).word == "Above chance, by more than 5 points"
     little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE)
-    assert verdict([little], margin=5).word == "Above chance, by little: not shown to be 5 points"
+    assert verdict([little], margin=5).word == "Above chance, by less than 5 points"
+    wide = row("accuracy/all/accuracy", 0.56, 0.52, 0.6, 0.5, p=SURE)
+    assert verdict([wide], margin=5).word == "Above chance, by little: not shown to be more than 5 points"
     assert verdict([AT_CHANCE], margin=5).word == "Indistinguishable from chance"
 
 
+def test_a_margin_is_said_of_the_score_over_all_problems_and_of_nothing_else():
+    words = {
+        "Above chance, by more than 5 points, on twins too": TWINS_ABOVE,
+        "Above chance on problems, by more than 5 points, indistinguishable from it on twins": TWINS_AT,
+        "It may have seen these texts": [A_FALL],
+    }
+    for word, others in words.items():
+        assert verdict([ABOVE_CHANCE, *others], margin=5).word == word
+
+
+def test_the_sentence_says_by_how_much_too_since_a_terminal_shows_no_word():
+    found = verdict([ABOVE_CHANCE, *TWINS_AT], margin=5)
+    assert "right, better than chance (50.0 %), by more than 5 points. It tells" in plain(found.headline)
+    little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE, n=150_000)
+    assert plain(verdict([little], margin=5).headline).startswith(
+        "50.5 % of 150,000 problems right, better than chance (50.0 %), by less than 5 points; twins"
+    )
+
+
+def test_the_accuracies_before_and_after_a_switch_are_told_once():
+    switched = [
+        row("switching/switchable/accuracy", 0.885, 0.8, 0.95, 0.5, p=SURE),
+        row("switching/switchable/switched_accuracy", 0.385, 0.3, 0.45, 0.5, p=SURE),
+        row("switching/switchable/consistency", 0.4, 0.3, 0.5, 0.5, p=UNSURE),
+    ]
+    assert "accuracy goes from 88.5 % to 38.5 %" in said(ABOVE_CHANCE, *switched)
+    assert "accuracy goes from" not in said(ABOVE_CHANCE, A_FALL, *switched)
+
+
 def test_twins_are_told_by_two_numbers_and_their_product():
-    whole = row("groups/complete/group_accuracy", 0.231, 0.18, 0.29, 0.25, null=0.165, p=SURE)
-    assert headline(ABOVE_CHANCE, *TWINS_ABOVE, whole) == (
+    assert headline(ABOVE_CHANCE, *TWINS_ABOVE, whole_pairs(0.231)) == (
         "76.2 % of 284 problems right, better than chance (50.0 %). It tells the twins apart in 33.0 % of 284 pairs, "
         "and then has them the right way round in 70.0 %: 23.1 % of pairs are right (a coin: 25.0 %)."
     )
@@ -346,6 +425,45 @@ def test_whole_groups_below_a_coin_are_never_above_chance():
     assert [winokit.results.stands(one) for one in (whole, bigger)] == [AT, ABOVE]
 
 
+def test_who_has_fewer_pairs_right_than_a_coin_is_above_chance_only_where_it_tells_pairs_apart():
+    """As RoBERTa-large without training: 15 % told apart, 82 % of them the right way round, 12.5 % of pairs right."""
+    found = verdict([ABOVE_CHANCE, *told_twins(ABOVE, 0.15), whole_pairs(0.125)])
+    assert (found.word, found.tone) == ("Above chance on problems, and on the pairs it tells apart", PLAIN)
+    assert "12.5 % of pairs are right (a coin: 25.0 %)" in plain(found.headline)
+    assert all(point.tone != GOOD for point in found.points if "twins" in point.claims)
+    # Silence lowers what a coin with the same silences gets, and not what the papers hold pairs against.
+    silent = verdict([ABOVE_CHANCE, *told_twins(ABOVE, 0.15), whole_pairs(0.125, chance=0.04)])
+    assert silent.word == found.word
+    enough = verdict([ABOVE_CHANCE, *TWINS_ABOVE, whole_pairs(0.26)])
+    assert (enough.word, enough.tone) == ("Above chance, on twins too", GOOD)
+
+
+def test_a_coin_is_never_said_of_more_than_two_candidates():
+    """Four candidates give guessing a quarter of the problems, as a coin gets a quarter of the pairs."""
+    four = row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 0.25)
+    pairs_of_three = row("groups/complete/group_accuracy", 0.4, 0.35, 0.45, 1 / 9)
+    two, pairs = row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 0.5), whole_pairs(0.4)
+    assert [name_coin(one) for one in (four, pairs_of_three, None)] == ["guessing"] * 3
+    assert [name_coin(one) for one in (two, pairs)] == ["a coin"] * 2
+    text = headline(row("accuracy/all/accuracy", 0.6, 0.55, 0.65, 1 / 3, p=SURE), *TWINS_ABOVE, pairs_of_three)
+    assert "(guessing: 11.1 %)" in text
+    assert "coin" not in text
+
+
+def test_right_answers_that_cannot_change_places_are_not_said_to_be_in_one_place():
+    fixed = row("accuracy/all/accuracy", 1.0, 0.6, 1.0, 0.5, null=1.0, in_one_place=False)
+    found = verdict([fixed])
+    assert found.word == "Nothing can be told: right answers cannot change places"
+    assert "no two units are alike" in found.headline
+    assert "same place" not in found.headline
+
+
+def test_who_never_answers_both_twins_is_not_said_to_give_them_the_same_answer():
+    unheard = row("groups/complete/told_apart", 0.0, 0.0, 0.02)
+    text = headline(ABOVE_CHANCE, unheard)
+    assert "It answers both twins of no pair (284 pairs): of pairs nothing can be told." in text
+
+
 def test_one_that_always_gives_the_same_answer_is_said_to():
     same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
     found = verdict([same])
@@ -353,11 +471,32 @@ def test_one_that_always_gives_the_same_answer_is_said_to():
     assert "it always gives the same answer, which gets as much whatever the texts say" in found.headline
 
 
+def test_one_that_gives_twins_the_same_answer_is_not_said_to_give_one_answer_always():
+    same = row("accuracy/all/accuracy", 0.45, 0.4, 0.5, 0.5, null=0.45)
+    deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.02, 0.5)
+    text = headline(same, deaf)
+    assert "right: it gives twins the same answer, which gets as much whatever the texts say." in text
+    assert "always gives" not in text
+
+
 def test_groups_that_are_no_pairs_are_called_groups():
     text = headline(row("accuracy/all/accuracy", 0.4, 0.35, 0.45, 1 / 3, p=SURE),
                     row("groups/complete/group_accuracy", 0.2, 0.15, 0.25, 0.11, p=SURE))  # fmt: skip
     assert "better than chance (33.3 %). 20.0 % of 284 groups are fully right (chance: 11.0 %)." in text
     assert "coin" not in text
+
+
+def test_pairs_are_called_pairs_whoever_abstains():
+    """A coin with the same abstentions gets less than a quarter of them."""
+    told = [
+        row("groups/complete/told_apart", 0.158, 0.12, 0.2, 0.5),
+        *standing("groups/complete/right_way_round", ABOVE),
+    ]
+    whole = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE)
+    assert MetricRows([*told, whole]).groups_word == "pair"
+    assert "14.8 % of 284 pairs are fully right" in said(ABOVE_CHANCE, *told, whole)
+    more = row("groups/complete/group_accuracy", 0.148, 0.11, 0.19, 0.067, null=0.08, p=SURE, n=300)
+    assert MetricRows([*told, more]).groups_word == "group"
 
 
 def test_a_scorer_at_chance_is_told_how_often_chance_does_as_well():
@@ -390,7 +529,7 @@ def test_artifact_baselines_at_chance_speak_for_the_score_only_if_it_is_above_ch
 
 @pytest.mark.parametrize(
     ("value", "p", "words"),
-    [(0.9, SURE, "."), (0.52, UNSURE, ". A coin might do the same."), (0.2, SURE, "more often.")],
+    [(0.9, SURE, "."), (0.52, UNSURE, ". A coin might follow as often."), (0.2, SURE, "more often.")],
 )
 def test_consistency_is_held_against_a_coin(value, p, words):
     text = said(ABOVE_CHANCE, row("switching/switchable/consistency", value, value - 0.1, value + 0.05, 0.5, p=p))

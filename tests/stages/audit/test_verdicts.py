@@ -58,7 +58,7 @@ def test_a_coin_behind_a_chat_server_is_not_told_from_guessing(seed, tmp_path):
     assert single.chance == pytest.approx(0.25, abs=0.05)
     assert group.chance == pytest.approx(1 / 16, abs=0.03)
     assert found.word.removesuffix(NEARLY) == CHANCE
-    assert "no better than chance" in found.headline or "not clearly" in found.headline
+    assert any(words in found.headline for words in ("no better than chance", "as chance may get too", "not clearly"))
     assert "below chance" not in " ".join(point.text for point in found.points)
     assert run.find("accuracy", "all", "expected_accuracy").value == pytest.approx(0.5, abs=0.08)
 
@@ -97,7 +97,7 @@ def test_who_answers_nothing_has_answered_nothing(tmp_path):
 def test_always_the_first_candidate_is_what_it_always_is_and_unknown_on_twins(tmp_path):
     run, found = audited(lambda problem: 0, tmp_path)
     assert found.word == CHANCE
-    assert "it always gives the same answer" in found.headline
+    assert "it gives twins the same answer" in found.headline
     assert "It never tells the twins of a pair apart" in found.headline
     assert run.find("groups", "complete", "group_accuracy").is_untestable
 
@@ -117,3 +117,16 @@ def test_who_turns_right_answers_round_is_below_chance(tmp_path):
     rng = np.random.default_rng(5)
     _, found = audited(lambda p: p.answer if rng.random() < 0.3 else 1 - p.answer, tmp_path)
     assert found.word == "Below chance"
+
+
+def test_who_abstains_after_a_switch_is_not_said_to_have_seen_the_texts():
+    answers = {(problem.before, problem.after): problem.answer for problem in OPEN}
+
+    def silent_on_switched(before, after, candidates, pronoun):
+        answer = answers.get((before, after))
+        return None if answer is None else [float(place == answer) for place in range(len(candidates))]
+
+    run = audit(OPEN, silent_on_switched, protocol=["accuracy", "groups", "switching"], cache="off")
+    assert run.find("switching", "switchable", "switched_accuracy").value == 0
+    assert run.find("switching", "switchable", "unswitched_minus_switched") is None
+    assert verdict(run.metrics).word == "Above chance, on twins too"

@@ -7,11 +7,18 @@ from support.verdicts import states_of
 
 from winokit.methods.metrics.compare import Comparison, Resolution
 from winokit.methods.metrics.intervals import Interval
-from winokit.methods.metrics.judge_pairs import EQUAL, NOT_SHOWN, PairVerdict
+from winokit.methods.metrics.judge_pairs import EQUAL, NOT_SHOWN, REFUSES, PairVerdict
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.page import ComparePage
 from winokit.stages.compare.pairs import ScorerPair
-from winokit.stages.compare.verdict import COMPARED, WITHIN, comparison_sentences, could_have_seen, state_of
+from winokit.stages.compare.verdict import (
+    COMPARED,
+    WITHIN,
+    comparison_sentences,
+    comparison_words,
+    could_have_seen,
+    state_of,
+)
 
 SURE, UNSURE = 1e-9, 0.6
 MARGIN = 5
@@ -97,6 +104,31 @@ def test_a_small_lead_is_said_to_be_below_the_margin_only_if_that_is_shown():
     assert wide.endswith(": not shown to be more than 5 points.")
     (large,) = comparison_sentences([ScorerPair("one", "two", "accuracy", judged(compared(0.1, SURE), SURE))])
     assert large.endswith(": more than 5 points.")
+
+
+def test_the_claim_says_that_a_lead_is_small():
+    """Of several pairs of models a terminal shows the claims alone."""
+    little, large = judged(compared(0.03, SURE, 0.02), SURE), judged(compared(0.1, SURE), SURE)
+    groups = judged(compared(0.0, 1.0), 1.0)
+    pairs = [ScorerPair("one", "two", "accuracy", little), ScorerPair("one", "two", "group_accuracy", groups)]
+    assert comparison_words(pairs) == ["one is ahead of two, by little; on groups they are equal within 5 points."]
+    on_groups = [ScorerPair("two", "one", "accuracy", groups), ScorerPair("two", "one", "group_accuracy", little)]
+    assert comparison_words(on_groups) == [
+        "two is ahead of one on groups, by little; on problems they are equal within 5 points."
+    ]
+    assert comparison_words([ScorerPair("one", "two", "accuracy", large)]) == ["one is ahead of two."]
+
+
+def test_two_with_the_same_share_right_are_said_to_have_the_same():
+    (sentence,) = comparison_sentences([ScorerPair("one", "two", "accuracy", judged(compared(0.0, 1.0), 1.0))])
+    assert "Both have the same accuracy [−4.0, +4.0], p\u00a0=\u00a01.000: equal within 5 points." in sentence
+
+
+def test_two_who_answer_nothing_are_not_equal():
+    found = compared(0.0, 1.0, first_refuses=True, second_refuses=True)
+    pair = ScorerPair("one", "two", "accuracy", judged(found, 1.0))
+    assert (pair.word, pair.ahead, pair.verdict.is_within) == (REFUSES, None, False)
+    assert list(comparison_sentences([pair])) == ["one and two answer nothing, so there is nothing to compare."]
 
 
 def test_without_a_margin_nothing_is_said_of_one():

@@ -10,7 +10,7 @@ from support.verdicts import states_of
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN
-from winokit.results import ABOVE, AT, BELOW, NULL, UNKNOWN, Metric, P
+from winokit.results import ABOVE, AT, BELOW, IN_ONE_PLACE, NULL, UNKNOWN, Metric, P
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import Debiased, debias
 from winokit.stages.debias.verdict import (
@@ -29,7 +29,7 @@ from winokit.stages.debias.verdict import (
 
 SUCCESS = ("Less", "none is found")
 PROBES = {ABOVE: (0.6, 0.001), AT: (0.6, 0.04), BELOW: (0.4, 0.001), UNKNOWN: (0.6, None)}
-"""The accuracy of a probe, and its p-value under the null; none if right answers cannot change places."""
+"""The accuracy of a probe, and its p-value under the null; none if all right answers are in one place."""
 P_VALUES = {BEYOND: (1 / 20, 19), WITHIN: (1 / 3, 3), UNDECIDED: (1 / 6, 5)}
 
 
@@ -52,7 +52,7 @@ def rows_of(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
     for name, fact in (("all" + seed, "before"), (subset, "after")):
         value, p = PROBES[facts[fact]]
         probe = row(name, "probe_accuracy", value, 40, value - 0.01, value + 0.01, 0.5)
-        made.append(replace(probe, details={NULL: 0.5, P: p}))
+        made.append(replace(probe, details={NULL: 0.5, P: p, IN_ONE_PLACE: p is None}))
     for metric, fact in (("p_null", "relabelled"), ("p_random_removal", "random")):
         if facts[fact] != NOT_RUN:
             made.append(row(subset, metric, *P_VALUES[facts[fact]]))

@@ -327,6 +327,7 @@ def test_a_registry_that_cannot_be_read_is_one_line_that_names_the_file(tmp_path
     assert code == 2
     assert error.count("\n") == 1
     assert str(path) in error.replace("\n", "")
+    assert "restore it, or remove it" in error
     assert "Traceback" not in error
     assert not (tmp_path / "b").exists()
 
@@ -409,6 +410,21 @@ def test_without_their_release_exact_copies_are_known_by_their_ids(tmp_path, mon
     monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
     with pytest.raises(BadInput, match=r"32 of the 32 problems that mine 1\.0 keeps hidden"):
         made(tmp_path / "b", test=0, extras=ReleaseExtras())
+
+
+def test_without_their_release_a_note_says_that_only_exact_copies_are_found(tmp_path, monkeypatch):
+    shutil.rmtree(made(tmp_path / "a").folder)
+    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
+    copies = Dataset([REWRITES["other spaces and marks"](problem) for problem in mine()], Card("copies"))
+    (note,) = [note for note in made(tmp_path / "b", copies).notes if "its release is not beside it" in note]
+    assert note.startswith(f"{tmp_path / 'a.hidden'}: ")
+
+
+def test_hidden_labels_that_have_lost_their_release_are_not_passed_over(tmp_path, monkeypatch):
+    (made(tmp_path / "a").hidden / "release.json").unlink()
+    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
+    with pytest.raises(BadInput, match=r"a\.hidden: hidden labels without release\.json"):
+        made(tmp_path / "b")
 
 
 def test_a_folder_of_something_else_called_hidden_is_passed_over(tmp_path):

@@ -35,6 +35,16 @@ def test_the_page_links_each_cell_and_says_what_failed(folder):
     assert "KeyError" in page
 
 
+def test_a_value_is_held_against_a_coin_where_it_has_no_null(open_data, tmp_path):
+    """Whether answers follow a switch is no number of right answers, so no exchange of these says what chance gets."""
+    suite(models=["random"], data=[open_data], protocol=("accuracy", "switching"), out=tmp_path, cache="off")
+    titles = re.findall(
+        r'title="(above|below|indistinguishable from) ([^(]+) \(', (tmp_path / "index.html").read_text()
+    )
+    held_against = {title for _, title in titles}
+    assert held_against == {"a coin", "what its own choices would get if right answers changed places"}
+
+
 def test_the_page_has_a_switch_for_the_views_there_are(folder):
     page = (folder / "index.html").read_text()
     assert re.findall(r'id="show-(\w+)"', page) == ["accuracy", "group_accuracy"]

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import digits
 from typing import Any
@@ -151,7 +152,9 @@ def _json_object(source: Source) -> list[TableRow]:
     """The rows of one JSON object: a list of them under some key, cells by column, or one; none for JSON lines."""
     text = source.text()
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=partial(_object_of, path=source.path))
+    except BadInput:
+        raise
     except (ValueError, RecursionError):
         return []  # several objects, or none: as JSON lines they are read, or refused with a line
     if not source.is_sound(value, text, 1):
@@ -168,6 +171,21 @@ def _json_object(source: Source) -> list[TableRow]:
         lengths = ", ".join(f"{name} {len(part)}" for name, part in zip(value, lists, strict=True))
         raise BadInput(f"{source.path}: columns of one length expected, found {lengths}")
     return numbered_rows([dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)])
+
+
+def _object_of(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """A JSON object. Raises BadInput if it says two things under one key, of which a reader would keep the last."""
+    content = dict(pairs)
+    if len(content) == len(pairs):
+        return content
+    first: dict[str, Any] = {}
+    for key, value in pairs:
+        if first.setdefault(key, value) != value:
+            raise BadInput(
+                f"{path}: key {key!r} is there twice, with {shown(first[key])} and {shown(value)}: keep the one that "
+                "counts"
+            )
+    return content
 
 
 def _parquet(source: Source) -> list[dict[str, Any]]:

@@ -154,6 +154,23 @@ class TableProposals:
         choice = self._said_choice()
         return self.tried({**self.naming, **choice}) if choice and self.naming else None
 
+    def tried_choice(self, name: str) -> TriedOption | None:
+        """The option that reads a column as choices, to the letter; None if it reads too few rows."""
+        if not self.naming:
+            return None
+        return self.tried({**self.naming, "prediction": name}, in_sentences=False)
+
+    def seems_chosen(self, name: str) -> bool:
+        """Whether nine in ten of a few rows of a column can be read as replies."""
+        if not self.naming:
+            return False
+        places = next(iter(self._samples()))
+        try:
+            trial = self.attempt(columns_of(self.table, {**self.naming, "prediction": name}), places, True)
+        except BadInput:
+            return False
+        return trial.rows > 0 and trial.read >= LEAST_READ * trial.rows
+
     def _placeholder(self) -> str:
         """The option in which a user must put the column."""
         return f"{OPTION} {quote(said_columns({**self._said_naming(), 'prediction': 'COLUMN'}))}"

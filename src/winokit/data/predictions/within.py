@@ -4,7 +4,8 @@ Who audits such a file means them. They are used where the names of the columns 
 else a note says which columns there are, and that the built-in model is scored.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,12 @@ from winokit.problem import Dataset
 
 INSTEAD = "--model builtin scores the built-in model instead"
 SCORED = "the built-in model is scored"
+OF_PROBLEMS = re.compile(
+    r".*(?:sentence|text|option|candidate|choice|answer|label|gold|target|premise|question|pronoun|language).*|\W*"
+    r"|.*(?:^|[^a-z])(?:ids?|qid|idx|guid|index|pair|group|number|count|line|row|rank|age|year|date|time|seconds)\d*"
+    r"|(?:is|has|was)[_ ].*"
+)
+"""Names of columns that say something of a problem or of a row."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +82,24 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
     is_scored
         Whether a model is to be scored in any case: then they are not used, and a note says that they are there.
     """
-    paths = paths_of(data)
-    if len(paths) != 1 or not paths[0].is_file():
-        return PredictionsWithin()
-    (path,) = paths
+    paths = [path for path in paths_of(data) if path.is_file()]
+    if len(paths) == 1:
+        return _within_file(paths[0], problems, is_scored)
+    # Of several files it is only said that there are some: those of one would be taken for those of all.
+    notes: list[str] = []
+    for path in paths:
+        notes += _within_file(path, problems, is_scored=True).notes
+    return PredictionsWithin(notes=tuple(notes))
+
+
+def _within_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+    """The predictions in one file of problems."""
     try:
         head = FileHead(path)
         if head.json_keys >= lmeval_log.KEYS or head.array_keys >= lmeval_log.KEYS:
             return _of_log(path, is_scored)
         columns = [*head.json_keys, *head.array_keys, *head.columns]
-        if any(map(_may_be_predicted, columns)) or head.bytes.startswith(b"PAR1"):
+        if any(map(_may_be_predicted, columns)) or _unexplained(columns, problems) or head.bytes.startswith(b"PAR1"):
             return _of_table(read_table(Source(path, lenient=True)), path, problems, is_scored)
     except BadInput:
         return PredictionsWithin()
@@ -107,9 +122,9 @@ def _of_log(path: Path, is_scored: bool) -> PredictionsWithin:
 def _of_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
     told = columns_of(table)
     named = _named(told) or [name for name in table.columns if is_lower_better(name)]
-    if not named:
-        return PredictionsWithin()
     proposals = TableProposals(table, told, problems, partial(try_reading, table, Matcher(problems)))
+    if not named:
+        return PredictionsWithin(notes=_unnamed_notes(path, proposals, _unexplained(table.columns, problems)))
     option = proposals.told_choice()
     if told.rivals:
         option = next(iter(proposals.best_choices(told.rivals)), None)
@@ -121,6 +136,27 @@ def _of_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> P
     verb = "is" if len(named) == 1 else "are"
     note = f"{has}, which {verb} audited ({counts}); {INSTEAD}"
     return PredictionsWithin([PredictionFile(path)], option.columns, [note])
+
+
+def _unexplained(columns: Iterable[str], problems: Dataset) -> list[str]:
+    """The columns that have nothing to do with problems, as far as their names and the problems tell."""
+    explained = {key for problem in problems for key in (*problem.labels, *problem.provenance)}
+    return [name for name in columns if name not in explained and not OF_PROBLEMS.fullmatch(name.casefold())]
+
+
+def _unnamed_notes(path: Path, proposals: TableProposals, names: Sequence[str]) -> tuple[str, ...]:
+    """What to say of a column that reads as choices and is not called so, as those called after a model."""
+    option_text = f"--predictions {quote(str(path))}"
+    for name in names:
+        has = f"{path}: has a column {name!r}"
+        option = proposals.tried_choice(name)
+        if option is None and proposals.seems_chosen(name):
+            has = f"{has} beside its problems, which may be replies of a model"
+            return (f"{has}; {SCORED}; to audit that instead: {option_text}, which says how",)
+        if option is not None and not option.has_answers:
+            has = f"{has} of choices beside its problems"
+            return (f"{has}; {SCORED}; to audit that instead, if a model chose so: {option_text} {option}",)
+    return ()
 
 
 def _named(told: PredictionColumns) -> list[str]:

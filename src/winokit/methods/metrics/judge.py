@@ -21,7 +21,7 @@ from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
-from winokit.results import NULL, Detail, Metric, P
+from winokit.results import IN_ONE_PLACE, NULL, Detail, Metric, P
 from winokit.units import Units
 
 Name = tuple[str, str, str]
@@ -39,8 +39,7 @@ FOLDS_VARIANCE = 2.0
 UNTESTABLE = "untestable"
 """The detail of a row: how many of its problems have right answers that cannot change places."""
 ONE_PLACE = "the right answer is always in one place: nothing can be told from this file"
-IN_ONE_PLACE = "in_one_place"
-"""The detail of such a row."""
+NO_TWO_ALIKE = "no two units are alike, so right answers cannot change places: nothing can be told from this file"
 BLIND = "the pronoun is replaced, so its gender is not read: gaps are opposite by construction"
 
 
@@ -155,8 +154,10 @@ class Judge:
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
         row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
-        if row.is_untestable and is_one_place(answers):
-            row = replace(row, note=note or ONE_PLACE, details={**row.details, IN_ONE_PLACE: True})
+        if row.is_untestable and cannot_change_places(answers):
+            in_one_place = is_one_place(answers)
+            why = ONE_PLACE if in_one_place else NO_TWO_ALIKE
+            row = replace(row, note=note or why, details={**row.details, IN_ONE_PLACE: in_one_place})
         yield row
 
     def expected_accuracy(self, subset: str, answers: Answers) -> Iterator[Metric]:
@@ -197,9 +198,12 @@ class Judge:
     def fall(self, name: Name, before: Answers, after: Answers, note: str | None = None) -> Iterator[Metric]:
         """The accuracy on problems minus that on a variant of the same problems, row by row.
 
-        Its null is the fall that the scorer's preferences alone bring: who always takes one place falls where right
-        answers move to the other.
+        Of problems that are answered both times: who abstains on the variant has forgotten nothing. Its null is the
+        fall that the scorer's preferences alone bring: who always takes one place falls where right answers move to
+        the other.
         """
+        answered = ~before.silent & ~after.silent
+        before, after = before.subset(answered), after.subset(answered)
         if not len(before):
             return
         difference = paired_gap(before.correct, after.correct, before.units)
@@ -332,9 +336,15 @@ def complete_pairs(answers: Answers) -> IntArray:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def is_one_place(answers: Answers) -> bool:
+def cannot_change_places(answers: Answers) -> bool:
     """Whether no exchange of right answers changes anything: nothing can be told from such a file."""
     return not null_of(answers if answers.whole is None else answers.whole).answers_vary
+
+
+def is_one_place(answers: Answers) -> bool:
+    """Whether the right answers of a file are all in one place."""
+    whole = answers if answers.whole is None else answers.whole
+    return len(np.unique(whole.answers)) == 1
 
 
 def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:

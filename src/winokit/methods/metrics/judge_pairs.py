@@ -228,7 +228,7 @@ class PairVerdict:
     @property
     def word(self) -> str:
         """One of WORDS."""
-        if self._leader_refuses and self.p_corrected < SMALL:
+        if self.both_refuse or (self._leader_refuses and self.p_corrected < SMALL):
             return REFUSES
         if self.margin is None:
             return AHEAD if self.lead else NOT_SHOWN
@@ -237,9 +237,14 @@ class PairVerdict:
         return EQUAL if self.is_within else NOT_SHOWN
 
     @property
+    def both_refuse(self) -> bool:
+        """Whether neither answers anything: then there is nothing to compare, and they are not equal."""
+        return self.comparison.first_refuses and self.comparison.second_refuses
+
+    @property
     def is_within(self) -> bool:
         """Whether the difference is shown to be smaller than the margin: the narrow interval lies inside it."""
-        if self.margin is None:
+        if self.margin is None or self.both_refuse:
             return False
         narrow = self.comparison.narrow
         return -self.margin < narrow.low and narrow.high < self.margin

@@ -55,6 +55,8 @@ class CountDistribution:
 
     start: int
     chances: FloatArray
+    resolution: float = 0.0
+    """The least probability that a sample of draws can tell from none; 0 if it is counted out."""
 
     @classmethod
     def constant(cls, count: int) -> CountDistribution:
@@ -64,6 +66,11 @@ class CountDistribution:
     @classmethod
     def of_draws(cls, counts: IntArray) -> CountDistribution:
         """Relative frequencies of drawn counts."""
+        return replace(cls.of_all(counts), resolution=1 / len(counts))
+
+    @classmethod
+    def of_all(cls, counts: IntArray) -> CountDistribution:
+        """Relative frequencies of the counts of all that can be, each as likely as the others."""
         start = int(counts.min())
         frequencies: FloatArray = np.bincount(counts - start).astype(np.float64) / float(len(counts))
         return cls(start, frequencies)
@@ -82,13 +89,14 @@ class CountDistribution:
             from scipy import signal
 
             chances = np.maximum(signal.convolve(self.chances, other.chances), 0.0)
-        return CountDistribution(self.start + other.start, chances)._trimmed()
+        resolution = max(self.resolution, other.resolution)
+        return CountDistribution(self.start + other.start, chances, resolution)._trimmed()
 
     def _trimmed(self) -> CountDistribution:
         """The same without negligible ends."""
         kept = np.flatnonzero(self.chances > NEGLIGIBLE)
         first, last = int(kept[0]), int(kept[-1])
-        return CountDistribution(self.start + first, self.chances[first : last + 1])
+        return replace(self, start=self.start + first, chances=self.chances[first : last + 1])
 
     @property
     def varies(self) -> bool:
@@ -102,12 +110,16 @@ class CountDistribution:
         return float((counts * self.chances).sum() / self.chances.sum())
 
     def upper_mid_p(self, observed: int) -> float:
-        """Probability of a larger count, and half of that of the observed one."""
+        """Probability of a larger count, and half of that of the observed one.
+
+        Never closer to 0 or 1 than draws can tell.
+        """
         place = observed - self.start
         total = float(self.chances.sum())
         above = float(self.chances[max(place + 1, 0) :].sum())
         equal = float(self.chances[place]) if 0 <= place < len(self.chances) else 0.0
-        return min((above + equal / 2) / total, 1.0)
+        upper = min((above + equal / 2) / total, 1.0)
+        return min(max(upper, self.resolution), 1 - self.resolution)
 
     def two_sided(self, observed: int) -> float:
         """Two-sided mid-p-value of a count."""
@@ -359,7 +371,9 @@ class Null:
             for table in tables:
                 if len(table) == size:
                     counts += np.asarray(combine.reduce(table[np.arange(size), orders], axis=1), np.int64)
-            distribution = distribution.plus(CountDistribution.of_draws(counts))
+            is_counted_out = size <= LARGEST_ENUMERATED
+            of_counts = CountDistribution.of_all if is_counted_out else CountDistribution.of_draws
+            distribution = distribution.plus(of_counts(counts))
         return distribution
 
     def _orders(self, size: int) -> IntArray:
@@ -489,7 +503,8 @@ def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest
         rows = np.stack([own for own in rows_by_unit if len(own) == size])
         rng = np.random.default_rng([0, number])
         same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
-    apart = CountDistribution(len(first) - same.start - len(same.chances) + 1, same.chances[::-1])
+    fewest_apart = len(first) - same.start - len(same.chances) + 1
+    apart = replace(same, start=fewest_apart, chances=same.chances[::-1])
     return NullTest(int((first != second).sum()), len(first), apart)
 
 

@@ -183,7 +183,7 @@ def answer_all(
     if cache.ledger.spending.dry_run:
         cache.ledger.enter(model, distinct, missing, canaries)
         return {**answers, **dict.fromkeys(missing, Refusal("not asked: a dry run"))}
-    shelf.check(kept, canaries)
+    shelf.check(kept, canaries, missing)
     affordable = cache.ledger.affordable(model, missing)
     total = sum(map(size, distinct))
     done = total - sum(map(size, affordable))

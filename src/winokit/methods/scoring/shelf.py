@@ -60,8 +60,8 @@ class ModelShelf:
     def choose_canaries(self, kept: Kept, missing: Sequence[Request]) -> list[Request]:
         """Kept answers to ask again; none of a model whose answers need no check, or allow none."""
         unsure = self._unsure(kept)
-        comparable = self._identity is not None and self._identity.reached and not self._samples
-        if not unsure or not comparable:
+        is_comparable = not self._samples and not self._is_out_of_reach(missing)
+        if not unsure or not is_comparable:
             return []
         most = self._canaries_left
         requests_left = self._ledger.requests_left
@@ -74,7 +74,7 @@ class ModelShelf:
             self._replays.accept(unsure.values())
         return canaries
 
-    def check(self, kept: Kept, canaries: Sequence[Request]) -> None:
+    def check(self, kept: Kept, canaries: Sequence[Request], missing: Sequence[Request]) -> None:
         """Compare kept answers with what the server says now. Raises AskingStopped where they differ."""
         if self._identity is None:
             return
@@ -83,7 +83,7 @@ class ModelShelf:
             if self._identity.tells:
                 self._replays.note_check(self._model, SAME_MODEL)
             return
-        if not self._identity.reached:
+        if self._is_out_of_reach(missing):
             self._accept(unsure, UNREACHED)
             return
         answers = self._ask_again(canaries)
@@ -122,6 +122,10 @@ class ModelShelf:
                 self._cache.keep(self._keys[request], answer)
                 self._replays.note_asked(self._model, self._keys[request])
             yield request, answer
+
+    def _is_out_of_reach(self, missing: Sequence[Request]) -> bool:
+        """Whether there is no server to compare with, and none is needed: one that is to be asked more is compared."""
+        return self._identity is not None and not self._identity.reached and not missing
 
     @property
     def _samples(self) -> bool:

@@ -203,6 +203,8 @@ def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metr
 def _why_not_above(row: Metric) -> str:
     """Why the accuracy on a dev set does not show that anything was learned."""
     right = f"{100 * row.value:.1f} % of {row.n:,} dev problems right"
-    if row.is_untestable:
+    if row.is_in_one_place:
         return f"{right}, and nothing can be told from it: the right answer is always in one place"
+    if row.is_untestable:
+        return f"{right}, which its choices get wherever the right answers are"
     return f"{right} is not significantly above what its own preferences would get ({100 * (row.level or 0):.1f} %)"

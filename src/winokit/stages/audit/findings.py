@@ -11,13 +11,13 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
 from winokit.stages.audit.scored_rows import (
     ALL,
     FALLS,
+    FEW,
     GENDER,
     NONE,
-    ONE,
+    SEVERAL,
     WITHOUT,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 
@@ -26,7 +26,7 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     row, where = rows.single, state["single"]
     if row is None or row.level is None or row.low is None or row.high is None:
         return None
-    if where == UNKNOWN or state["abstained"] == ALL or state["places"] == ONE:
+    if where == UNKNOWN or state["abstained"] == ALL or state["places"] != SEVERAL:
         return None
     between = f"the interval is {percent(row.low)} to {percent(row.high)}, chance is {percent(row.level)}"
     claims = {"single": where}
@@ -35,14 +35,22 @@ def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if where == BELOW:
         advice = "Something turns right answers into wrong ones: are the labels the right way round?"
         return VerdictPoint(f"Over all problems the score is below chance: {between}. {advice}", BAD, claims)
-    return VerdictPoint(f"Over all problems the score cannot be distinguished from chance: {between}.", BAD, claims)
+    said = "Over all problems the score cannot be distinguished from chance"
+    return VerdictPoint(f"{said}: {between}{_beside_interval(row)}.", BAD, claims)
+
+
+def _beside_interval(row: Metric) -> str:
+    """Why chance is not excluded although it lies outside the interval; nothing if it lies inside."""
+    level, low, high = row.level, row.low, row.high
+    is_inside = level is None or low is None or high is None or low <= level <= high
+    return "" if is_inside else "; the verdict's tests share a level of 3\u00a0%, below the interval's 5\u00a0%"
 
 
 def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     """How often chance does as well, and how many problems would tell."""
     once, best = rows.find("luck", "all", "p_null"), rows.find("luck", "all", "p_null_best_of_10")
     needed, single = rows.find("luck", "all", "n_to_beat_chance"), rows.single
-    if once is None or state["places"] == ONE or state["abstained"] == ALL:
+    if once is None or state["places"] != SEVERAL or state["abstained"] == ALL:
         return None
     text = f"Its own choices would score this high by chance {often(once.value)} of the time"
     if best is not None:
@@ -57,9 +65,9 @@ def _luck_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     """How many groups are fully right, beside what explains it."""
     row, where = rows.whole_groups, state["twins"]
-    if row is None or state["places"] == ONE:
+    if row is None or state["places"] != SEVERAL:
         return None
-    text = f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right"
+    text = f"{percent(row.value)} of {plural(row.n, rows.groups_word)} are fully right"
     grouped = rows.find("groups", "grouped")
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
@@ -71,7 +79,7 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         AT: "Of twins that it tells apart no more are the right way round than chance may have",
         BELOW: "Twins that it tells apart are the wrong way round more often than chance has them",
     }
-    tones = {ABOVE: GOOD, AT: BAD, BELOW: BAD}
+    tones = {ABOVE: PLAIN if state["pairs"] == FEW else GOOD, AT: BAD, BELOW: BAD}
     ending = f" {endings[where]}." if where in endings else ""
     return VerdictPoint(f"{text}.{ending}", tones.get(where, PLAIN), {"twins": where})
 
@@ -99,7 +107,10 @@ def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     cause = ""
     if state["fall"] == FALLS:
         cause = ": it goes by what it remembers of these texts, or by which candidate fits their words"
-    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, {"switched": ABOVE})
+    claims = {"switched": ABOVE}
+    if state["fall"] == FALLS and state["single"] == ABOVE:
+        claims["fall"] = FALLS  # as the headline does
+    return VerdictPoint(f"{text} ({before_and_after(row)}){cause}.", BAD, claims)
 
 
 def _single_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -139,10 +150,11 @@ def _switching_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
         return None
     often_so = f"{percent(same.value)} of {plural(same.n, 'problem')}"
     text = f"When the candidates switch places, its answer follows in {often_so}"
-    if before is not None and after is not None:
+    is_told = state["switched"] == ABOVE
+    if before is not None and after is not None and not is_told:
         text += f", and accuracy goes from {percent(before.value)} to {percent(after.value)}"
     claims = {"consistency": where}
-    worse = {AT: " A coin might do the same.", BELOW: " A coin would follow more often."}.get(where, "")
+    worse = {AT: " A coin might follow as often.", BELOW: " A coin would follow more often."}.get(where, "")
     return VerdictPoint(f"{text}.{worse}", BAD if worse else PLAIN, claims)
 
 

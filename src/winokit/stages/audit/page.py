@@ -21,7 +21,7 @@ from winokit.results import Metric, stands
 from winokit.stages.audit import plots
 from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
-from winokit.stages.audit.scored_rows import MetricRows, groups_word
+from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import undecided
 from winokit.stages.audit.verdict import verdict
 
@@ -138,7 +138,7 @@ def _tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     right_way_round = rows.twins if rows.told_apart is not None else None
     wanted = (
         (ACCURACY, rows.single),
-        (f"{groups_word(group).title()}s right" if group else "", group),
+        (f"{rows.groups_word.title()}s right", group),
         ("Told apart", rows.told_apart),
         ("Right way round", right_way_round),
         ("Follows a switch", rows.find("switching", "switchable", "consistency")),

@@ -102,7 +102,11 @@ def audit(
     ] = (),
     margin: Annotated[
         float | None,
-        Help("An effect that matters, in points: the verdict says whether the score is above chance by more.", above=0),
+        Help(
+            "An effect that matters, in points: the verdict says whether the score is above chance by more.",
+            above=0,
+            most=100,
+        ),
     ] = None,
     style: Annotated[
         Style,

@@ -8,8 +8,10 @@ from winokit.results import Metric
 
 NONE, SOME, ALL = "none", "some", "all"
 """How many problems are left undecided."""
-ONE, SEVERAL = "one", "several"
-"""In how many places right answers are."""
+ONE, SEVERAL, FIXED = "one", "several", "fixed"
+"""In how many places right answers are; fixed if they are in several and cannot change them."""
+FEW, ENOUGH = "few", "enough"
+"""Whether fewer pairs are right than a coin gets."""
 FALLS, HOLDS = "falls", "holds"
 """Whether accuracy falls when the candidates change places."""
 WITHOUT = {
@@ -46,6 +48,18 @@ class MetricRows:
         """The share of complete groups whose every member is right."""
         return self.find("groups", "complete", "group_accuracy")
 
+    @property
+    def groups_word(self) -> str:
+        """What whole groups are called: pairs if all of them are, which a run before pairs were counted says by chance.
+
+        A coin gets a quarter of pairs, and less with abstentions.
+        """
+        whole, told = self.whole_groups, self.told_apart
+        if whole is None:
+            return "group"
+        are_pairs = whole.chance == 0.25 if told is None else whole.n == told.n
+        return "pair" if are_pairs else "group"
+
     @cached_property
     def twins(self) -> Metric | None:
         """The row that says whether twins are understood.
@@ -75,11 +89,6 @@ class MetricRows:
             "association": self.find("association", "all", "associative_minus_others"),
             "place": self.find("position", "all", "first_minus_second"),
         }
-
-
-def groups_word(row: Metric) -> str:
-    """What whole groups are called: pairs if a coin gets a quarter of them, as it does of twins alone."""
-    return "pair" if row.chance == 0.25 else "group"
 
 
 def before_and_after(row: Metric) -> str:

@@ -8,15 +8,19 @@ from winokit.drawing.decision import BAD
 from winokit.drawing.figures import canvas
 from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
-from winokit.drawing.wording import count, name_coin, often, say, say_chance, say_coin, say_interval
+from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
+from winokit.methods.scoring.canary import shortened
 from winokit.methods.scoring.replay import replay_sentences
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
+from winokit.stages.audit.undecided import UndecidedRun, undecided
 
-FIRST = {"single", "twins"}
+FIRST = {"single", "twins", "fall"}
 """Facts that the headline has told already."""
+REPLY_SHOWN = 300
+"""Characters of a reply that a terminal shows."""
 LISTED = 20
 """Scorers that a terminal shows where there are too many for a column each."""
 
@@ -25,6 +29,10 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     """The verdicts in sentences, the few numbers behind them, or every one, and where the report lies."""
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
+        return
+    nothing = undecided(run)
+    if nothing is not None and not every:
+        yield from _undecided_lines(run, nothing)
         return
     judged = judge(run)
     for each in judged if len(judged) <= MANY else ():
@@ -44,6 +52,21 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     yield from replay_sentences(run.settings.get("replayed", {}))
     if not every and len(judged) <= MANY:
         yield "Every row: --all"
+    if run.report is not None:
+        yield f"Full report: {run.report}"
+
+
+def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
+    """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
+    models = join(nothing.models)
+    answers = plural(nothing.predictions, "prediction")
+    yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
+    yield from (f"{plural(number, 'prediction')}: {reason}" for reason, number in nothing.reasons)
+    for each in nothing.replies[:1]:
+        yield f"To {shortened(each.question)!r} {each.model} said {shortened(each.reply, REPLY_SHOWN)!r}"
+    if nothing.way_out:
+        yield f"What to try: {nothing.way_out}"
+    yield from replay_sentences(run.settings.get("replayed", {}))
     if run.report is not None:
         yield f"Full report: {run.report}"
 
@@ -96,9 +119,10 @@ def summary_table(run: Run) -> Table:
             cells = [_said(by_scorer.get(index)) for index in range(len(known))]
             first = line.marks[0].row
             rows.append([block.title if not place else "", line.title, *cells, say_chance(first), f"{first.n:,}"])
+    coin = name_coin(next((row for row in run.metrics if row.protocol == "accuracy"), None))
     for name, title, speak in (
-        ("p_chance", "a coin scores this high", often),
-        ("n_to_beat_chance", "problems needed to beat a coin", count),
+        ("p_chance", f"{coin} scores this high", often),
+        ("n_to_beat_chance", "problems needed to beat chance", count),
     ):
         luck = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
         if any(luck):

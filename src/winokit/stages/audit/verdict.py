@@ -9,12 +9,15 @@ than it should be.
 from collections.abc import Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable, State, Verdict, standing
-from winokit.drawing.wording import percent, plural, points, probability
+from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
+    ENOUGH,
     FALLS,
+    FEW,
+    FIXED,
     HOLDS,
     NONE,
     ONE,
@@ -22,7 +25,6 @@ from winokit.stages.audit.scored_rows import (
     SOME,
     MetricRows,
     before_and_after,
-    groups_word,
 )
 
 FALL_THAT_MATTERS = 0.05
@@ -30,12 +32,16 @@ FALL_THAT_MATTERS = 0.05
 NEARLY = ", but only just"
 """Said if a 5 % test excludes chance and the tests of the headline, which share 3 %, do not."""
 
+ABOVE_CHANCE, ABOVE_ON_PROBLEMS = "Above chance", "Above chance on problems"
+"""How the words begin that say so of the score over all problems."""
+
 HEADLINE = DecisionTable.of_stage(
     "audit",
     {
-        "places": (ONE, SEVERAL),
+        "places": (ONE, FIXED, SEVERAL),
         "single": (ABOVE, AT, BELOW, UNKNOWN),
         "twins": (ABOVE, AT, BELOW, UNKNOWN),
+        "pairs": (FEW, ENOUGH),
         "fall": (FALLS, HOLDS, UNKNOWN),
         "abstained": (NONE, SOME, ALL),
     },
@@ -48,23 +54,42 @@ def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
     state = headline_state(rows)
     case = HEADLINE.decide(state)
     findings = [point for say in FINDINGS for point in [say(rows, state)] if point is not None]
-    word = case.word + _nearly(case.word, rows, state) + _beyond_margin(rows, state, margin)
-    return Verdict(word, case.tone, _headline(rows, state), tuple(findings))
+    beyond = _beyond_margin(rows, state, margin)
+    word = _with_margin(case.word, beyond) + _nearly(case.word, rows, state)
+    return Verdict(word, case.tone, _headline(rows, state, beyond), tuple(findings))
 
 
 def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of places, single problems, twins, the fall and abstentions, and of every finding."""
     state = _states(rows.headline)
     single = rows.single
-    in_one_place = single is not None and bool(single.details.get("in_one_place"))
-    if single is not None and single.is_untestable and not in_one_place:
-        # It always chooses alike: that is just what its own choices get.
-        state["single"] = AT
-    state["places"] = ONE if in_one_place else SEVERAL
+    state["places"] = _places(single)
+    if state["places"] == FIXED:
+        state["single"] = UNKNOWN
+    state["pairs"] = _pairs(rows)
     state["abstained"] = _abstained(rows)
     state |= _states(rows.tested)
     state["fall"] = _fall(rows, state)
     return state
+
+
+def _places(single: Metric | None) -> str:
+    """In how many places right answers are, and whether they can change them."""
+    in_one_place = None if single is None else single.details.get("in_one_place")
+    if in_one_place is None:
+        return SEVERAL
+    return ONE if in_one_place else FIXED
+
+
+def _pairs(rows: MetricRows) -> str:
+    """Whether fewer pairs are right than a coin gets: then twins are above chance only where they are told apart."""
+    whole, told, turned = rows.whole_groups, rows.told_apart, rows.twins
+    if whole is None or told is None or turned is None or whole.chance is None:
+        return ENOUGH
+    # A coin that is never silent, as in the papers' rows for pairs.
+    is_of_pairs = whole.n == told.n and turned.chance == COIN_OF_PROBLEMS
+    coin = COIN_OF_PAIRS if is_of_pairs else whole.chance
+    return FEW if whole.value < coin else ENOUGH
 
 
 def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
@@ -105,17 +130,28 @@ def _is_near(row: Metric | None, where: str) -> bool:
 
 
 def _beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
-    """Whether the score is above chance by more than the margin."""
+    """By how much the score over all problems is above chance: more or less than the margin, if either is shown."""
     row = rows.single
-    if margin is None or row is None or row.level is None or row.low is None or state["single"] != ABOVE:
+    if margin is None or row is None or row.level is None or state["single"] != ABOVE:
         return ""
-    is_beyond = row.low > row.level + margin / 100
-    return f", by more than {margin:g} points" if is_beyond else f", by little: not shown to be {margin:g} points"
+    if row.low is not None and row.low > row.level + margin / 100:
+        return f", by more than {margin:g} points"
+    if row.high is not None and row.high < row.level + margin / 100:
+        return f", by less than {margin:g} points"
+    return f", by little: not shown to be more than {margin:g} points"
 
 
-def _headline(rows: MetricRows, state: State) -> str:
+def _with_margin(word: str, beyond: str) -> str:
+    """A word that begins with the score above chance, with by how much."""
+    for start in (ABOVE_ON_PROBLEMS, ABOVE_CHANCE):
+        if word.startswith(start):
+            return start + beyond + word.removeprefix(start)
+    return word
+
+
+def _headline(rows: MetricRows, state: State, beyond: str) -> str:
     """The numbers behind the word, in sentences."""
-    sentences = [_fall_sentence(rows, state), _single_sentence(rows, state), *_twins_sentences(rows, state)]
+    sentences = [_fall_sentence(rows, state), _single_sentence(rows, state, beyond), *_twins_sentences(rows, state)]
     said = [sentence for sentence in sentences if sentence]
     return " ".join(said) if said else "The run has no accuracy over all problems, so there is no score to judge."
 
@@ -128,7 +164,7 @@ def _fall_sentence(rows: MetricRows, state: State) -> str:
     return f"{lost} ({before_and_after(row)}): it may have seen these texts."
 
 
-def _single_sentence(rows: MetricRows, state: State) -> str:
+def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     """The score over all problems, and what chance gets."""
     row = rows.single
     if row is None:
@@ -136,13 +172,16 @@ def _single_sentence(rows: MetricRows, state: State) -> str:
     score = f"{percent(row.value)} of {plural(row.n, 'problem')} right"
     if state["places"] == ONE:
         return f"{score}; in all of them the right answer is in the same place, so nothing can be told from it."
+    if state["places"] == FIXED:
+        return f"{score}; no two units are alike, so right answers cannot change places: nothing can be told from it."
     if state["abstained"] == ALL:
         return f"{score}, since all are left undecided."
     if row.level is None:
         return f"{score}."
     if row.is_untestable:
-        return f"{score}: it always gives the same answer, which gets as much whatever the texts say."
-    return f"{score}, {_against_chance(row, state['single'])}{_without_twins(rows)}."
+        how = "it always gives the same answer" if rows.told_apart is None else "it gives twins the same answer"
+        return f"{score}: {how}, which gets as much whatever the texts say."
+    return f"{score}, {_against_chance(row, state['single'])}{beyond}{_without_twins(rows)}."
 
 
 def _against_chance(row: Metric, where: str) -> str:
@@ -154,7 +193,10 @@ def _against_chance(row: Metric, where: str) -> str:
     if where == UNKNOWN:
         return f"where chance gets {level}"
     words = {ABOVE: "better than chance", AT: "no better than chance", BELOW: "worse than chance"}
-    return f"{words[where]} ({level})"
+    word = words[where]
+    if where == AT and row.level is not None and row.value > row.level:
+        word = "as chance may get too"
+    return f"{word} ({level})"
 
 
 def _without_twins(rows: MetricRows) -> str:
@@ -167,10 +209,12 @@ def _without_twins(rows: MetricRows) -> str:
 def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
     """What the scorer does with twins: two numbers, and their product."""
     told, whole = rows.told_apart, rows.whole_groups
-    if state["abstained"] == ALL or state["places"] == ONE:
+    if state["abstained"] == ALL or state["places"] != SEVERAL:
         return []
     if told is None:
-        return [] if whole is None else [_groups_sentence(whole)]
+        return [] if whole is None else [_groups_sentence(whole, rows.groups_word)]
+    if told.level is None:
+        return [f"It answers both twins of no pair ({plural(told.n, 'pair')}): of pairs nothing can be told."]
     if not told.value:
         return [f"It never tells the twins of a pair apart ({plural(told.n, 'pair')}): of pairs nothing can be told."]
     sentence = f"It tells the twins apart in {percent(told.value)} of {plural(told.n, 'pair')}"
@@ -179,10 +223,10 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
         endings = {AT: ", as chance may do too", BELOW: ", which is worse than chance"}
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
     if whole is not None and whole.n == told.n:
-        return [f"{sentence}: {percent(whole.value)} of pairs are right (a coin: {percent(whole.chance)})."]
-    return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole)]
+        return [f"{sentence}: {percent(whole.value)} of pairs are right ({name_coin(whole)}: {percent(whole.chance)})."]
+    return [f"{sentence}."] if whole is None else [f"{sentence}.", _groups_sentence(whole, rows.groups_word)]
 
 
-def _groups_sentence(row: Metric) -> str:
+def _groups_sentence(row: Metric, counted: str) -> str:
     chance = "" if row.level is None else f" (chance: {percent(row.level)})"
-    return f"{percent(row.value)} of {plural(row.n, groups_word(row))} are fully right{chance}."
+    return f"{percent(row.value)} of {plural(row.n, counted)} are fully right{chance}."

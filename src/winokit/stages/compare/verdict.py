@@ -21,7 +21,9 @@ COUNTED = {"group_accuracy": "group"}
 def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
     """What may be said of each two scorers, from every test between them; at last for how many tests p is corrected."""
     for own in _by_scorers(pairs):
-        sentences = [f"{_word(own)}.", *map(_test_sentence, own), *_refusal_sentences(own)]
+        sentences = [f"{_word(own)}."]
+        if not own[0].verdict.both_refuse:
+            sentences += [*map(_test_sentence, own), *_refusal_sentences(own)]
         yield " ".join(sentences)
     if len(pairs) > 1:
         yield f"p-values are corrected for {plural(len(pairs), 'test')}."
@@ -54,9 +56,18 @@ def _place(pair: ScorerPair | None) -> str:
 def _word(pairs: Sequence[ScorerPair]) -> str:
     """Who is ahead of whom, by all tests of two scorers together."""
     one = pairs[0]
+    if one.verdict.both_refuse:
+        return f"{one.first} and {one.second} answer nothing, so there is nothing to compare"
     margin = f"{margin_points(one.verdict)} points"
-    case = COMPARED.decide(state_of({pair.measure: pair for pair in pairs}))
-    return case.word.format(first=one.first, second=one.second, margin=margin)
+    tests = {pair.measure: pair for pair in pairs}
+    case = COMPARED.decide(state_of(tests))
+    return case.word.format(first=one.first, second=one.second, margin=margin, by=_by_how_much(tests))
+
+
+def _by_how_much(tests: Mapping[str, ScorerPair]) -> str:
+    """Said of the first measure by which somebody is ahead, if that is by little."""
+    leads = [tests[measure] for measure in COMPARED.facts if measure in tests and tests[measure].verdict.lead]
+    return ", by little" if leads and leads[0].word == LITTLE else ""
 
 
 def _test_sentence(pair: ScorerPair) -> str:
@@ -66,8 +77,10 @@ def _test_sentence(pair: ScorerPair) -> str:
     leader = pair.second if sign < 0 else pair.first
     ends = sorted((sign * found.interval.low, sign * found.interval.high))
     interval = f"[{points(ends[0])}, {points(ends[1])}]"
-    amount = f"{points(sign * found.difference)} points of {pair.measure_title} {interval}"
-    return f"{leader} has {amount}, {_p(pair.p_corrected)}{_meaning(pair.verdict, COUNTED.get(pair.measure))}."
+    said = f"{leader} has {points(sign * found.difference)} points of {pair.measure_title} {interval}"
+    if not found.difference:
+        said = f"Both have the same {pair.measure_title} {interval}"
+    return f"{said}, {_p(pair.p_corrected)}{_meaning(pair.verdict, COUNTED.get(pair.measure))}."
 
 
 def _meaning(verdict: PairVerdict, counted: str | None) -> str:

@@ -172,6 +172,9 @@ NOTES = {
 }
 
 
+BY_IDS_ALONE = "{}: its release is not beside it, so of its hidden problems only copies to the letter are found"
+
+
 def _said_of_all(disclosures: Sequence[Disclosure]) -> str:
     """How much is disclosed of whose test, the largest first; of the others only the sum."""
     first, *others = sorted(disclosures, key=len, reverse=True)
@@ -237,11 +240,14 @@ class DisclosureGuard:
         `problems` are all that the release is made from, `secret` is its own.
         """
         published = {TRAIN: contents.training.problems, DEV: contents.files[DEV].problems}
-        found = find_disclosures(self._other_tests(), published)
+        tests = self._other_tests()
+        notes = tuple(BY_IDS_ALONE.format(test.folders[0]) for test in tests if test.is_known_by_ids)
+        found = find_disclosures(tests, published)
         if not found:
-            return AllowedDisclosures()
+            return AllowedDisclosures(notes=notes)
         rules = replace(rules, replaced=self.replaced, public_ids=public_ids_of(problems))
-        return allowed_disclosures(found, rules, secret)
+        allowed = allowed_disclosures(found, rules, secret)
+        return replace(allowed, notes=(*notes, *allowed.notes))
 
     def _other_tests(self) -> list[HiddenTest]:
         """The hidden tests of other releases: those of the registry, and those beside the output."""

@@ -27,11 +27,12 @@ from winokit.errors import BadInput
 from winokit.files import SCHEMA, locked, private, read_object, refused, result_bytes, user_state
 from winokit.methods.overlap import copy_keys
 from winokit.problem import Problem
-from winokit.stages.release.hidden import COMMITMENT, LABELS, RELEASE, labels_of, read_labels, write_private
+from winokit.stages.release.hidden import COMMITMENT, LABELS, RELEASE, SECRET, labels_of, read_labels, write_private
 from winokit.stages.release.manifest import TEST, read_manifest, read_problems
 
 FOLDER, LOCK = "hidden", "lock"
 SUFFIX = ".hidden"
+RESTORE = "restore it, or remove it if nobody needs that release's test any more"
 DIGEST_BYTES = 8
 DIGEST_LENGTH = 2 * DIGEST_BYTES
 DIGESTS = re.compile(rf"(?:[0-9a-f]{{{DIGEST_LENGTH}}})+")
@@ -83,6 +84,11 @@ class HiddenTest:
     def texts(self) -> frozenset[str]:
         """The digests of the hidden texts."""
         return frozenset(digests[0] for digests in self.problems)
+
+    @property
+    def is_known_by_ids(self) -> bool:
+        """Whether only the ids of its problems are known, so that nothing but exact copies of them is found."""
+        return bool(self.problems) and all(len(digests) == 1 for digests in self.problems)
 
     def with_gradings(self, more: Iterable[GradedSubmission]) -> "HiddenTest":
         """The test with more gradings; those that are known count once."""
@@ -195,7 +201,8 @@ def _test_bytes(test: HiddenTest) -> bytes:
 
 def _read_test(path: Path) -> HiddenTest:
     """The test in a file. Raises BadInput if it is not what `_test_bytes` writes."""
-    content = read_object(path)
+    with _with_hint(RESTORE):
+        content = read_object(path)
     try:
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}: written by another version of winokit")
@@ -212,8 +219,7 @@ def _read_test(path: Path) -> HiddenTest:
             raise ValueError("a revealed problem that is not in the test")
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(
-            f"{path}: not a record of hidden problems ({type(error).__name__}: {error}); restore it, or remove it if "
-            "nobody needs that release's test any more"
+            f"{path}: not a record of hidden problems ({type(error).__name__}: {error}): {RESTORE}"
         ) from None
     return test
 
@@ -263,11 +269,21 @@ def hidden_tests_beside(folder: Path, known: Collection[str] = ()) -> list[Hidde
     """
     tests = []
     for place in sorted(folder.glob(f"*{SUFFIX}")):
+        _check_owned(place)
         if (place / RELEASE).is_file() and (place / LABELS).is_file():
             about = labels_of(place)
             if identity_of(about) not in known:
                 tests.append(_test_in(place, about))
     return tests
+
+
+def _check_owned(place: Path) -> None:
+    """Refuse labels and their secret that do not say any more which release they belong to."""
+    if (place / LABELS).is_file() and (place / SECRET).is_file() and not (place / RELEASE).is_file():
+        raise BadInput(
+            f"{place}: hidden labels without {RELEASE}, which says of which release they are: restore it, or move that "
+            "folder elsewhere if nobody needs its test any more"
+        )
 
 
 def _test_in(place: Path, about: Mapping[str, Any]) -> HiddenTest:

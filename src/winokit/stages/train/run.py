@@ -20,7 +20,6 @@ from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import say, say_chance, say_interval
 from winokit.errors import BadInput, refusing
-from winokit.methods.metrics.judge import IN_ONE_PLACE
 from winokit.methods.training import settings as training
 from winokit.methods.training.data import TrainingData, VariantArm, hold_out
 from winokit.problem import Dataset
@@ -210,7 +209,7 @@ def state_of(rows: Sequence[Metric], warnings: Sequence[str]) -> dict[str, str]:
         GROUPS: decision.together(decision.standing(row, among) for row in tests if row.metric == "group_accuracy"),
         DEV: decision.standing(dev, among),
         SIGNS: YES if warnings else NO,
-        PLACES: ONE if any(IN_ONE_PLACE in row.details for row in rows) else MORE,
+        PLACES: ONE if any(row.is_in_one_place for row in rows) else MORE,
     }
 
 
@@ -239,7 +238,7 @@ def _points(rows: Sequence[Metric], warnings: Sequence[str]) -> Iterator[Verdict
         place = decision.standing(row, len(family))
         unit = "problems" if row.metric == "accuracy" else "groups as a whole"
         told = decision.said(row, place, unit)
-        if IN_ONE_PLACE in row.details:
+        if row.is_in_one_place:
             told = f"{say(row)} of {row.n:,} {unit}: {row.note}"
         text = f"{where(row)}: {told}."
         yield decision.point_of(f"{row.subset}/{row.metric}", place, text)
