@@ -8,13 +8,13 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo demo-collect test test-all test-base frozen lint format docs site examples bench dist clean
 
-# See it work: an audit of the built-in model beside stored predictions of others, on the bundled twins
+# See it work, with the core alone: an audit of the built-in model beside stored predictions of others, on the bundled twins
 demo: .venv/.base
 	$(BIN)/winokit audit open --model builtin --predictions examples
 
 # See people at work: a study filled with the bundled twins and example workers, served on this machine
 demo-collect: .venv/.collect
-	$(BIN)/python -m winokit.collect.demo
+	$(BIN)/python -m winokit_collect.demo
 
 # All quick tests; real datasets are found through WINOKIT_DATA, else in ../shared/data
 test: .venv/.dev
@@ -57,10 +57,11 @@ examples: .venv/.dev
 bench: .venv/.dev
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
-# A wheel and an sdist in dist/, looked over, and the wheel tried in an environment of its own
+# Wheels and sdists of both products in dist/, looked over, and tried in environments of their own
 dist: .venv/.dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist collect
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tools/try_wheel.py dist
 
@@ -68,12 +69,12 @@ dist: .venv/.dev
 test-base:
 	$(PYTHON) -m venv --clear .venv/base
 	.venv/base/bin/python -m pip --quiet install --upgrade 'pip>=25.1'
-	.venv/base/bin/python -m pip --quiet install '.[collect,hub,hunt,release]' --group test-base
-	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli
+	.venv/base/bin/python -m pip --quiet install '.[hub,hunt,release]' ./collect --group test-base
+	.venv/base/bin/python -m pytest -n 2 -q -m 'not slow' tests/data tests/text tests/methods/aflite tests/methods/metrics tests/cli collect/tests/study
 
 # Remove what the recipes made
 clean:
-	rm -rf .venv dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build collect/dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.pip:
 	$(PYTHON) -m venv .venv
@@ -84,16 +85,16 @@ clean:
 	$(PIP) install --constraint constraints.txt --editable .
 	touch $@
 
-.venv/.collect: .venv/.base
-	$(PIP) install --constraint constraints.txt --editable '.[collect]'
+.venv/.collect: .venv/.base collect/pyproject.toml
+	$(PIP) install --constraint constraints.txt --editable . --editable ./collect
 	touch $@
 
-.venv/.site: .venv/.base
+.venv/.site: .venv/.collect
 	$(PIP) install --constraint constraints.txt --editable . --group site
 	touch $@
 
-.venv/.dev: .venv/.base
-	$(PIP) install --constraint constraints.txt --editable '.[collect,crowd,hf,hub,hunt,mturk,ray,release,train]' --group dev
+.venv/.dev: .venv/.base collect/pyproject.toml
+	$(PIP) install --constraint constraints.txt --editable '.[hf,hub,hunt,ray,release,train]' --editable './collect[crowd,mturk]' --group dev
 	touch $@
 
 .venv/.all: .venv/.dev

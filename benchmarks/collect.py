@@ -40,11 +40,11 @@ from urllib.parse import urlencode
 import numpy as np
 from sqlalchemy import func, insert, select, text, update
 
-from winokit.collect.study import invites, requesters, submissions, tasks, workers
-from winokit.collect.study.config import parse_config
-from winokit.collect.study.schema import IS_LIVE, Group, Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
-from winokit.collect.study.study import Study
 from winokit.files import write_whole
+from winokit_collect.study import invites, requesters, submissions, tasks, workers
+from winokit_collect.study.config import parse_config
+from winokit_collect.study.schema import IS_LIVE, Group, Lease, Payment, ProblemRow, Submission, Task, Vote, Worker
+from winokit_collect.study.study import Study
 
 HOST = "127.0.0.1"
 LIMIT_MS = 250

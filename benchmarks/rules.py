@@ -12,9 +12,9 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
-from winokit.collect.study.content import bundled, read_topics
 from winokit.data.checks.rules import SOFT, SURPRISING, broken_rules, likelier_by, readable, surprisal
 from winokit.data.loading import load
+from winokit_collect.study.content import bundled, read_topics
 
 SEED, TOGETHER = 0, 500
 

@@ -3,7 +3,7 @@
 #
 #   mkdir try && cd try && bash PATH/TO/runs/tutorial.sh
 #
-# It wants an empty folder, about a minute on two cores, and what `pip install '.[collect,release]'` installs, with that
+# It wants an empty folder, about a minute on two cores, and what `pip install '.[release]' ./collect` installs, with that
 # environment's winokit and python on the PATH. Nothing is downloaded and nothing is written outside the folder but
 # answers of the built-in model, which are kept in the user's cache.
 set -eu
@@ -23,7 +23,7 @@ $ '
 set -x
 
 # 1. People write twins and judge them. Here example workers do, in a study of fourteen days that is over already.
-python -c "from pathlib import Path; from winokit.collect.demo import fill; fill(Path('study'), days=14)"
+python -c "from pathlib import Path; from winokit_collect.demo import fill; fill(Path('study'), days=14)"
 winokit collect status study
 winokit collect export study
 

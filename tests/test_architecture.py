@@ -12,6 +12,7 @@ import winokit
 
 ROOT = Path(__file__).parents[1]
 SRC = Path(winokit.__file__).parent
+COLLECT = ROOT / "collect" / "src"
 STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`", re.MULTILINE)
 
 
@@ -25,12 +26,12 @@ def walk(heading: str) -> list[tuple[str, str]]:
 def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
     """When each of our functions was called for the first time while a job was done, in any thread."""
     first: dict[tuple[str, str], int] = {}
-    home = f"{SRC}/"
+    homes = f"{SRC}/", f"{COLLECT}/"
 
     def look(frame, event, _):
         if event == "call":
             place = frame.f_code.co_filename, frame.f_code.co_name
-            if place not in first and place[0].startswith(home):
+            if place not in first and place[0].startswith(homes):
                 first[place] = len(first)
 
     threading.setprofile(look)
@@ -40,7 +41,7 @@ def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return {(file.removeprefix(home), name): when for (file, name), when in first.items()}
+    return {(file.removeprefix(homes[0]).removeprefix(homes[1]), name): when for (file, name), when in first.items()}
 
 
 def check_walk(heading: str, job: Callable[[], object]) -> None:
@@ -97,12 +98,12 @@ def test_a_training_run_goes_its_way(monkeypatch, tmp_path, capsys):
 
 
 def test_a_written_twin_goes_its_way(tmp_path):
-    pytest.importorskip("fastapi")
-    from support.crew import form
-    from support.people import Browser
-    from support.studies import Clock, studies_in
+    pytest.importorskip("winokit_collect")
+    from collect_support.crew import form
+    from collect_support.people import Browser
+    from collect_support.studies import Clock, studies_in
 
-    from winokit.collect.web.app import create_app
+    from winokit_collect.web.app import create_app
 
     with studies_in(tmp_path, Clock(), twins=4, social_share=0) as make:
         study = make()

@@ -11,6 +11,7 @@ import winokit
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "winokit"
+SOURCES = [SRC, ROOT / "collect" / "src" / "winokit_collect"]
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
 METHODS = re.findall(
     r"^\| (.+?) \| (\w+).*? \| .+? \| `(.+?)` \|$", (ROOT / "docs/methods.md").read_text("utf-8"), re.MULTILINE
@@ -19,10 +20,10 @@ METHODS = re.findall(
 
 def test_a_class_name_is_used_once():
     homes = defaultdict(list)
-    for path in SRC.rglob("*.py"):
+    for path in [path for source in SOURCES for path in source.rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].append(str(path.relative_to(SRC)))
+                homes[node.name].append(str(path.relative_to(ROOT)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
@@ -68,9 +69,10 @@ def parts_of(folder: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES)
 def test_files_that_a_document_names_exist(page):
     text = (ROOT / page).read_text("utf-8")
-    named = set(re.findall(r"`((?:src/winokit/|benchmarks/|runs/|tools/|tests/|docs/)[\w/.-]*\w)`", text))
+    named = set(re.findall(r"`((?:src/winokit/|collect/|benchmarks/|runs/|tools/|tests/|docs/)[\w/.-]*\w)`", text))
     rooms = "|".join(sorted(part for part in parts_of(SRC) if not part.endswith(".py")))
     named |= {f"src/winokit/{name}" for name in re.findall(rf"`((?:{rooms})/[\w/.-]*\w)`", text)}
+    named |= {f"collect/src/{name}" for name in re.findall(r"`(winokit_collect/[\w/.-]*\w)`", text)}
     assert not [name for name in sorted(named) if not (ROOT / name).exists() and not list(ROOT.glob(name))]
 
 
@@ -96,7 +98,7 @@ def test_every_verb_of_the_command_line_is_a_call_of_the_library():
 
 IMPORTERS = [
     path
-    for folder in ("src", "tools", "benchmarks", "runs", "docs")
+    for folder in ("src", "collect/src", "tools", "benchmarks", "runs", "docs")
     for path in sorted((ROOT / folder).rglob("*.py"))
     if re.search(r"^ *(import|from) onnxruntime", path.read_text("utf-8"), re.MULTILINE)
 ]
@@ -121,7 +123,8 @@ CLUMSY = [
 
 
 def test_sentences_that_were_no_english_stay_gone():
-    places = [path for kind in ("py", "toml", "j2", "md") for path in SRC.rglob(f"*.{kind}")]
+    kinds = ("py", "toml", "j2", "md")
+    places = [path for source in SOURCES for kind in kinds for path in source.rglob(f"*.{kind}")]
     places += [ROOT / page for page in PAGES if page != "docs/reproduction.md"]  # that one is written from results
     texts = {path: " ".join(path.read_text("utf-8").casefold().split()) for path in places}
     assert [(phrase, path.name) for phrase in CLUMSY for path, text in texts.items() if phrase in text] == []

@@ -6,7 +6,8 @@ WinokitError
 │   ├── CannotWrite     a problem that a format has no words for
 │   └── AskingStopped   a model that is not worth asking on; another try would end alike
 ├── UnknownName         a name that no registry knows
-└── MissingExtra        an optional dependency that is not installed
+├── MissingExtra        an optional dependency that is not installed
+└── MissingPackage      a command of another package that is not installed
 
 The library raises these; only the command line catches them, prints one line and returns 2.
 """
@@ -103,10 +104,17 @@ def check_known(kind: str, name: str, known: Collection[str]) -> None:
 
 
 class MissingExtra(WinokitError, ImportError):
-    """An optional dependency is needed now and not installed."""
+    """An optional dependency is needed now and not installed; it is an extra `of` winokit, or of another package."""
 
-    def __init__(self, need: str, extra: str) -> None:
-        super().__init__(f"{need} needs the {extra!r} extra: pip install 'winokit[{extra}]'")
+    def __init__(self, need: str, extra: str, of: str = "winokit") -> None:
+        super().__init__(f"{need} needs the {extra!r} extra: pip install '{of}[{extra}]'")
+
+
+class MissingPackage(WinokitError, ImportError):
+    """A command belongs to a package of its own, which is not installed; the message has the pip command."""
+
+    def __init__(self, need: str, install: str) -> None:
+        super().__init__(f"{need} is a package of its own; install it from a clone of winokit: {install}")
 
 
 @contextmanager

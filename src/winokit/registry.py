@@ -87,6 +87,11 @@ class Registry(Mapping[str, T], Generic[T]):
             raise UnknownName(self.kind, name, self)
         return self._things[name]
 
+    def summary_of(self, name: str) -> str:
+        """What the package that adds a name by an entry point says of itself in a line; imports nothing of it."""
+        package = self._entries()[name].dist
+        return str(package.metadata["Summary"] or "") if package else ""
+
     def _entries(self) -> dict[str, EntryPoint]:
         return _entries_in(entry_points, self.group, _installed()) if self.group else {}
 

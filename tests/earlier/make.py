@@ -171,9 +171,8 @@ def releasing() -> None:
 
 def study(name: str) -> None:
     """Two pairs of twins and six votes, by five workers."""
-    from winokit.collect.config import parse_config
-
     from winokit.collect import submissions, tasks, workers
+    from winokit.collect.config import parse_config
     from winokit.collect.study import Study
 
     settings = {"quality": {"quiz_pass_mark": 0, "gold_share": 0}, "tasks": {"twins": 2, "votes": 3}}

@@ -382,8 +382,7 @@ def test_a_transfer_is_told_anew_without_training_again(files, winokit, one_thre
 
 @pytest.fixture(params=["study-0001", "study-0002"])
 def study(request, files) -> str:
-    pytest.importorskip("alembic", reason="needs the collect extra")
-    pytest.importorskip("fastapi", reason="needs the collect extra")
+    pytest.importorskip("winokit_collect", reason="needs winokit-collect: pip install ./collect")
     files(request.param)
     assert execute(f"{request.param}/study.db", "SELECT * FROM alembic_version") == [(request.param[-4:],)]
     return request.param

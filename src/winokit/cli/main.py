@@ -12,6 +12,7 @@ import re
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,11 +21,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import winokit
-from winokit.errors import WinokitError
+from winokit.errors import MissingPackage, WinokitError
 from winokit.files import our_toml
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+
+    from winokit.registry import Registry
 
 
 PLAIN: dict[str, Any] = {
@@ -52,6 +55,7 @@ class Verb:
     shown: str = ""
     names: str = ""
     commands: str = ""
+    install: str = ""
     usual: str = ""
 
     def command(self, name: str, *of: str) -> Command:
@@ -101,6 +105,19 @@ VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()
 """Each verb and what it does: listing them imports nothing."""
 
 
+@cache
+def other_commands() -> Registry[typer.Typer]:
+    """Commands that other packages add: each an app of Typer, which an entry point of `winokit.commands` names."""
+    from winokit.registry import Registry  # reading what is installed takes a while, and most commands are ours
+
+    return Registry("command", "winokit.commands")
+
+
+def is_installed(name: str, verb: Verb) -> bool:
+    """Whether a verb of the table can be typed here: it is ours, or its package is installed."""
+    return not verb.install or name in other_commands()
+
+
 class FullLines(TyperGroup):
     """Commands whose help is listed without being cut off."""
 
@@ -121,19 +138,34 @@ class Verbs(TyperGroup):
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The verb of a name."""
         verb = VERBS.get(cmd_name)
-        if verb is None:
-            return None
+        if verb is None or verb.install:
+            if cmd_name in other_commands():
+                about = verb.about if verb else other_commands().summary_of(cmd_name)
+                return _grouped(cmd_name, about, other_commands()[cmd_name])
+            if verb is None:
+                return None
+            raise MissingPackage(f"winokit {cmd_name}", verb.install)
         if verb.commands:
-            app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=verb.about, name=cmd_name)
-            app.add_typer(_found(verb.commands))  # its commands become ours, in our style
-            return typer.main.get_command(app)
+            return _grouped(cmd_name, verb.about, _found(verb.commands))
         return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the verbs by groups, without importing them."""
-        for group, verbs in GROUPS.items():
-            with formatter.section(group):
-                formatter.write_dl([(name.ljust(8), verb.about) for name, verb in verbs.items()])
+        """List the verbs by groups, and then the commands of other packages, without importing any."""
+        sections = {
+            group: {name: verb.about for name, verb in verbs.items() if is_installed(name, verb)}
+            for group, verbs in GROUPS.items()
+        }
+        others = [name for name in other_commands() if name not in VERBS]
+        sections["Other packages"] = {name: other_commands().summary_of(name) for name in others}
+        for group, rows in sections.items():
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(8), about) for name, about in rows.items()])
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """The verbs that can be typed here, and the commands of other packages."""
+        ours = [name for name, verb in VERBS.items() if is_installed(name, verb)]
+        return [*ours, *(name for name in other_commands() if name not in VERBS)]
 
 
 class MethodCommands(FullLines):
@@ -160,6 +192,13 @@ class MethodCommands(FullLines):
             way = f"did you mean '{close[0]}'?" if close else first
             ctx.fail(f"No method named '{args[0]}' (known: {', '.join(self.known)}); {way}")
         return super().resolve_command(ctx, args)
+
+
+def _grouped(name: str, about: str, commands: typer.Typer) -> Command:
+    """The commands of an app under one name, in our style."""
+    app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=about, name=name)
+    app.add_typer(commands)  # its commands become those of `app`
+    return typer.main.get_command(app)
 
 
 def _found(place: str) -> Any:

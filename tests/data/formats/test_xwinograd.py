@@ -20,7 +20,7 @@ TRIPLETS = {"en": 1, "pt": 1}
 
 @pytest.fixture(scope="module")
 def xwinograd():
-    from conftest import real
+    from support.fixtures import real
 
     return read(real(FILE))
 

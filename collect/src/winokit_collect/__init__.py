@@ -1,0 +1,28 @@
+"""Collecting twins and judgements from people: a study is a folder with a config and a database.
+
+`study.Study` opens one; the modules beside it do one thing each with it, and the pages in `web/` only call them.
+A distribution of its own, which builds on `winokit.extend`. Nothing here is imported before it is used: to register a
+platform needs no database.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from winokit.extend import Registry
+
+if TYPE_CHECKING:
+    from winokit_collect.platforms.base import Platform
+
+__version__ = "0.1.0"
+
+PLATFORMS: Registry[type[Platform]] = Registry(
+    "platform",
+    "winokit.platforms",
+    {
+        "links": "winokit_collect.platforms.base:Links",
+        "prolific": "winokit_collect.platforms.prolific:Prolific",
+        "mturk": "winokit_collect.platforms.mturk:MTurk",
+    },
+)
+"""Where workers can come from, by the name that study.toml has for it; each is imported when a study names it."""

@@ -1,0 +1,33 @@
+"""`winokit collect`: a study in which people write and judge problems."""
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+import typer
+
+from winokit.extend import command
+from winokit_collect import verbs
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collect twins and judgements from people.")
+
+
+def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
+    """What is asked before money is spent, a worker is taken out, or a pilot's data."""
+    if given.get("yes", True):
+        return {}
+    if "visits" in given:
+        return {"yes": (f"Offer {given['visits']} visits, each for its reward and Mechanical Turk's fee?", bool)}
+    if "worker" not in given:
+        return {"yes": ("Delete everything people did in the pilot? This cannot be undone.", bool)}
+    with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
+        from winokit_collect.study import workers
+
+        workers.get(study, given["worker"])
+    return {"yes": (f"Delete the sentences and judgements of {given['worker']}? This cannot be undone.", bool)}
+
+
+app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
+app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
+for call in (verbs.invite, verbs.publish, verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot):
+    app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

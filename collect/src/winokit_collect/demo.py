@@ -1,0 +1,201 @@
+"""A study to click through at once: the bundled twins, as if example workers had written and judged them.
+
+`python -m winokit_collect.demo` fills a folder, prints an address, a login and an invite link, and serves the pages.
+The workers are made up and say so: they hand in twins of `open` and vote by its answers, with slips of their own.
+"""
+
+import json
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from winokit import Problem, load
+from winokit.extend import owner_only, twin_rules, write_whole
+from winokit_collect.study import invites, moderation, requesters, submissions, tasks, workers
+from winokit_collect.study.config import RulesConfig, parse_config
+from winokit_collect.study.content import bundled, read_gold
+from winokit_collect.study.refusals import Incomplete, NotNow
+from winokit_collect.study.schema import ASSOCIATIVE, SWITCHABLE, VALIDATE, WRITE, Worker
+from winokit_collect.study.study import Signer, Study, utc_now
+from winokit_collect.study.voting import VoteTask, clause
+from winokit_collect.verbs import announce, listen, run_app
+
+Pair = tuple[Problem, Problem]
+WORD = re.compile(r"\w+(?:['’]\w+)*")
+NAME, HOST = "demo", "127.0.0.1"
+WRITERS, JUDGES, A_DAYS_VOTES = 3, 6, 5
+SLIPS, CARELESS_SLIPS = 0.04, 0.5
+CONSENT = """# An example
+
+This study shows what winokit's pages look like. Its twins are those that come with winokit, and its workers are made
+up. What you do here is kept on this computer only, and nobody is paid.
+"""
+CONFIG = {
+    "title": "Example study",
+    "topics": "topics.jsonl",
+    "tasks": {"kinds": ["write", "validate", "switchable", "associative"], "twins": 60},
+    "quality": {"quiz_pass_mark": 0.3, "quiz_attempts": 5},
+    "adversary": {"model": "builtin"},
+}
+
+
+class DemoCast:
+    """The example workers at work, at moments of their own in the past; the same seed plays the same study."""
+
+    def __init__(self, study: Study, pairs: list[Pair], seed: int = 0) -> None:
+        self.study, self.moment, self.random, self.joined = study, study.now(), Random(seed), 0
+        study.now, study.signer = lambda: self.moment, Signer(NAME.encode())
+        self.stock: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+        for pair in pairs:
+            self.stock[_topic_and_domain(pair)].append(pair)
+        gold = read_gold(bundled("gold.jsonl"))
+        self.known = {problem.text: problem for problem in (*load("open"), *gold)}
+        self.known |= {clause(problem) or "": problem for problem in self.known.values()}
+
+    def wait(self, seconds: float) -> None:
+        """Let some time pass."""
+        self.moment += timedelta(seconds=seconds)
+
+    def newcomer(self) -> Worker:
+        """Somebody who has passed everything that comes before work."""
+        self.joined += 1
+        worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
+        self.wait(60)
+        workers.consent(self.study, worker.id)
+        workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
+        if self.study.quiz:
+            workers.take_quiz(self.study, worker.id, [question.answer for question in self.study.quiz])
+        return worker
+
+    def may_work(self, worker: Worker) -> bool:
+        """Whether somebody has not been blocked yet."""
+        return workers.step_of(self.study, workers.get(self.study, worker.code)) == workers.WORK
+
+    def write(self, worker: Worker) -> None:
+        """Hand in a pair on the topic that comes, if any, or give the topic back."""
+        try:
+            task = tasks.lease(self.study, worker.id, WRITE)
+        except NotNow:
+            return
+        assert not isinstance(task, VoteTask)
+        self.wait(self.random.uniform(90, 420))
+        pairs = self.stock[task.topic["topic"], task.task_domain]
+        try:
+            submissions.submit(self.study, worker.id, task.token, _form(*pairs.pop()) if pairs else {})
+        except Incomplete:  # nothing to say on the topic, or too like an earlier pair: somebody else's turn
+            tasks.give_back(self.study, worker.id, task.token)
+
+    def judge(self, worker: Worker, kind: str, slips: float) -> bool:
+        """Vote on what comes; whether there was anything."""
+        try:
+            task = tasks.lease(self.study, worker.id, kind)
+        except NotNow:
+            return False
+        assert isinstance(task, VoteTask)
+        self.wait(self.random.uniform(1, 3) if slips == CARELESS_SLIPS else self.random.uniform(8, 40))
+        submissions.submit(self.study, worker.id, task.token, self._ballot(task, slips))
+        return True
+
+    def _ballot(self, task: VoteTask, slips: float) -> dict[str, str]:
+        """What somebody says who knows the answers, and slips now and then."""
+        problem = self.known.get((task.clause or "") if task.before is None else f"{task.before}_{task.after}")
+        slip = self.random.random() < slips
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            labelled = bool(problem and problem.labels.get(task.kind))
+            return {"choice": "yes" if labelled != slip else "no"}
+        places = {name: place for place, name in task.options}
+        right = places.get((problem and problem.right) or "", 0)
+        doubt = "yes" if self.random.random() < slips / 2 else "no"
+        return {"choice": str(1 - right if slip else right), "equally_plausible": doubt, "local_decides": "no"}
+
+
+@owner_only()
+def fill(folder: Path, days: int = 6) -> None:
+    """Make a study in a folder and let the example workers work in it, up to now."""
+    start = utc_now() - timedelta(days=days)
+    pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
+    write_whole(folder / "consent.md", CONSENT.encode())
+    write_whole(folder / "topics.jsonl", "".join(f"{json.dumps(row)}\n" for row in _topics(pairs)).encode())
+    with closing(Study.create(folder, parse_config(CONFIG), clock=lambda: start)) as study:
+        # Nobody is there to answer warnings, and reading takes the model a while.
+        study.config = study.config.model_copy(update={"rules": RulesConfig(warn=False)})
+        _play(DemoCast(study, pairs), days)
+
+
+def _play(cast: DemoCast, days: int) -> None:
+    """Days of work: some write, others judge, and one of them does not read what they judge."""
+    start = cast.moment
+    writers = [cast.newcomer() for _ in range(WRITERS)]
+    judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
+    careless = cast.newcomer()
+    for day in range(days):
+        for worker in writers * 2:
+            cast.write(worker)
+        for worker, slips in ((careless, CARELESS_SLIPS), *judges):
+            for kind in (ASSOCIATIVE, VALIDATE, SWITCHABLE):
+                for _ in range(A_DAYS_VOTES):
+                    if not cast.may_work(worker) or not cast.judge(worker, kind, slips):
+                        break
+        cast.moment = max(cast.moment, start + timedelta(days=day + 1))
+    if cast.may_work(careless):
+        moderation.block(cast.study, careless.code, "answers faster than anybody can read", "system", discard_work=True)
+
+
+def _topic_and_domain(pair: Pair) -> tuple[str, str]:
+    return str(pair[0].labels["topic"]).capitalize(), str(pair[0].domain)
+
+
+def _form(first: Problem, second: Problem) -> dict[str, str]:
+    """The writing form, filled in."""
+    return {
+        "first": first.text,
+        "second": second.text,
+        "candidate_1": first.candidates[0],
+        "candidate_2": first.candidates[1],
+        "answer_1": str(1 + first.candidates.index(first.right or "")),
+        "answer_2": str(1 + first.candidates.index(second.right or "")),
+        "anchor": str(first.labels["anchor"]),
+    }
+
+
+def _topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
+    """A topic for each that the twins are about, with words from them."""
+    words: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for pair in pairs:
+        problem, named = pair[0], " ".join(pair[0].candidates)
+        # Words that say what a text is about: long ones, and not those of its candidates.
+        long = (word for word in WORD.findall(problem.text) if len(word) >= 6 and word.islower() and word not in named)
+        telling = [str(problem.labels["anchor"]), *(word for word in long if twin_rules.anchor_word(word) is None)]
+        words[_topic_and_domain(pair)] += telling
+    for (topic, domain), fitting in words.items():
+        yield {"topic": topic, "domain": domain, "words": list(dict.fromkeys(fitting))[:8]}
+
+
+def main(port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000) -> None:
+    """Fill an example study in a folder that is deleted afterwards, and serve it until Ctrl-C."""
+    with TemporaryDirectory(prefix="winokit-demo-") as place:
+        folder = Path(place) / "study"
+        typer.echo("filling the example study …")
+        fill(folder)
+        with listen(HOST, port) as socket, closing(Study.open(folder)) as study:
+            base, password = f"http://{HOST}:{socket.getsockname()[1]}", secrets.token_urlsafe(9)
+            requesters.add(study, NAME, password, "system")
+            link = invites.create(study, "for a visitor", uses=100)
+            typer.echo(f"the requester's pages: {base}/login   name: {NAME}   password: {password}")
+            typer.echo(f"take part as a worker: {base}{link.path}")
+            study.adversary.prepare(study)
+            announce(study, base, typer.echo)
+            run_app(study, socket, base, behind_proxy=False)
+
+
+if __name__ == "__main__":
+    typer.run(main)

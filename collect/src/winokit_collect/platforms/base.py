@@ -1,0 +1,186 @@
+"""What we ask of a platform that sends workers and pays them.
+
+A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it;
+another package adds one by an entry point of the group `winokit.platforms`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import func, or_, select
+
+from winokit import WinokitError
+from winokit.extend import BadInput
+from winokit_collect import PLATFORMS
+from winokit_collect.study import tasks, workers
+from winokit_collect.study.config import PlatformConfig
+from winokit_collect.study.refusals import NotFound, NotNow
+from winokit_collect.study.schema import ACTIVE, SCREENED_OUT, Identity, Submission, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.texts import say
+
+
+class PlatformError(WinokitError, RuntimeError):
+    """A platform refused something; nothing was paid."""
+
+
+class Uncertain(PlatformError):
+    """A platform did not say whether something was done. It may have been: look there before trying again."""
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody as a platform knows them. `session_id` is what is approved: a Prolific submission, an assignment."""
+
+    external_id: str
+    study_id: str | None = None
+    session_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Where a worker goes when they are done: an address to open, or a form to post to one, and a code to copy."""
+
+    url: str | None = None
+    code: str | None = None
+    form_action: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+class Platform:
+    """One source of workers. Whatever can go wrong is a PlatformError.
+
+    As it stands it does nothing: people come by invite links, and there is nobody to tell.
+    """
+
+    title = ""
+    """What pages call it."""
+    parameters: tuple[str, ...] = ()
+    """What the address says by which it sends people."""
+    start = ""
+    """That address below the study's own, as it is given to the platform."""
+    frames = "'none'"
+    """Sites that may show this address in a frame of theirs, as a Content-Security-Policy lists them."""
+    by_hand = False
+    """Whether the requester pays, and the ledger only notes it."""
+    offered_by = "`winokit collect invite` makes links"
+    """How people get to know of the study, where it is not `publish` that tells them."""
+
+    def __init__(self, settings: PlatformConfig) -> None:
+        self.settings = settings
+
+    def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
+        """Who the parameters of the first address say has come; None where this platform did not send them."""
+        return None
+
+    def verify(self, visitor: Visitor) -> None:
+        """Refuse somebody of whom the platform says that it has not sent them, where it can be asked."""
+
+    def warning(self) -> str:
+        """What whoever starts the server should know; nothing where all is well."""
+        return ""
+
+    def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
+        """Offer visits to the platform's people, who come to `address`; what the platform calls the offer.
+
+        `earlier` are the offers that are known to be made: this is another.
+        """
+        raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
+
+    def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
+        """Where to send somebody who is done, or whom the study is not for."""
+        return Departure()
+
+    def approve(self, visitor: Visitor) -> None:
+        """Accept the visit, which the platform then pays at its own rate. Doing it twice does no harm."""
+
+    def screen_out(self, visitor: Visitor) -> None:
+        """Tell the platform that the study is not for this person. Doing it twice does no harm."""
+
+    def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """The key that a bonus is to be sent with: `reference`, which is ours, or the platform's own. Pays nothing."""
+        return reference
+
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Pay something on top; the platform's receipt. `reference` is the key from `reserve`.
+
+        An `Uncertain`, and whatever else is not a PlatformError, says that it may have been paid all the same.
+        """
+        raise PlatformError(f"{self.title} cannot pay by itself")
+
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """How many bonuses of this amount the platform shows for the visit; None where it does not tell."""
+        return None
+
+
+@PLATFORMS.register("links")
+class Links(Platform):
+    """Plain links: the requester invites people and pays them by hand, which the ledger only notes."""
+
+    title = "plain links"
+    by_hand = True
+
+
+def amount(cents: int) -> str:
+    """Hundredths as platforms read them.
+
+    >>> amount(1205)
+    '12.05'
+    """
+    return f"{cents // 100}.{cents % 100:02}"
+
+
+def platform_of(study: Study) -> Platform:
+    """The platform of a study."""
+    return PLATFORMS[study.config.platform.name](study.config.platform)
+
+
+def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
+    """Whom the platform has sent, by the parameters of its address; anybody else is refused."""
+    visitor = platform_of(study).arrival(parameters)
+    if visitor is None:
+        raise NotFound(say("refusals.use_link"))
+    return visitor
+
+
+def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None = None, me: int | None = None) -> Worker:
+    """The worker whom the platform has sent, as it says itself: a new one, or the one it sent before.
+
+    `browser` is what theirs is known by, `me` who works in it already. A visit stays in the browser it began in.
+    """
+    if study.why_closed:
+        raise NotNow(say("refusals.not_open"))
+    visitor, platform = visitor_from(study, parameters), platform_of(study)
+    platform.verify(visitor)
+    verified = type(platform).verify is not Platform.verify
+    identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
+    identity.browser = browser and study.signer.digest("browser", browser)
+    return workers.join(study, study.config.platform.name, identity, me=me, verified=verified)
+
+
+def leave(study: Study, worker_id: int) -> Departure | None:
+    """Where a worker goes from here; None as long as there is something left to do in this visit.
+
+    A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
+    """
+    platform, done = platform_of(study), done_in_visit(study, worker_id)
+    with study.store.read() as session:
+        worker, identity = session.get_one(Worker, worker_id), session.get(Identity, worker_id)
+    screened_out = worker.state == SCREENED_OUT
+    may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
+    if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
+        return None
+    return platform.departure(visitor_of(identity), screened_out=screened_out)
+
+
+def done_in_visit(study: Study, worker_id: int) -> int:
+    """How much a worker has handed in since this visit began."""
+    began = select(Identity.arrived_at).where(Identity.worker_id == worker_id).scalar_subquery()
+    since = or_(began.is_(None), Submission.submitted_at >= began)
+    with study.store.read() as session:
+        return session.scalar(select(func.count()).where(Submission.worker_id == worker_id, since)) or 0
+
+
+def visitor_of(identity: Identity | None) -> Visitor | None:
+    """A worker as their platform knows them."""
+    return None if identity is None else Visitor(identity.external_id, identity.study_id, identity.session_id)

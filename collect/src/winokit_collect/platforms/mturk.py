@@ -1,0 +1,151 @@
+"""Amazon Mechanical Turk, as an external question: a legacy adapter, since it takes no new customers.
+
+The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and a
+home in the US, Canada, the UK, Australia or New Zealand.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any
+from xml.sax.saxutils import escape
+
+from winokit.extend import BadInput, MissingExtra
+from winokit_collect import PLATFORMS
+from winokit_collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
+from winokit_collect.study.refusals import NotAllowed
+from winokit_collect.study.texts import say
+
+SECONDS = 15
+SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
+
+
+@PLATFORMS.register("mturk")
+class MTurk(Platform):
+    """The platform, spoken to through boto3, which finds its credentials where it always does."""
+
+    title = "Mechanical Turk"
+    parameters = ("workerId", "hitId", "assignmentId")
+    frames = "https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com"
+
+    @cached_property
+    def client(self) -> Any:
+        """boto3's client, made when it is first needed."""
+        try:
+            import boto3
+        except ModuleNotFoundError:
+            raise MissingExtra("Mechanical Turk", "mturk", of="./collect") from None
+        from botocore.config import Config
+
+        # No tries of boto3's own: behind the last of them, a refusal would not say that nothing was paid.
+        config = Config(retries={"total_max_attempts": 1}, connect_timeout=SECONDS, read_timeout=SECONDS)
+        return boto3.client("mturk", region_name="us-east-1", endpoint_url=self.settings.api or None, config=config)
+
+    def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
+        """Who has come, by the parameters of an external question. A preview is nobody yet."""
+        if "assignmentId" not in parameters:
+            return None
+        if parameters["assignmentId"] == "ASSIGNMENT_ID_NOT_AVAILABLE":
+            raise NotAllowed(say("refusals.accept_first", platform=self.title))
+        ids = [parameters.get(name, "") for name in self.parameters]
+        if not all(id_.isalnum() and len(id_) <= 64 for id_ in ids):
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
+        return Visitor(*ids)
+
+    def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
+        """A form that is posted back to Mechanical Turk."""
+        if visitor is None or visitor.session_id is None:
+            return Departure()
+        site = "workersandbox" if "sandbox" in self.settings.api else "www"
+        action = f"https://{site}.mturk.com/mturk/externalSubmit"
+        outcome = "screened-out" if screened_out else "done"
+        return Departure(form_action=action, fields={"assignmentId": visitor.session_id, "outcome": outcome})
+
+    def approve(self, visitor: Visitor) -> None:
+        """Approve the assignment, which pays the reward of its HIT."""
+        self._call("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
+
+    def screen_out(self, visitor: Visitor) -> None:
+        """Approve it all the same: Mechanical Turk has no other way to let somebody go who did nothing wrong."""
+        self.approve(visitor)
+
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Send a bonus. Within a day Mechanical Turk refuses a second one with the same token: it was paid before."""
+        try:
+            self._call(
+                "send_bonus",
+                WorkerId=visitor.external_id,
+                AssignmentId=visitor.session_id,
+                BonusAmount=amount(cents),
+                Reason=note[:400],
+                UniqueRequestToken=reference[:64],
+            )
+        except PlatformError as error:
+            if "idempotency token" not in str(error):
+                raise
+        return reference
+
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """Among the bonuses of the assignment."""
+        asked, payments = {"AssignmentId": visitor.session_id}, []
+        while True:
+            answer = self._call("list_bonus_payments", **asked)
+            payments += answer["BonusPayments"]
+            if "NextToken" not in answer:
+                return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
+            asked["NextToken"] = answer["NextToken"]
+
+    def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
+        """Offer the study's address as an external question; the id of the HIT. The same offer is not made twice."""
+        if not address.startswith("https://"):
+            raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
+        if not self.settings.base_reward:
+            raise BadInput("a HIT needs a reward: [platform] base_reward in study.toml")
+        question = (
+            f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(address)}/start</ExternalURL>'
+            "<FrameHeight>0</FrameHeight></ExternalQuestion>"
+        )
+        offer = {
+            "Title": title,
+            "Description": title,
+            "Reward": f"{self.settings.base_reward:.2f}",
+            "MaxAssignments": visits,
+            "AssignmentDurationInSeconds": 60 * minutes,
+            "LifetimeInSeconds": int(self.settings.invite_days * 86_400),
+            "Question": question,
+            "QualificationRequirements": self.qualifications(),
+        }
+        token = hashlib.sha256(json.dumps([offer, *earlier]).encode()).hexdigest()
+        try:
+            answer = self._call("create_hit", **offer, UniqueRequestToken=token)
+        except Uncertain as error:
+            again = "it may be offered already; the same command, given again within a day, offers nothing twice"
+            raise Uncertain(f"{error}; {again}") from None
+        return str(answer["HIT"]["HITId"])
+
+    def qualifications(self) -> list[dict[str, Any]]:
+        """Who may take the task."""
+        approved = {APPROVED_PERCENT: self.settings.least_approval, APPROVED_NUMBER: self.settings.least_approved}
+        homes = [{"Country": country} for country in self.settings.countries]
+        return [
+            {"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]}
+            for kind, least in approved.items()
+        ] + [{"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": homes}]
+
+    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        client = self.client  # first, since it says what to install
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer: dict[str, Any] = getattr(client, operation)(**parameters)
+        except ClientError as error:
+            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            doubt = Uncertain if status >= HTTPStatus.INTERNAL_SERVER_ERROR else PlatformError
+            raise doubt(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
+        except BotoCoreError as error:
+            raise Uncertain(f"Mechanical Turk: no answer to {operation} ({error})") from None
+        return answer

@@ -1,0 +1,306 @@
+"""Paying what the ledger says is owed, through the study's platform: each line once.
+
+`plan` puts what a worker is owed into a job; `step`, which the server calls again and again, takes one job one step
+further. Before the platform is told to pay, the database says that it was: whoever moved a job from *planned* to *sent*
+sends it, once. A job found as *sent* later, since a server was killed or no answer came, is never sent again by itself.
+The platform is asked whether it shows one bonus of that amount more than before: then it is *confirmed*. If not, it is
+*uncertain*, is asked about now and then, and a person can say what became of it.
+
+Nothing else can be done where a platform pays twice when told twice, as Prolific does. Its documentation also asks for
+one request at a time, so that all servers of a study take turns.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from winokit import WinokitError
+from winokit_collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
+from winokit_collect.study.moderation import forget_if_paid
+from winokit_collect.study.refusals import NotNow, found
+from winokit_collect.study.schema import (
+    CONFIRMED,
+    PLANNED,
+    REFUSED,
+    SCREENED_OUT,
+    SENT,
+    UNCERTAIN,
+    UNDER_WAY,
+    VISIT,
+    Identity,
+    Payment,
+    PayoutJob,
+    Worker,
+)
+from winokit_collect.study.study import Study
+
+LEASE, ASK_AGAIN = timedelta(minutes=1), timedelta(minutes=10)
+"""How long a server may be at a step, longer than a platform is waited for; and when to ask again what became of it."""
+POLL_SECONDS, ACCIDENT_SECONDS = 2.0, 30.0
+BY_HAND, WITH_VISIT = "by hand", "paid with the visit"
+LOG = logging.getLogger("winokit.collect")
+
+
+def plan(
+    study: Study, actor: str, codes: Sequence[str] | None = None, *, newest: int | None = None, by_hand: bool = False
+) -> int:
+    """Plan to pay what is open, of all workers or of some; how many payouts that makes.
+
+    Lines after the `newest` that the requester has seen are left for another time. By hand, the requester has paid
+    already, and says so. A worker whose last payout is under way gets no other; if it is uncertain, it is asked about.
+    """
+    is_open: list[ColumnElement[bool]] = [Payment.job_id.is_(None), Payment.settled_at.is_(None)]
+    if newest is not None:
+        is_open.append(Payment.id <= newest)
+    by_hand = by_hand or platform_of(study).by_hand
+    visits = select(Identity.worker_id).where(Identity.session_id != func.coalesce(Identity.approved_session, ""))
+    is_owed = func.sum(Payment.cents) > 0
+    # A visit is to be approved even where the platform's own reward is more than what is owed.
+    owed = select(Payment.worker_id).where(*is_open).group_by(Payment.worker_id)
+    owed = owed.having(is_owed if by_hand else or_(is_owed, Payment.worker_id.in_(visits)))
+    busy = select(PayoutJob.worker_id).where(PayoutJob.state.in_(UNDER_WAY))
+    named = [] if codes is None else [Worker.code.in_(codes)]
+    now = study.now()
+    with study.store.write() as session:
+        wanted = select(Worker).where(Worker.id.in_(owed), *named).order_by(Worker.id)
+        locked = [worker.id for worker in session.scalars(wanted.with_for_update(key_share=True))]
+        # Once more: somebody else may have planned the same while we waited for the lock.
+        still = owed.where(Payment.worker_id.in_(locked), Payment.worker_id.not_in(busy)).order_by(Payment.worker_id)
+        about = {"state": PLANNED, "cents": 0, "planned_at": now, "planned_by": actor, "due_at": now}
+        jobs = [PayoutJob(worker_id=worker, **about) for worker in session.scalars(still)]
+        session.add_all(jobs)
+        session.flush()
+        own = select(PayoutJob.id).where(PayoutJob.worker_id == Payment.worker_id, PayoutJob.state == PLANNED)
+        lines = update(Payment).where(*is_open, Payment.worker_id.in_([job.worker_id for job in jobs]))
+        unseen = {"synchronize_session": False}
+        session.execute(lines.values(job_id=own.scalar_subquery()), execution_options=unseen)
+        sums = select(Payment.job_id, func.sum(Payment.cents)).where(Payment.job_id.in_([job.id for job in jobs]))
+        cents = {job_id: int(total) for job_id, total in session.execute(sums.group_by(Payment.job_id))}
+        for job in jobs:
+            job.cents = cents[job.id]
+            if by_hand:
+                _confirm(study, session, job, BY_HAND, actor)
+            else:
+                _log(study, session, actor, job)
+        doubtful = (PayoutJob.state == UNCERTAIN, PayoutJob.worker_id.in_(select(Worker.id).where(*named)))
+        session.execute(update(PayoutJob).where(*doubtful).values(due_at=now))
+    return len(jobs)
+
+
+def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
+    """Say what became of a payout that is uncertain: it was paid, or it was not and is to be sent again.
+
+    Before it is sent, the platform is asked once more.
+    """
+    with study.store.write() as session:
+        job = _uncertain(session, job_id)
+        if paid:
+            _confirm(study, session, job, BY_HAND, actor)
+        else:
+            job.state, job.due_at, job.why = PLANNED, study.now(), "said not to be paid"
+            job.settled_at, job.settled_by = study.now(), actor
+            _log(study, session, actor, job, said="not paid")
+
+
+def ask_again(study: Study, job_id: int) -> None:
+    """Have the platform asked about a payout that is uncertain, at the next step."""
+    with study.store.write() as session:
+        _uncertain(session, job_id).due_at = study.now()
+
+
+def run(study: Study) -> None:
+    """Take every step that is due."""
+    while step(study):
+        pass
+
+
+def step(study: Study) -> bool:
+    """Take one payout that is due one step further; whether there was any."""
+    job = _claim(study)
+    if job is None:
+        return False
+    platform = platform_of(study)
+    with study.store.read() as session:
+        worker = session.get_one(Worker, job.worker_id)
+        identity = session.get(Identity, job.worker_id)
+    visitor = visitor_of(identity)
+    try:
+        if visitor is None or identity is None:
+            raise PlatformError(f"{worker.code} is not known on {platform.title}; pay manually")
+        if job.sent_at is not None:
+            _ask(study, platform, visitor, job)
+        elif visitor.session_id and identity.approved_session != visitor.session_id:
+            _approve(study, platform, visitor, worker, job)
+        elif job.cents <= 0:
+            _paid(study, job, WITH_VISIT, platform.title)
+        else:
+            _send(study, platform, visitor, job, **_prepared(study, platform, visitor, worker, job))
+    except Exception as error:
+        _set_aside(study, job, REFUSED if job.sent_at is None else UNCERTAIN, error)
+    return True
+
+
+def _claim(study: Study) -> PayoutJob | None:
+    """The next payout that is due, kept from other servers for a while; None while another one is at work."""
+    now = study.now()
+    due = select(PayoutJob).where(PayoutJob.state.in_(UNDER_WAY), PayoutJob.due_at <= now).order_by(PayoutJob.id)
+    with study.store.read() as session:
+        if session.scalar(due.limit(1)) is None:
+            return None
+    at_work = select(PayoutJob.id).where(PayoutJob.state.in_((PLANNED, SENT)), PayoutJob.due_at > now)
+    with study.store.write(alone=True) as session:
+        job = None if session.scalar(at_work.limit(1)) else session.scalar(due.limit(1).with_for_update())
+        if job is not None:
+            job.due_at = now + LEASE
+        return job
+
+
+def _approve(study: Study, platform: Platform, visitor: Visitor, worker: Worker, job: PayoutJob) -> None:
+    """Approve a visit; what the platform pays for it by itself is taken off what we owe, once."""
+    screened_out = worker.state == SCREENED_OUT
+    (platform.screen_out if screened_out else platform.approve)(visitor)
+    base = 0 if screened_out else int(study.config.platform.base_reward * 100)
+    note = f"paid by {study.config.platform.name} for the visit"
+    with study.store.write() as session:
+        identity = session.get_one(Identity, worker.id, with_for_update=True)
+        current = session.get_one(PayoutJob, job.id, with_for_update=True)
+        if identity.approved_session != visitor.session_id and current.due_at == job.due_at:
+            identity.approved_session, current.due_at = visitor.session_id, study.now()
+            current.cents -= base
+            line = {"worker_id": worker.id, "reason": VISIT, "cents": -base, "note": note, "at": study.now()}
+            session.add_all([Payment(**line, job_id=job.id)] if base else [])
+
+
+def _prepared(
+    study: Study, platform: Platform, visitor: Visitor, worker: Worker, job: PayoutJob
+) -> dict[str, str | int | None]:
+    """What must be known of a payout before it is sent: its key, and what the platform shows without it."""
+    with study.store.read() as session:
+        last = session.scalar(select(func.max(Payment.id)).where(Payment.job_id == job.id))
+        alike = (PayoutJob.worker_id == worker.id, PayoutJob.cents == job.cents, PayoutJob.state == CONFIRMED)
+        # What was accepted a moment ago may not be shown yet, and must not be taken for this one.
+        own = session.scalar(select(func.count()).where(*alike)) or 0
+    shown = platform.tally(visitor, job.cents)
+    key = platform.reserve(visitor, job.cents, study.config.title, f"{worker.code}-{last}")
+    return {"key": key, "shown_before": None if shown is None else max(shown, own)}
+
+
+def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **known: Any) -> None:
+    """Note that a payout is sent, and have it paid then; unless others have touched it meanwhile."""
+    known |= {"state": SENT, "sent_at": study.now(), "due_at": study.now() + LEASE}
+    ours = (PayoutJob.id == job.id, PayoutJob.state == PLANNED, PayoutJob.due_at == job.due_at)
+    with study.store.write() as session:
+        if not session.execute(update(PayoutJob).where(*ours).values(known).returning(PayoutJob.id)).all():
+            return
+    for name, value in known.items():
+        setattr(job, name, value)
+    try:
+        receipt = platform.bonus(visitor, job.cents, study.config.title, job.key or "")
+    except Exception as error:
+        is_no = isinstance(error, PlatformError) and not isinstance(error, Uncertain)
+        _set_aside(study, job, REFUSED if is_no else UNCERTAIN, error)
+    else:
+        _paid(study, job, receipt, platform.title)
+
+
+def _ask(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob) -> None:
+    """Ask what became of a payout; if a person has said that it was not paid, and it is not shown, send it again."""
+    shown = platform.tally(visitor, job.cents)
+    more = None if shown is None or job.shown_before is None else shown - job.shown_before
+    if more is not None and more > 0:
+        _paid(study, job, job.key or "", platform.title)
+    elif job.state != PLANNED:
+        why = f"{platform.title} {'does not tell' if more is None else 'does not show it'}"
+        _set_aside(study, job, UNCERTAIN, PlatformError(why))
+    else:
+        _send(study, platform, visitor, job)
+
+
+def _paid(study: Study, job: PayoutJob, receipt: str, by: str) -> None:
+    """Confirm a payout, whatever others have made of it meanwhile: that it was paid is certain."""
+    with study.store.write() as session:
+        current = session.get_one(PayoutJob, job.id, with_for_update=True)
+        if current.state in UNDER_WAY:
+            _confirm(study, session, current, receipt, by)
+
+
+def _confirm(study: Study, session: Session, job: PayoutJob, receipt: str, by: str) -> None:
+    """Note that a payout is paid, with its lines. If the visit's own reward was more, they stay open for another."""
+    lines = update(Payment).where(Payment.job_id == job.id)
+    settled = {"job_id": None} if job.cents < 0 else {"settled_at": study.now(), "settlement": receipt}
+    session.execute(lines.values(settled))
+    job.cents, job.state, job.why = max(job.cents, 0), CONFIRMED, ""
+    job.settled_at, job.settled_by = study.now(), by
+    _log(study, session, by if receipt == BY_HAND else job.planned_by, job, receipt=receipt)
+    session.flush()
+    forget_if_paid(session, session.get_one(Worker, job.worker_id))
+
+
+def _set_aside(study: Study, job: PayoutJob, state: str, error: Exception) -> None:
+    """Leave a payout as refused, its lines open again, or as uncertain; unless others have taken it up meanwhile."""
+    why = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
+    with study.store.write() as session:
+        current = session.get_one(PayoutJob, job.id, with_for_update=True)
+        if current.due_at != job.due_at or current.state not in UNDER_WAY:
+            return
+        is_new, current.state, current.why = current.state != state, state, why[:500]
+        if state == REFUSED:
+            current.settled_at, current.settled_by = study.now(), platform_of(study).title
+            session.execute(update(Payment).where(Payment.job_id == job.id).values(job_id=None))
+        else:
+            current.due_at = study.now() + ASK_AGAIN
+        if is_new:
+            _log(study, session, current.planned_by, current, why=why[:200])
+
+
+def _uncertain(session: Session, job_id: int) -> PayoutJob:
+    job = found(session.get(PayoutJob, job_id, with_for_update=True), f"no payout {job_id}")
+    if job.state != UNCERTAIN:
+        raise NotNow(f"payout {job_id} is not uncertain: it is {job.state}")
+    return job
+
+
+def _log(study: Study, session: Session, actor: str, job: PayoutJob, **detail: Any) -> None:
+    worker = session.get_one(Worker, job.worker_id)
+    study.log(session, actor, f"payout {job.state}", worker.code, payout=job.id, cents=job.cents, **detail)
+
+
+class PayoutRunner:
+    """The server's thread that takes the steps of payouts, those that another server has left behind too."""
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._wake, self._stopping = study, threading.Event(), False
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Look now whether something is due."""
+        self._wake.set()
+
+    def __enter__(self) -> "PayoutRunner":
+        """Begin."""
+        self._stopping, self._thread = False, threading.Thread(target=self._run, name="payouts", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End after the step under way."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            try:
+                wait = 0.0 if step(self._study) else POLL_SECONDS
+            except Exception:
+                LOG.exception("an error while paying; it will be retried")
+                wait = ACCIDENT_SECONDS
+            if wait and not self._stopping:
+                self._wake.wait(wait)

@@ -1,0 +1,161 @@
+"""Prolific, https://docs.prolific.com: its address parameters, completion codes, approvals, bonuses, screening out.
+
+The study's address on Prolific is `https://…/start?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
+{{%SESSION_ID%}}`; the session is what its API calls a submission. The token comes from $PROLIFIC_API_TOKEN.
+"""
+
+import logging
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from httpx import Response
+
+from winokit.extend import BadInput
+from winokit_collect import PLATFORMS
+from winokit_collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
+from winokit_collect.study.refusals import NotAllowed, NotNow
+from winokit_collect.study.texts import say
+
+API = "https://api.prolific.com/api/v1"
+COMPLETE = "https://app.prolific.com/submissions/complete"
+TOKEN = "PROLIFIC_API_TOKEN"
+SECONDS = 15
+UNDER_WAY = ("RESERVED", "ACTIVE")
+LOG = logging.getLogger("winokit.collect")
+OBJECT_ID = re.compile(r"[0-9a-f]{24}")
+ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
+
+
+class NotKnown(PlatformError):
+    """There is no such thing on Prolific."""
+
+
+@PLATFORMS.register("prolific")
+class Prolific(Platform):
+    """The platform, spoken to over HTTP."""
+
+    title = "Prolific"
+    parameters = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    start = "/start?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in parameters)
+    offered_by = "make the study on Prolific's pages, with the address on the page Invites"
+
+    def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
+        """Who has come, by the three parameters of Prolific's address."""
+        if "PROLIFIC_PID" not in parameters:
+            return None
+        ids = [parameters.get(name, "") for name in self.parameters]
+        if not all(ID.fullmatch(id_) for id_ in ids):
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
+        person, study, session = ids
+        if study != self.settings.study_id:  # where none is named, too: paying would approve it there
+            raise NotAllowed(say("refusals.other_study"))
+        return Visitor(person, study, session)
+
+    def verify(self, visitor: Visitor) -> None:
+        """Ask whether this participant has this submission under way, in this study."""
+        try:
+            known = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
+        except NotKnown:
+            known = {}
+        except PlatformError as error:
+            LOG.error("an arrival could not be verified: %s", error)
+            raise NotNow(say("refusals.platform_silent", platform=self.title)) from None
+        studies = (known.get("study_id"), known.get("parent_study_id"))
+        if known.get("participant") != visitor.external_id or visitor.study_id not in studies:
+            raise NotAllowed(say("refusals.not_from_platform", platform=self.title))
+        if known.get("status") not in UNDER_WAY:
+            raise NotAllowed(say("refusals.visit_ended", platform=self.title))
+
+    def warning(self) -> str:
+        """Without a token nobody can be verified, or paid; without the study's id, nobody is known to come for it."""
+        missing = [] if os.environ.get(TOKEN) else [TOKEN]
+        missing += [] if self.settings.study_id else ["[platform] study_id"]
+        return f"not set: {', '.join(missing)}; Prolific's people can be neither let in nor paid" if missing else ""
+
+    def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
+        """Back to Prolific with the code that says how it went."""
+        code = self.settings.screened_out_code if screened_out else self.settings.completion_code
+        return Departure(f"{COMPLETE}?{urlencode({'cc': code})}", code) if code else Departure()
+
+    def approve(self, visitor: Visitor) -> None:
+        """Approve the visit; Prolific ignores a second time."""
+        self._transition(visitor, {"action": "APPROVE"})
+
+    def screen_out(self, visitor: Visitor) -> None:
+        """Complete the visit with the code for people the study is not for."""
+        if not self.settings.screened_out_code:
+            raise BadInput("study.toml: field 'platform.screened_out_code': Prolific needs a code to screen people out")
+        self._transition(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
+
+    def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Set a bonus up, for the visit and not the person, so that it is shown there; Prolific's id of it."""
+        csv = f"{visitor.session_id},{amount(cents)}"
+        body = {"study_id": visitor.study_id, "csv_bonuses": csv}
+        number = str(_json(self._call("POST", "/submissions/bonus-payments/", body=body)).get("id", ""))
+        if not ID.fullmatch(number):
+            raise PlatformError("Prolific: returned no id for the bonus")
+        return number
+
+    def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
+        """Have a bonus paid that was set up. Prolific pays as often as it is told to, the same bonus too."""
+        self._call("POST", "/bulk-bonus-payments/{id}/pay/", reference, {}, once=True)
+        return reference
+
+    def tally(self, visitor: Visitor, cents: int) -> int | None:
+        """Among the bonuses that the visit's submission shows; one that was accepted may take minutes to be there."""
+        submission = _json(self._call("GET", "/submissions/{id}/", visitor.session_id))
+        if "bonus_payments" not in submission:
+            return None
+        return [round(paid) for paid in submission["bonus_payments"] or ()].count(cents)
+
+    def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
+        self._call("POST", "/submissions/{id}/transition/", visitor.session_id, body)
+
+    def _call(
+        self, method: str, path: str, about: str | None = None, body: object = None, *, once: bool = False
+    ) -> Response:
+        """What the API answers. What may be sent `once` only leaves a doubt, unless Prolific says no.
+
+        Ids are not told in messages: those end up in the log, which outlives what ties a worker to a person.
+        """
+        token = os.environ.get(TOKEN)
+        if not token:
+            raise BadInput(f"Prolific's API needs a token: set {TOKEN}")
+        url = (self.settings.api or API).rstrip("/") + path.format(id=about)
+        headers = {"Authorization": f"Token {token}"}
+        try:
+            answer = httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, verify=_certificates())
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise PlatformError(f"Prolific: cannot be reached ({error})") from None
+        except httpx.HTTPError as error:
+            doubt = Uncertain if once else PlatformError
+            raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
+        if not answer.is_success:
+            says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
+            doubt = Uncertain if once and not says_no else PlatformError
+            reason = " ".join(OBJECT_ID.sub("…", answer.text).split())[:200] or "no reason given"
+            doubt = NotKnown if answer.status_code == httpx.codes.NOT_FOUND else doubt
+            raise doubt(f"Prolific: {path} returned {answer.status_code}: {reason}")
+        return answer
+
+
+def _json(answer: Response) -> dict[str, Any]:
+    try:
+        content = answer.json()
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise PlatformError("Prolific: expected a JSON object as answer")
+    return content
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: that takes longer than most calls."""
+    return httpx.create_ssl_context()

@@ -1,0 +1,313 @@
+"""`study.toml`: what is collected, from whom, under which rules and for how much. Every key has a default.
+
+The defaults are those of the papers: 15 to 30 words, 70 % overlap, three votes, three rules of validity, $0.40 for a
+pair of twins and $0.03 for a vote (Sakaguchi et al., 2019), native speakers who have not met the Winograd Schema
+Challenge (Trichelair et al., 2018).
+"""
+
+import json
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from winokit.extend import BadInput, Malformed, check_language_code, read_text, twin_rules
+from winokit_collect import PLATFORMS
+from winokit_collect.study.schema import EVALUATE, VALIDATE, WRITE
+
+FILE = "study.toml"
+M = TypeVar("M", bound=BaseModel)
+Kind = Literal["write", "validate", "switchable", "associative", "evaluate"]
+Variant = Literal["original", "switched", "no-cands", "part-sent", "local-context"]
+Money = Annotated[Decimal, Field(ge=0, le=1000, max_digits=6, decimal_places=2)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
+
+
+def _key(default: Any, about: str, **bounds: Any) -> Any:
+    """A key of the file: every one has a default and a comment that explains it."""
+    return Field(default=default, description=about, **bounds)
+
+
+class ConfigSection(BaseModel):
+    """A table of the file. A key nobody knows is an error, not a setting that quietly does nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TasksConfig(ConfigSection):
+    """What is collected, and how much of it."""
+
+    kinds: list[Kind] = _key(
+        ["write", "validate"],
+        "Of write, validate, switchable, associative (judgements after Trichelair et al.) and evaluate.",
+    )
+    twins: int = _key(100, "How many pairs of twins to collect.", ge=0, le=1_000_000)
+    votes: int = _key(3, "How many workers judge each submitted problem.", ge=1, le=99)
+    social_share: Share = _key(0.5, "Share of twins about people; the rest are about things.")
+    twins_apart: Literal["prefer", "always"] = _key(
+        "prefer", "A worker judges only one problem of a pair: always, or as long as other tasks are left."
+    )
+    correct_for: float = _key(
+        10, "Minutes during which workers may correct a submission, if nobody else works with it yet.", ge=0, le=1440
+    )
+    most_per_worker: int = _key(0, "Maximum submissions of each kind per worker; 0: no limit.", ge=0)
+
+
+class RulesConfig(ConfigSection):
+    """The rules of writing, shown as the worker types; a submission that breaks one is not taken."""
+
+    fewest_words: int = _key(15, "Words separated by spaces, including the blank.", ge=1)
+    most_words: int = _key(30, "See fewest_words.", ge=1)
+    least_overlap: Share = _key(0.7, "Share of words that twins have in common.")
+    most_similar: Share = _key(0.8, "A text at least this similar to an earlier submission is refused.")
+    warn: bool = _key(True, "Also warn about possible mistakes; the writer can confirm that they are intended.")
+
+    @property
+    def limits(self) -> twin_rules.Limits:
+        """The numbers as the rule functions take them."""
+        return twin_rules.Limits(self.fewest_words, self.most_words, self.least_overlap)
+
+
+class ValidityConfig(ConfigSection):
+    """When a problem is valid, from its votes."""
+
+    rule: Literal["unanimous", "majority"] = _key(
+        "unanimous",
+        "Of the paper's three rules (right answer, not equally plausible, not decided by the clause alone) "
+        "each must hold for all votes, or for more than half of them.",
+    )
+
+
+class LeasesConfig(ConfigSection):
+    """How long a place is kept for a worker, in minutes."""
+
+    write_minutes: Minutes = _key(45, "For a pair of twins; saving a draft restarts the time.")
+    vote_minutes: Minutes = _key(10, "For a judgement.")
+
+
+class QualityConfig(ConfigSection):
+    """Who may work, and how that is watched."""
+
+    native_speaker: bool = _key(True, "Require native speakers of the study's language.")
+    never_seen_wsc: bool = _key(True, "Require people who do not know the Winograd Schema Challenge.")
+    quiz_pass_mark: Share = _key(0.8, "Share of quiz answers that must be right; 0: no quiz.")
+    quiz_attempts: int = _key(2, "How many times a worker may take the quiz.", ge=1, le=10)
+    gold_share: Share = _key(
+        0.1, "Share of judgements that are gold questions with a known answer; a skipped one counts as wrong."
+    )
+    most_skipped: Share = _key(0.2, "Share of judgements that a worker may skip, beyond the first five.")
+    gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
+    gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
+    block_by_gold: bool = _key(True, "Block automatically; otherwise only flag the worker.")
+    fast_vote_seconds: float = _key(3, "Judgements faster than this are flagged.", ge=0)
+    fast_write_seconds: float = _key(60, "Twins written faster than this are flagged.", ge=0)
+
+
+class PayConfig(ConfigSection):
+    """What a submission is worth."""
+
+    currency: str = _key("USD", "Shown with every amount.", min_length=3, max_length=3)
+    write: Money = _key(Decimal("0.40"), "A pair of twins.")
+    validate_: Money = _key(Decimal("0.03"), "One problem validated.", alias="validate")
+    switchable: Money = _key(Decimal("0.03"), "One judgement of whether the candidates can swap places.")
+    associative: Money = _key(Decimal("0.03"), "One judgement of association.")
+    evaluate: Money = _key(Decimal("0.03"), "One problem answered.")
+    fooled: Money = _key(
+        Decimal("0.00"), "A bonus for a pair that fools the model of [adversary], once the votes find both valid."
+    )
+    late: bool = _key(True, "Pay for work that arrived too late to count.")
+    quiz: Money = _key(Decimal("0.00"), "The first quiz, passed or not; 0: workers are told that it is unpaid.")
+    least_per_hour: Money = _key(
+        Decimal("0.00"), "Warn if pay per hour, at the median time per task, is below this; 0: never."
+    )
+
+    def cents(self, kind: str) -> int:
+        """What one submission of a kind is worth, in hundredths."""
+        amount: Decimal = getattr(self, "validate_" if kind == "validate" else kind)
+        return int(amount * 100)
+
+
+class AdversaryConfig(ConfigSection):
+    """A model that twins should fool; its answer is shown to the writer and stored."""
+
+    model: str = _key("", "Any model SPEC, e.g. builtin or hf:roberta-large; empty: none.")
+    scoring: str = _key("", "How it is scored; empty: the default for its kind.")
+    tries: int = _key(5, "How many versions of a pair a writer may show it; 0: no limit.", ge=0, le=1000)
+    seconds: float = _key(20, "Longest wait for its answer; then the pair is accepted without one.", gt=0, le=600)
+
+
+class EvaluateConfig(ConfigSection):
+    """People as if they were a model, on an existing dataset."""
+
+    data: str = _key("", "A file in this folder, or any DATA; `collect init --evaluate` fills it in.")
+    variants: list[Variant] = _key(
+        ["original"], f"Of {', '.join(get_args(Variant))}; nobody sees a problem in two variants.", min_length=1
+    )
+    limit: int = _key(0, "Only this many problems, from the start; 0: all.", ge=0)
+    abstain: bool = _key(False, "Let people answer that they cannot tell.")
+
+
+class JudgeConfig(ConfigSection):
+    """People as judges of an existing dataset, in place of what is written."""
+
+    data: str = _key("", "A file in this folder, or any DATA; `collect init --judge` fills it in.")
+
+
+class PlatformConfig(ConfigSection):
+    """Where workers come from."""
+
+    name: str = _key("links", "links, prolific or mturk (legacy).", max_length=16)
+    invite_days: float = _key(14, "How long an invite link stays valid.", gt=0, le=3650)
+    completion_code: str = _key("", "Prolific: the code for completed work.")
+    screened_out_code: str = _key("", "Prolific: the code for people who are screened out.")
+    study_id: str = _key("", "Prolific: the study's id (required); people from other studies are refused.")
+    base_reward: Money = _key(
+        Decimal("0.00"), "What the platform itself pays per visit; anything owed beyond that is sent as a bonus."
+    )
+    api: str = _key("", "Alternative address of the platform's API: a sandbox or a stub.")
+    tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and paid.", ge=1)
+    least_approval: int = _key(99, "MTurk: minimum percentage of a worker's approved work.", ge=0, le=100)
+    least_approved: int = _key(5000, "MTurk: minimum number of approved tasks.", ge=0)
+    countries: list[str] = _key(["US", "CA", "GB", "AU", "NZ"], "MTurk: where workers live.")
+
+    @field_validator("name")
+    @classmethod
+    def _is_registered(cls, name: str) -> str:
+        if name not in PLATFORMS:
+            raise ValueError(f"one of {', '.join(PLATFORMS)} expected")
+        return name
+
+
+class ServerConfig(ConfigSection):
+    """Where people reach the study."""
+
+    url: str = _key(
+        "",
+        "Such as https://study.example.org; all links start with it. Empty: what `serve --url` gives.",
+        pattern=r"^(https?://[^/?#\s]+/?)?$",
+    )
+
+
+class StudyConfig(ConfigSection):
+    """One study."""
+
+    title: str = _key("Twins", "Shown on every page.", min_length=1, max_length=200)
+    language: str = _key("en", "Language of workers and texts, in BCP 47: en, de, pt-BR …")
+    contact: str = _key("", "Where workers can write to; shown on every page.", max_length=200)
+    texts: str = _key("texts.toml", "A file in this folder: all other texts that workers read.")
+    guidelines: str = _key("guidelines.md", "A file in this folder, in Markdown.")
+    consent: str = _key("consent.md", "A file in this folder, in Markdown.")
+    topics: str = _key("", "A file of topics, one JSON object per line; empty: the bundled list in that language.")
+    quiz: str = _key("", "A file of quiz questions (TOML); empty: the bundled ones.")
+    gold: str = _key("", "A file of problems with known answers; empty: the bundled ones, if twins are written.")
+    database: str = _key("", "postgresql://…; empty: study.db in this folder.")
+    seed: int = _key(0, "Seed for every random choice.")
+    tasks: TasksConfig = TasksConfig()
+    rules: RulesConfig = RulesConfig()
+    validity: ValidityConfig = ValidityConfig()
+    leases: LeasesConfig = LeasesConfig()
+    quality: QualityConfig = QualityConfig()
+    pay: PayConfig = PayConfig()
+    adversary: AdversaryConfig = AdversaryConfig()
+    evaluate: EvaluateConfig = EvaluateConfig()
+    judge: JudgeConfig = JudgeConfig()
+    platform: PlatformConfig = PlatformConfig()
+    server: ServerConfig = ServerConfig()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "StudyConfig":
+        kinds = self.tasks.kinds
+        if not kinds:
+            raise ValueError("tasks.kinds: at least one kind of task expected")
+        if EVALUATE in kinds and not self.evaluate.data:
+            raise ValueError("evaluate.data: name the dataset that people should solve")
+        if len(set(kinds)) < len(kinds):
+            raise ValueError("tasks.kinds: each kind of task may appear only once")
+        if self.judge.data and {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: only validate, switchable and associative can judge existing data")
+        if not self.judge.data and not {WRITE, EVALUATE} & set(kinds):
+            raise ValueError("tasks.kinds: add write or evaluate, or name the data to judge (judge.data)")
+        if self.pay.fooled and not (self.adversary.model and VALIDATE in kinds):
+            raise ValueError("pay.fooled: requires a model to fool ([adversary] model) and validate in tasks.kinds")
+        if self.rules.fewest_words > self.rules.most_words:
+            raise ValueError("rules.fewest_words: must not exceed most_words")
+        return self
+
+    @field_validator("language")
+    @classmethod
+    def _is_code(cls, language: str) -> str:
+        return check_language_code(language)
+
+    def minutes(self, kind: str) -> float:
+        """How long a lease of a kind lasts."""
+        return self.leases.write_minutes if kind == WRITE else self.leases.vote_minutes
+
+
+def read_config(path: Path) -> StudyConfig:
+    """Read a study's config; whatever is wrong is one line that names the file and the key."""
+    if not path.exists():
+        raise BadInput(f"{path}: no such file; create a study with: winokit collect init {path.parent}")
+    return parse_config(read_toml(path), str(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file says."""
+    try:
+        return tomllib.loads(read_text(path).removeprefix("\ufeff"))  # which some editors put first
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: not TOML: {error}") from None
+
+
+def parse_config(settings: dict[str, Any], file: str = FILE) -> StudyConfig:
+    """A config from what a file says."""
+    return validated(StudyConfig, settings, file)
+
+
+def validated(model: type[M], settings: Any, file: str) -> M:
+    """What a file says, as a model takes it; the first thing that is wrong is Malformed."""
+    try:
+        return model.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise Malformed("no such setting", field=key, file=file) from None
+        why = str(first["msg"]).removeprefix("Value error, ")
+        if not key and ": " in why:
+            key, _, why = why.partition(": ")
+        value = "" if isinstance(first["input"], dict | BaseModel) else f", found {first['input']!r}"
+        raise Malformed(f"{why[:1].lower()}{why[1:]}{value}", field=key, file=file) from None
+
+
+def render_config(config: StudyConfig) -> str:
+    """The config as a file in which a comment explains every key.
+
+    >>> render_config(StudyConfig(title="Gates")).splitlines()[:2]
+    ['# Shown on every page.', 'title = "Gates"']
+    """
+    parts = [_keys(config)]
+    for name in StudyConfig.model_fields:
+        section = getattr(config, name)
+        if isinstance(section, ConfigSection):
+            about = (type(section).__doc__ or "").strip().splitlines()[0]
+            parts.append(f"# {about}\n[{name}]\n\n{_keys(section)}")
+    return "\n".join(parts)
+
+
+def _keys(section: ConfigSection) -> str:
+    return "\n".join(
+        f"# {field.description}\n{field.alias or name} = {_toml(getattr(section, name))}\n"
+        for name, field in type(section).model_fields.items()
+        if not isinstance(getattr(section, name), ConfigSection)
+    )
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

@@ -1,0 +1,194 @@
+"""What a requester does about work and workers: blocks, discards, decisions over votes, withdrawals.
+
+A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
+Texts, votes, remarks, drafts and signals are deleted, not marked. What remains is what the ledger hangs on: that
+something was handed in, when, and what it earned. The places become free, so that others are asked instead.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from winokit_collect.study import schema
+from winokit_collect.study.gold import gold_score, settle
+from winokit_collect.study.refusals import NotNow, found
+from winokit_collect.study.store import retried
+from winokit_collect.study.study import Study
+from winokit_collect.study.tasks import count_places, end_leases
+from winokit_collect.study.workers import by_code
+
+WITHDREW = "withdrawn by the worker"
+ERASED: dict[str, Any] = {
+    "before": "(withdrawn by its author) ",
+    "after": "",
+    "candidates": ["(withdrawn)", "(erased)"],
+    "pronoun": None,
+    "labels": {},
+    "withdrawn": True,
+}
+"""What stands in the place of a text; it is never exported."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What was taken out, and what is still owed."""
+
+    code: str
+    judgements: int
+    texts: int
+    open_cents: int
+    is_forgotten: bool
+    """Nothing ties the code to a person any more. While a platform has to pay them, it must know whom."""
+
+
+def check_gold(study: Study, session: Session, worker_id: int) -> None:
+    """Block a worker who fails too many gold questions, if the study does so by itself."""
+    asked = study.config.quality
+    seen, right = gold_score(session, worker_id)
+    if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
+        worker = session.get_one(schema.Worker, worker_id)
+        if worker.state == schema.ACTIVE:
+            _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
+
+
+@retried
+def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
+    """Give a worker no more tasks and free what they hold; if asked, take out all they have handed in."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        _block(study, session, worker, why, actor)
+        if discard_work:
+            _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
+
+
+def unblock(study: Study, code: str, actor: str) -> None:
+    """Let a worker work again."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        worker.state, worker.state_why = schema.ACTIVE, None
+        study.log(session, actor, "unblock", code)
+
+
+@retried
+def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
+    """Take a submission out: it stays stored and paid, no longer counts, and its place is asked for again."""
+    with study.store.write() as session:
+        row = session.get(schema.Submission, submission_id, with_for_update=True)
+        submission = found(row, f"no submission {submission_id}")
+        if submission.counted:
+            _take_out(study, session, submission, why, actor)
+
+
+@retried
+def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
+    """Decide over the votes on a problem, or take such a decision back."""
+    with study.store.write() as session:
+        kept = {"key_share": True}  # from a last vote, and from another who decides at the same moment
+        row = found(session.get(schema.ProblemRow, problem_id, with_for_update=kept), f"no problem {problem_id}")
+        session.add(
+            schema.Adjudication(
+                problem_id=problem_id, requester=requester, valid=valid, note=note[:1000], at=study.now()
+            )
+        )
+        session.flush()
+        settle(session, study, row)
+        study.log(session, f"requester:{requester}", "adjudicate", row.public_id, valid=valid)
+
+
+def _block(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
+    worker.state, worker.state_why = schema.BLOCKED, why[:500]
+    end_leases(session, schema.RELEASED, schema.Lease.worker_id == worker.id)
+    study.log(session, actor, "block", worker.code, why=why[:500])
+
+
+def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
+    """Let a submission count no more, with what hangs on it: its place is free, and what was written is withdrawn."""
+    submission.counted, submission.why_not = False, f"{schema.DISCARDED}{why}"[:500]
+    count_places(session, submission.task_id, accepted=-1)
+    vote = session.scalar(select(schema.Vote).where(schema.Vote.submission_id == submission.id))
+    if vote is not None:
+        vote.counted = False
+        session.flush()
+        if not vote.gold:
+            settle(session, study, session.get_one(schema.ProblemRow, vote.problem_id))
+    written = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission.id)).all()
+    # Tasks before problems, as a last vote does, so that nobody waits in a circle.
+    about = (schema.Task.problem_id.in_([row.id for row in written]), schema.Task.asked.is_not(None))
+    for task in session.scalars(select(schema.Task).where(*about).order_by(schema.Task.id).with_for_update()):
+        task.asked = task.accepted + task.held  # nobody new is asked about it
+    for row in written:
+        row.withdrawn = True
+        settle(session, study, row)
+    study.log(session, actor, "discard", str(submission.id), why=why[:500])
+
+
+def _take_out_all(study: Study, session: Session, worker_id: int, why: str, actor: str) -> None:
+    query = select(schema.Submission).where(schema.Submission.worker_id == worker_id, schema.Submission.counted)
+    for submission in session.scalars(query.order_by(schema.Submission.task_id)).all():
+        _take_out(study, session, submission, why, actor)
+
+
+def _present_worker(session: Session, code: str) -> schema.Worker:
+    """A worker who has not withdrawn, kept from other transactions."""
+    worker = by_code(session, code, for_update=True)
+    if worker.state == schema.WITHDRAWN:
+        raise NotNow(f"{code} has withdrawn")
+    return worker
+
+
+@retried
+def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
+    """Take a worker out of the study; there is no way back."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
+        asked = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
+        about_theirs = schema.Lease.task_id.in_(asked.where(schema.ProblemRow.author_id == worker.id))
+        end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
+        _take_out_all(study, session, worker.id, WITHDREW, actor)
+        judgements, texts = _erase(session, worker.id)
+        worker.state, worker.state_why = schema.WITHDRAWN, None
+        worker.native_speaker = worker.has_seen_wsc = None
+        worker.session_version += 1
+        open_cents = session.scalar(_open(worker.id)) or 0
+        is_forgotten = forget_if_paid(session, worker)
+        study.log(session, actor, "withdraw", code, judgements=judgements, texts=texts)
+    return Withdrawal(code, judgements, texts, int(open_cents), is_forgotten)
+
+
+def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
+    """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
+    identity = session.get(schema.Identity, worker.id)
+    if identity is None:
+        return True
+    if worker.state != schema.WITHDRAWN or session.scalar(_open(worker.id)):
+        return False
+    session.delete(identity)
+    return True
+
+
+def _open(worker_id: int) -> Select[int]:
+    return select(func.sum(schema.Payment.cents)).where(
+        schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None)
+    )
+
+
+def _erase(session: Session, worker_id: int) -> tuple[int, int]:
+    """Delete what a worker said and wrote; how many judgements and texts there were."""
+    erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
+    texts = session.execute(erase.returning(schema.ProblemRow.id)).all()
+    votes = session.execute(
+        delete(schema.Vote).where(schema.Vote.worker_id == worker_id).returning(schema.Vote.id)
+    ).all()
+    blank: dict[str, Any] = {"fields": {}, "adversary": None, "history": [], "why_not": WITHDREW}
+    session.execute(update(schema.Submission).where(schema.Submission.worker_id == worker_id).values(blank))
+    leases = select(schema.Lease.id).where(schema.Lease.worker_id == worker_id)
+    session.execute(delete(schema.Draft).where(schema.Draft.lease_id.in_(leases)))
+    # What others said about a sentence may have it word for word.
+    theirs = schema.Remark.problem_id.in_([row.id for row in texts])
+    session.execute(delete(schema.Remark).where(or_(schema.Remark.worker_id == worker_id, theirs)))
+    for signals in (schema.Event, schema.QuizAttempt):
+        session.execute(delete(signals).where(signals.worker_id == worker_id))
+    return len(votes), len(texts)

@@ -1,0 +1,186 @@
+"""New tasks: topics to write about, gold questions, a dataset for people to solve, and judgements of what comes in.
+
+Preparing a study again adds what the config asks for beyond what is there, and takes nothing away.
+
+With `evaluate`, people are asked as if they were a model: the problems of an existing dataset, whole or distorted. The
+papers only expect people to fail where the text is cut so that nobody could know; here they can be asked. With `judge`,
+they say of its problems what they would say of written ones, as Trichelair et al. (2018) had WSC273 judged.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from winokit import Dataset, Problem, load
+from winokit.extend import ORIGINAL, TRANSFORMS, BadInput, Variant, grouped, switch
+from winokit_collect.study import schema
+from winokit_collect.study.config import StudyConfig
+from winokit_collect.study.content import DOMAINS, Topic, place_of, read_topics
+from winokit_collect.study.gold import add_given, has_given_gold
+from winokit_collect.study.study import Study
+from winokit_collect.study.voting import SHOWN_AS
+
+DATA = "problems.jsonl"
+
+
+def prepare(study: Study) -> None:
+    """Make the tasks that are missing."""
+    kinds = study.config.tasks.kinds
+    with study.store.read() as session:
+        wanted = study.config.tasks.twins if schema.WRITE in kinds else 0
+        lacks_topics = wanted > _count_written(session)
+        lacks_gold, lacks_data = not _has(session, schema.GOLD), not _has(session, schema.IMPORTED)
+    if lacks_topics:
+        _add_topics(study, wanted)
+    if lacks_gold and has_given_gold(study):
+        with study.store.write(alone=True) as session:
+            if not _has(session, schema.GOLD):
+                add_given(study, session)
+    if (schema.EVALUATE in kinds or study.config.judge.data) and lacks_data:
+        _add_data(study)
+
+
+# What is there is asked again under the lock: another process may have been faster.
+def _count_written(session: Session) -> int:
+    return session.scalar(select(func.count()).where(schema.Task.kind == schema.WRITE)) or 0
+
+
+def _has(session: Session, origin: str) -> bool:
+    return session.scalar(select(schema.ProblemRow.id).where(schema.ProblemRow.origin == origin).limit(1)) is not None
+
+
+def _add_topics(study: Study, wanted: int) -> None:
+    topics = read_topics(place_of(study, study.config.topics, "topics.jsonl"))
+    social_share = study.config.tasks.social_share
+    with study.store.write(alone=True) as session:
+        for rank in range(_count_written(session), wanted):
+            domain, social = domain_at(rank, social_share), int(rank * social_share)
+            place = social if domain == DOMAINS[0] else rank - social
+            topic = topic_at(place, domain, topics, study.config.seed)
+            shown = {"topic": topic.topic, "words": list(topic.words)}
+            session.add(schema.Task(kind=schema.WRITE, asked=1, rank=rank, domain=domain, topic=shown))
+
+
+def domain_at(rank: int, social_share: float) -> str:
+    """The domain of the task at a rank: at every rank the share of social ones is as near as can be to what is asked.
+
+    >>> [domain_at(rank, 0.5) for rank in range(4)]
+    ['physical', 'social', 'physical', 'social']
+    """
+    social, physical = DOMAINS
+    return social if int((rank + 1) * social_share) > int(rank * social_share) else physical
+
+
+def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
+    """The topic of a domain's task number `place`: every fitting topic once in a random order, then all in another."""
+    fitting = [topic for topic in topics if topic.fits(domain)] or topics
+    round_, place = divmod(place, len(fitting))
+    order = list(range(len(fitting)))
+    random.Random(f"{seed} {domain} {round_}").shuffle(order)
+    return fitting[order[place]]
+
+
+def _add_data(study: Study) -> None:
+    dataset, judges = imported_dataset(study.folder, study.config), bool(study.config.judge.data)
+    if judges:
+        can_be_judged(dataset, study.config.tasks.kinds)
+    variants = [ORIGINAL] if judges else study.config.evaluate.variants
+    problems, _ = evaluation_problems(dataset, variants)
+    with study.store.write(alone=True) as session:
+        if _has(session, schema.IMPORTED):
+            return
+        names = dict.fromkeys(problem.group for _, problem in problems if problem.group is not None)
+        groups = {name: schema.Group(name=name, origin=schema.IMPORTED) for name in names}
+        session.add_all(groups.values())
+        session.flush()
+        rows = []
+        for variant, problem in problems:
+            group_id = None if problem.group is None else groups[problem.group].id
+            rows.append(schema.to_row(problem, schema.IMPORTED, study.now(), variant, group_id=group_id))
+        session.add_all(rows)
+        session.flush()
+        for row, (_, problem) in zip(rows, problems, strict=True):
+            if judges:
+                add_judgements(session, study, row, problem)
+            else:
+                session.add(schema.task_about(row, schema.EVALUATE, row.id, asked=study.config.tasks.votes))
+
+
+def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
+    """Ask about a new problem whatever the study asks; what cannot be shown is not asked."""
+    for kind in schema.JUDGEMENTS:
+        if kind in study.config.tasks.kinds and _why_not(problem, kind) is None:
+            session.add(schema.task_about(row, kind, row.id, asked=study.config.tasks.votes))
+
+
+def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
+    """The dataset that people are asked about."""
+    name, limit = config.judge.data or config.evaluate.data, 0 if config.judge.data else config.evaluate.limit
+    dataset = load(folder / name if (folder / name).exists() else name)
+    return dataset[:limit] if limit else dataset
+
+
+def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
+    """So many problems at most, drawn at random in whole groups, in the dataset's order; all for a limit of 0."""
+    groups = list(grouped((problem.group or problem.id, problem.id) for problem in dataset).values())
+    random.Random(seed).shuffle(groups)
+    drawn: set[str] = set()
+    for members in groups if limit else ():
+        drawn |= set(members) if len(drawn) + len(members) <= limit else set()
+    if limit and not drawn:
+        raise BadInput(f"--limit {limit}: no group fits into that; the smallest has {min(map(len, groups))} problems")
+    return dataset.filter(lambda problem: problem.id in drawn) if limit else dataset
+
+
+def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
+    """Notes on problems that judgements of a kind cannot be asked about; a kind that fits none of them is refused."""
+    name, notes = dataset.card.name, []
+    for kind in kinds:
+        reasons = Counter(why for why in (_why_not(problem, kind) for problem in dataset) if why is not None)
+        if reasons:
+            why, count = reasons.most_common(1)[0]
+            left_out = f"{kind}: {reasons.total():,} of {len(dataset):,} problems cannot be used for this question"
+            notes.append(f"{left_out}, mostly: {why} ({count:,})")
+        if reasons.total() == len(dataset):
+            raise BadInput(f"{name}: no problem can be used for {kind} judgements: {reasons.most_common(1)[0][0]}")
+    return notes
+
+
+def _why_not(problem: Problem, kind: str) -> str | None:
+    """Why a problem cannot be judged; None where it can."""
+    if problem.is_whole or problem.is_continuation:
+        return "whole texts to choose from, without candidates in a text"
+    if problem.query is not None:
+        return "a yes/no judgement; convert the data with: winokit convert --as choice"
+    if kind == schema.VALIDATE:
+        return "it has no answer to validate" if problem.answer is None else None
+    if kind == schema.SWITCHABLE:
+        switched = switch(problem, style="mended")
+        return switched if isinstance(switched, str) else None
+    return None if SHOWN_AS[kind](problem) is not None else "no clause can be cut out"
+
+
+def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list[tuple[str, Problem]], list[str]]:
+    """(variant, problem) for everything people are asked, and notes on what could not be made.
+
+    A variant's problem has its original's id in `provenance["of"]`, as everywhere.
+    """
+    asked: list[tuple[str, Problem]] = []
+    notes: list[str] = []
+    choices = dataset.filter(lambda problem: problem.query is None)
+    for variant in variants:
+        made = Variant(dataset) if variant == ORIGINAL else TRANSFORMS[variant](choices)
+        asked += [(variant, problem) for problem in made.problems]
+        reasons = Counter(made.refused.values())
+        reasons["a yes/no judgement"] += 0 if variant == ORIGINAL else len(dataset) - len(choices)
+        if reasons.total():
+            why, count = reasons.most_common(1)[0]
+            left_out = f"not made of {reasons.total():,} of {len(dataset):,} problems"
+            notes.append(f"{variant}: {left_out}, mostly: {why} ({count:,})")
+    if not asked:
+        raise BadInput(f"{dataset.card.name}: no problem is left for people to solve: {'; '.join(notes)}")
+    return asked, notes

@@ -1,0 +1,252 @@
+"""Requesters: accounts and their roles, logins that get slower with each wrong try, sessions that end at once.
+
+An owner may do everything, an editor all but send money, see to accounts and remove a pilot, a viewer only look.
+Passwords are kept as argon2id hashes, and chosen by whoever has the account: by a link that works once.
+"""
+
+import math
+import re
+import secrets
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
+from typing import Literal, get_args
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.orm import Session
+
+from winokit_collect.study.refusals import Incomplete, LinkExpired, NotAllowed, NotNow, TooMany, found
+from winokit_collect.study.schema import OWNER, LoginFailure, Requester
+from winokit_collect.study.study import Study
+
+WINDOW, FIRST_WAIT = timedelta(minutes=15), timedelta(seconds=15)
+"""How long a failure counts, which is also the longest wait; and the shortest."""
+FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
+"""Failures from an address before the first wait: with one name, and with any."""
+LINK, LINK_SECONDS = "account", 86_400
+"""Of links by which somebody chooses the password of an account, or makes the first one."""
+Role = Literal["owner", "editor", "viewer"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""From the one that may do most to the one that may do least."""
+NAME = re.compile(r"[\w.@+-]{2,64}")
+SHORTEST, LONGEST = 10, 200
+AT_ONCE = 4
+"""Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
+_turn = threading.BoundedSemaphore(AT_ONCE)
+_hasher = PasswordHasher()
+NOBODY = _hasher.hash("nobody has this password")
+"""Verified where a name is unknown, so that an answer takes as long as for a known one."""
+
+
+def everybody(study: Study) -> Sequence[Requester]:
+    """All who have an account, by name."""
+    with study.store.read() as session:
+        return session.scalars(select(Requester).order_by(Requester.name)).all()
+
+
+def setup_path(study: Study) -> str | None:
+    """The address at which the first requester chooses a name and a password; None once there is one."""
+    return None if everybody(study) else f"/setup/{study.signer.sign(LINK, [])}"
+
+
+def password_path(study: Study, name: str, actor: str) -> str:
+    """The address at which somebody chooses a password; once, within a day, and unless they log out meanwhile."""
+    with study.store.write() as session:
+        requester = _named(session, name)
+        study.log(session, actor, "password link", name)
+        return f"/setup/{study.signer.sign(LINK, [requester.id, requester.session_version])}"
+
+
+def of_link(study: Study, token: str) -> Requester | None:
+    """Whose password a link is for; None where it makes the first account. One that was used is refused."""
+    whose = study.signer.read(LINK, token, LINK_SECONDS)
+    if not whose and everybody(study):
+        raise LinkExpired("there is a requester already; please log in")
+    try:
+        return get(study, *whose) if whose else None
+    except NotAllowed:
+        raise LinkExpired("this link has been used or replaced by a newer one; please ask for a new one") from None
+
+
+def set_up(study: Study, token: str, name: str, password: str) -> Requester:
+    """Make the first account, an owner's, or set a password, by a link, which opens nothing any more then."""
+    requester = of_link(study, token)
+    if requester is None:
+        return add(study, name, password, "system", first=True)
+    return _set_password(study, requester, password)
+
+
+def add(
+    study: Study, name: str, password: str | None, actor: str, *, role: Role = "owner", first: bool = False
+) -> Requester:
+    """Make another account, or the first one and no second; without a password, one is chosen by `password_path`."""
+    if not NAME.fullmatch(name):
+        raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
+    hashed = hash_password(secrets.token_urlsafe(32) if password is None else password)
+    # A number may be somebody's again who was removed, and their old sessions must not be.
+    version = 1 + secrets.randbelow(2**30)
+    about = {"name": name, "role": role, "password_hash": hashed, "session_version": version}
+    requester = Requester(**about, created_at=study.now())
+    with study.store.write(alone=True) as session:
+        if first and session.scalar(select(Requester.id).limit(1)) is not None:
+            raise LinkExpired("there is a requester already; please log in")
+        if session.scalar(select(Requester.id).where(Requester.name == name)) is not None:
+            raise Incomplete({"name": "this name is taken"})
+        session.add(requester)
+        study.log(session, actor, "requester", name, role=role)
+    return requester
+
+
+def change_role(study: Study, name: str, role: Role, actor: str) -> None:
+    """Let somebody do more or less; the last owner stays one."""
+    with study.store.write(alone=True) as session:
+        requester = _named(session, name)
+        if role != OWNER:
+            _refuse_last_owner(session, requester)
+        study.log(session, actor, "role", name, role=role, before=requester.role)
+        requester.role = role
+
+
+def remove(study: Study, name: str, actor: str) -> None:
+    """Take somebody's account away, which ends their sessions; the last owner keeps theirs."""
+    with study.store.write(alone=True) as session:
+        requester = _named(session, name)
+        _refuse_last_owner(session, requester)
+        session.delete(requester)
+        study.log(session, actor, "remove requester", name)
+
+
+def login(study: Study, name: str, password: str, address: str) -> Requester:
+    """Log in. After some wrong passwords from an address the next try has to wait, longer each time.
+
+    The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
+    so that nobody can lock a requester out by guessing. A name that nobody has waits like any other.
+    """
+    place = place_of(address)
+    at_place = (study.signer.digest("login-address", place), FREE_BY_ADDRESS)
+    keys = [(study.signer.digest("login-name", f"{name}\n{place}"), FREE_BY_NAME), at_place]
+    # A try counts as failed until the password is found right: a hundred sent at once would all be in time otherwise.
+    with study.store.write(alone=True) as session:
+        for key, free in keys:
+            _refuse_too_soon(study, session, key, free)
+        tries = [LoginFailure(key=key, at=study.now()) for key, _ in keys]
+        session.add_all(tries)
+        requester = session.scalar(select(Requester).where(Requester.name == name))
+    right = verify_password(requester.password_hash if requester else NOBODY, password)
+    if requester is None or not right:
+        study.note("stranger", "login refused", name[:64])
+        raise NotAllowed("wrong name or password")
+    with study.store.write() as session:
+        this_try = LoginFailure.id.in_([row.id for row in tries])
+        over = (LoginFailure.key == tries[0].key, LoginFailure.at < study.now() - WINDOW, this_try)
+        session.execute(delete(LoginFailure).where(or_(*over)))
+        study.log(session, f"requester:{name}", "login")
+    return requester
+
+
+def place_of(address: str) -> str:
+    """An address, or the network of one household or host, which has more of the new kind than anybody could count.
+
+    >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
+    ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    return str(parsed) if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
+
+
+def seconds_to_wait(failures: int, free: int) -> float:
+    """How long after the last of some failures the next try has to wait: not at all, then twice as long each time.
+
+    >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
+    [0.0, 15.0, 30.0, 60.0, 900.0]
+    """
+    if failures < free:
+        return 0.0
+    return min(FIRST_WAIT.total_seconds() * 2.0 ** min(failures - free, 20), WINDOW.total_seconds())
+
+
+def get(study: Study, requester_id: int, session_version: int) -> Requester:
+    """The requester of a session; one whose sessions were ended is refused."""
+    with study.store.read() as session:
+        requester = session.get(Requester, requester_id)
+        if requester is None or requester.session_version != session_version:
+            raise NotAllowed("please log in")
+        return requester
+
+
+def end_sessions(study: Study, requester_id: int) -> None:
+    """Log a requester out everywhere."""
+    with study.store.write() as session:
+        requester = session.get_one(Requester, requester_id)
+        requester.session_version += 1
+        study.log(session, f"requester:{requester.name}", "logout")
+
+
+def change_password(study: Study, requester_id: int, old: str, new: str) -> Requester:
+    """Change a password, which ends every session but the one that gets the new version."""
+    with study.store.read() as session:
+        requester = session.get_one(Requester, requester_id)
+    if not verify_password(requester.password_hash, old):
+        raise NotAllowed("wrong old password")
+    return _set_password(study, requester, new)
+
+
+def _set_password(study: Study, known: Requester, password: str) -> Requester:
+    """Set a password; of two who try at once, by the same session or link, one does."""
+    hashed = hash_password(password)
+    with study.store.write() as session:
+        requester = session.get(Requester, known.id, with_for_update=True)
+        if requester is None or requester.session_version != known.session_version:
+            raise LinkExpired("the password was changed in the meantime; please log in")
+        requester.password_hash, requester.session_version = hashed, requester.session_version + 1
+        study.log(session, f"requester:{requester.name}", "password")
+        return requester
+
+
+def _named(session: Session, name: str) -> Requester:
+    return found(
+        session.scalar(select(Requester).where(Requester.name == name).with_for_update()), f"no account {name}"
+    )
+
+
+def _refuse_last_owner(session: Session, requester: Requester) -> None:
+    others = select(Requester.id).where(Requester.role == OWNER, Requester.id != requester.id)
+    if requester.role == OWNER and session.scalar(others.limit(1)) is None:
+        raise NotNow(f"{requester.name} is the last owner; make somebody else an owner first")
+
+
+def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
+    now = study.now()
+    recent = (LoginFailure.key == key, LoginFailure.at > now - WINDOW)
+    failures, last = session.execute(select(func.count(), func.max(LoginFailure.at)).where(*recent)).one()
+    if not failures:
+        return
+    wait = math.ceil(seconds_to_wait(failures, free) - (now - last).total_seconds())
+    if wait > 0:
+        time = f"{wait} seconds" if wait < 120 else f"{math.ceil(wait / 60)} minutes"
+        raise TooMany(f"too many attempts; please wait {time}", wait)
+
+
+def hash_password(password: str) -> str:
+    """A salted hash; a password that is too short or too long is refused."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise Incomplete({"password": f"{SHORTEST} to {LONGEST} characters expected"})
+    with _turn:
+        return _hasher.hash(password)
+
+
+def verify_password(hashed: str, password: str) -> bool:
+    """Whether a password is the one that was hashed."""
+    if len(password) > LONGEST:
+        return False
+    try:
+        with _turn:
+            return _hasher.verify(hashed, password)
+    except (VerificationError, InvalidHashError):
+        return False

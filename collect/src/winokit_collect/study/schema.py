@@ -1,0 +1,509 @@
+"""The tables of a study, in plain sight.
+
+A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while; a
+*submission* is what came back, and a *vote* is what a submission says about a problem. Two counters on each task,
+`accepted` and `held`, and one constraint over them are what no concurrency can get around: the database itself refuses
+a place too many.
+
+People are pseudonymous: everything hangs on a worker's code, and the one table that knows who that is on a platform,
+`identities`, can be emptied without touching the rest.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from winokit import Problem
+
+WRITE, VALIDATE, SWITCHABLE, ASSOCIATIVE, EVALUATE = "write", "validate", "switchable", "associative", "evaluate"
+JUDGEMENTS = (VALIDATE, SWITCHABLE, ASSOCIATIVE)
+VOTES = (*JUDGEMENTS, EVALUATE)
+LIVE, SUBMITTED, EXPIRED, RELEASED = "live", "submitted", "expired", "released"
+ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", "withdrawn"
+WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
+PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
+UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
+PAUSED = "paused"
+OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
+LATE, FROM_BLOCKED = "late", "from a blocked worker"
+VISIT = "visit"
+"""The reason of a line that takes off what a platform pays for a visit by itself; to a worker, that is pay as well."""
+DISCARDED, WITH_WORKER = "discarded: ", "worker blocked: "
+SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
+"""What a page shows beside a row is read with it, or not at all: never row by row."""
+
+
+class Moment(sa.TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets the zone, and this puts it back."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """On the way in: in UTC."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """On the way out: with its zone."""
+        return None if value is None else value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """What the tables share: names of constraints that a migration can refer to, and the types behind the hints."""
+
+    metadata = sa.MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = dict.fromkeys((dict[str, Any], list[dict[str, Any]], list[str], list[int]), sa.JSON) | {
+        datetime: Moment,
+        str: sa.Text,
+    }
+
+
+class Numbered(Base):
+    """A table whose rows have numbers."""
+
+    __abstract__ = True
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """What an index is limited to."""
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
+# Indexes that hold all that is counted are what keeps pages fast when a study has become large: nothing else is read.
+GOLD_ONLY: dict[str, Any] = {"sqlite_where": sa.text("gold = 1"), "postgresql_where": sa.text("gold")}
+NOT_COUNTED_ONLY: dict[str, Any] = {"sqlite_where": sa.text("counted = 0"), "postgresql_where": sa.text("NOT counted")}
+# Every lease expires. Saying so keeps PostgreSQL from looking for a worker's own lease among them: it would read all
+# live leases, and thousands that are no longer, until they are vacuumed away.
+TO_EXPIRE: dict[str, Any] = {
+    "sqlite_where": sa.text("state = 'live'"),
+    "postgresql_where": sa.text("state = 'live' AND expires_at IS NOT NULL"),
+}
+ANSWERS = ("choice", "equally_plausible", "local_decides")
+
+
+class Worker(Numbered):
+    """Somebody who writes or judges, under a pseudonym."""
+
+    __tablename__ = "workers"
+    code: Mapped[str] = mapped_column(sa.String(24), unique=True)
+    platform: Mapped[str] = mapped_column(sa.String(16))
+    state: Mapped[str] = mapped_column(sa.String(16), default=ACTIVE)
+    state_why: Mapped[str | None]
+    joined_at: Mapped[datetime]
+    consented_at: Mapped[datetime | None]
+    screened_at: Mapped[datetime | None]
+    native_speaker: Mapped[bool | None]
+    has_seen_wsc: Mapped[bool | None]
+    qualified_at: Mapped[datetime | None]
+    qualified_for: Mapped[dict[str, Any] | None]
+    """Kinds of task whose questions they have passed, or failed for good; null stands for all of them."""
+    session_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    """Raised to end every session of the worker at once."""
+    link_version: Mapped[int] = mapped_column(default=1, server_default="1")
+    """Raised to make the worker's personal link useless."""
+    pilot: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    """Came while the study was tried out: all that hangs on them is marked, and can be removed at once."""
+    submissions: Mapped[list[Submission]] = relationship(**SHOWN)
+    votes: Mapped[list[Vote]] = relationship(**SHOWN)
+    payments: Mapped[list[Payment]] = relationship(**SHOWN)
+
+
+class Identity(Base):
+    """Who a worker is on a platform: the only personal data, never exported, deleted on request."""
+
+    __tablename__ = "identities"
+    __table_args__ = (sa.UniqueConstraint("platform", "external_id"),)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), primary_key=True)
+    platform: Mapped[str] = mapped_column(sa.String(16))
+    external_id: Mapped[str]
+    study_id: Mapped[str | None]
+    session_id: Mapped[str | None]
+    """Prolific's submission, MTurk's assignment: what is approved and paid."""
+    approved_session: Mapped[str | None]
+    """The last one that was approved, so that none is approved twice."""
+    arrived_at: Mapped[datetime | None]
+    """When this visit began."""
+    browser: Mapped[str | None] = mapped_column(sa.String(64))
+    """A keyed hash of what the browser that began it is known by; no other may go on with it."""
+
+
+class QuizAttempt(Numbered):
+    """One try at the qualification quiz."""
+
+    __tablename__ = "quiz_attempts"
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    kind: Mapped[str | None] = mapped_column(sa.String(16))
+    """The one kind of task that it was about; null for the quiz that comes first."""
+    answers: Mapped[list[int]]
+    share: Mapped[float]
+    passed: Mapped[bool]
+    at: Mapped[datetime]
+
+
+class Requester(Numbered):
+    """Somebody who runs the study."""
+
+    __tablename__ = "requesters"
+    name: Mapped[str] = mapped_column(sa.String(64), unique=True)
+    password_hash: Mapped[str]
+    session_version: Mapped[int] = mapped_column(default=1)
+    """Raised to end every session of the requester at once."""
+    role: Mapped[str] = mapped_column(sa.String(8), default=OWNER, server_default=OWNER)
+    created_at: Mapped[datetime]
+
+
+class LoginFailure(Numbered):
+    """A failed login, under a keyed hash of the name or the address: enough to count, not enough to follow anybody."""
+
+    __tablename__ = "login_failures"
+    __table_args__ = (sa.Index("ix_login_failures_key_at", "key", "at"),)
+    key: Mapped[str] = mapped_column(sa.String(64))
+    at: Mapped[datetime]
+
+
+class Invite(Base):
+    """A link that was handed out: how often it may be used, until when."""
+
+    __tablename__ = "invites"
+    id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
+    purpose: Mapped[str] = mapped_column(sa.String(16))
+    label: Mapped[str] = mapped_column(default="")
+    uses: Mapped[int] = mapped_column(default=0)
+    most_uses: Mapped[int] = mapped_column(default=1)
+    worker_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class Group(Numbered):
+    """Problems that belong together: the twins of one submission, or of an imported dataset."""
+
+    __tablename__ = "problem_groups"
+    name: Mapped[str | None]
+    """The group's name in the dataset it was imported from."""
+    origin: Mapped[str] = mapped_column(sa.String(16))
+
+
+class ProblemRow(Numbered):
+    """A problem as it is stored; `to_problem` makes the thing itself of it."""
+
+    __tablename__ = "problems"
+    __table_args__ = (sa.Index("ix_problems_counts", "origin", "withdrawn", "valid", "agreement", "domain"),)
+    public_id: Mapped[str] = mapped_column(sa.String(40), index=True)
+    family: Mapped[str] = mapped_column(sa.String(40), index=True)
+    """The public id of the original that a variant was made from; a problem's own otherwise."""
+    group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
+    origin: Mapped[str] = mapped_column(sa.String(16), index=True)
+    variant: Mapped[str] = mapped_column(sa.String(24), default="original")
+    before: Mapped[str]
+    after: Mapped[str]
+    candidates: Mapped[list[str]]
+    answer: Mapped[int | None]
+    pronoun: Mapped[str | None]
+    query: Mapped[str | None]
+    domain: Mapped[str | None] = mapped_column(sa.String(32))
+    labels: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    occurrence: Mapped[int] = mapped_column(default=1)
+    author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    submission_id: Mapped[int | None] = mapped_column(index=True)
+    """What it was written in. No foreign key: submissions hang on tasks, and tasks on problems."""
+    created_at: Mapped[datetime]
+    valid: Mapped[bool | None]
+    """What the votes, or a requester over them, have decided; None while votes are out."""
+    agreement: Mapped[str | None] = mapped_column(sa.String(16))
+    """`unanimous-yes`, `unanimous-no` or `split`, as the votes fell on validity."""
+    withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    """Its submission was discarded: nobody is asked about it any more."""
+    author: Mapped[Worker | None] = relationship(**SHOWN)
+    submission: Mapped[Submission | None] = relationship(
+        primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", **SHOWN
+    )
+    tasks: Mapped[list[Task]] = relationship(**SHOWN)
+    votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
+    decisions: Mapped[list[Adjudication]] = relationship(order_by="Adjudication.id.desc()", **SHOWN)
+    """A requester's, the last one first."""
+    remarks: Mapped[list[Remark]] = relationship(order_by="Remark.id", **SHOWN)
+
+
+PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query", "domain", "labels", "occurrence")
+
+
+def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
+    """A row for a problem, with other columns that are known of it. A variant belongs to its original's family."""
+    stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
+    stored |= {"candidates": list(problem.candidates), "labels": dict(problem.labels)}
+    family = problem.id if variant == "original" else str(problem.provenance.get("of", problem.id))
+    known = {"public_id": problem.id, "family": family, "origin": origin, "variant": variant, "created_at": at}
+    return ProblemRow(**known, **stored, **columns)
+
+
+def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
+    """The problem of a row, or of its columns, in the study's language."""
+    stored = {name: getattr(row, name) for name in PROBLEM_COLUMNS} | {"language": language}
+    return Problem(**stored | {"candidates": tuple(row.candidates), "labels": dict(row.labels)})
+
+
+class Task(Numbered):
+    """So many submissions of one kind, asked for.
+
+    `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
+    submissions that count. A task without a number (`asked` is null) is a gold question: everybody may get it.
+    """
+
+    __tablename__ = "tasks"
+    __table_args__ = (
+        sa.CheckConstraint("accepted >= 0 AND held >= 0 AND accepted + held <= asked", name="never_over_assigned"),
+        sa.Index("ix_tasks_free", "kind", "rank", **_where("free > 0")),
+        sa.Index("ix_tasks_gold", "kind", "id", **GOLD_ONLY),
+    )
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    asked: Mapped[int | None]
+    accepted: Mapped[int] = mapped_column(default=0)
+    held: Mapped[int] = mapped_column(default=0)
+    free: Mapped[int | None] = mapped_column(sa.Computed("asked - accepted - held", persisted=True))
+    rank: Mapped[int]
+    """Tasks are given out in this order."""
+    gold: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    problem_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
+    family: Mapped[str | None] = mapped_column(sa.String(40), index=True)
+    author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"))
+    domain: Mapped[str | None] = mapped_column(sa.String(32))
+    topic: Mapped[dict[str, Any] | None]
+    """For writing: `{"topic": …, "words": […]}`. For gold: `{"answer": …}`."""
+    votes: Mapped[list[Vote]] = relationship(order_by="Vote.id", **SHOWN)
+
+
+def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
+    """A judgement of a problem."""
+    about = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
+    return Task(kind=kind, rank=rank, problem_id=row.id, **about, **columns)
+
+
+class Lease(Numbered):
+    """A place of a task, given to a worker for a while. One row a worker and task, however often it is given."""
+
+    __tablename__ = "leases"
+    __table_args__ = (
+        sa.UniqueConstraint("task_id", "worker_id"),
+        sa.Index("uq_leases_one_live", "worker_id", "kind", unique=True, **_where("state = 'live'")),
+        sa.Index("ix_leases_worker_id_kind_id", "worker_id", "kind", "id"),
+        sa.Index("ix_leases_live", "expires_at", **TO_EXPIRE),
+    )
+    token: Mapped[str] = mapped_column(sa.String(32), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    state: Mapped[str] = mapped_column(sa.String(16), default=LIVE)
+    leased_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
+
+class Draft(Base):
+    """What a worker has typed so far; it outlives a closed tab and an expired lease."""
+
+    __tablename__ = "drafts"
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), primary_key=True)
+    fields: Mapped[dict[str, Any]]
+    saved_at: Mapped[datetime]
+
+
+class Submission(Numbered):
+    """What a worker handed in, as it stands, whether it counts or not. One a lease, so a replay adds none."""
+
+    __tablename__ = "submissions"
+    __table_args__ = (
+        sa.Index("ix_submissions_by_worker", "worker_id", "kind", "seconds", "pasted"),
+        sa.Index("ix_submissions_kind_submitted_at", "kind", "submitted_at"),
+        sa.Index("ix_submissions_not_counted", "submitted_at", **NOT_COUNTED_ONLY),
+    )
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"), index=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    fields: Mapped[dict[str, Any]]
+    counted: Mapped[bool]
+    why_not: Mapped[str | None]
+    """Why it does not count: late, from a blocked worker, discarded by a requester."""
+    late: Mapped[bool] = mapped_column(default=False)
+    seconds: Mapped[float]
+    """From the lease to the submission."""
+    pasted: Mapped[int] = mapped_column(default=0)
+    """Characters that came from the clipboard."""
+    adversary: Mapped[dict[str, Any] | None]
+    submitted_at: Mapped[datetime] = mapped_column(index=True)
+    history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
+    """What stood here before it was corrected, oldest first: `{"fields", "adversary", "until"}`."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    vote: Mapped[Vote | None] = relationship(**SHOWN)
+    written: Mapped[list[ProblemRow]] = relationship(
+        primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", order_by="ProblemRow.id", **SHOWN
+    )
+
+
+class Vote(Numbered):
+    """What one worker says about one problem. `choice` is a candidate's index, or 1 for yes and 0 for no."""
+
+    __tablename__ = "votes"
+    __table_args__ = (
+        sa.UniqueConstraint("task_id", "worker_id"),
+        sa.Index("ix_votes_problem_id_kind", "problem_id", "kind"),
+        sa.Index("ix_votes_by_worker", "worker_id", "gold", "counted", "task_id", "choice"),
+        sa.Index("ix_votes_by_task", "task_id", "kind", "counted", "gold", *ANSWERS),
+        sa.Index("ix_votes_choice", "choice"),
+        sa.Index("ix_votes_gold", "worker_id", "is_right", **GOLD_ONLY),
+    )
+    submission_id: Mapped[int] = mapped_column(sa.ForeignKey("submissions.id"), unique=True)
+    task_id: Mapped[int] = mapped_column(sa.ForeignKey("tasks.id"))
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"))
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    choice: Mapped[int | None]
+    """None where the worker cannot tell, if the study lets them say so."""
+    equally_plausible: Mapped[bool | None]
+    local_decides: Mapped[bool | None]
+    counted: Mapped[bool]
+    gold: Mapped[bool] = mapped_column(default=False)
+    is_right: Mapped[bool | None]
+    """For a gold question: whether the vote is the known one."""
+    at: Mapped[datetime]
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    submission: Mapped[Submission] = relationship(**SHOWN)
+
+
+class Event(Numbered):
+    """A small thing that happened while somebody worked: a paste, a tab left, a draft saved."""
+
+    __tablename__ = "events"
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    lease_id: Mapped[int | None] = mapped_column(sa.ForeignKey("leases.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    amount: Mapped[int] = mapped_column(default=0)
+    at: Mapped[datetime]
+
+
+class Remark(Numbered):
+    """What a worker says about an item instead of judging it, or beside that; the last word under a lease stands."""
+
+    __tablename__ = "remarks"
+    lease_id: Mapped[int] = mapped_column(sa.ForeignKey("leases.id"), unique=True)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    kind: Mapped[str] = mapped_column(sa.String(16))
+    reason: Mapped[str] = mapped_column(sa.String(16))
+    """One of `own_work.REASONS`."""
+    text: Mapped[str]
+    at: Mapped[datetime]
+    worker: Mapped[Worker] = relationship(**SHOWN)
+
+
+class Payment(Numbered):
+    """A line of the ledger: what is owed, in hundredths of the study's currency, and when it was settled."""
+
+    __tablename__ = "payments"
+    __table_args__ = (
+        sa.UniqueConstraint("submission_id", "reason"),
+        sa.Index("ix_payments_by_worker", "worker_id", "settled_at", "job_id", "reason", "cents"),
+        sa.Index("ix_payments_at", "at", "cents"),
+    )
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
+    submission_id: Mapped[int | None] = mapped_column(sa.ForeignKey("submissions.id"))
+    reason: Mapped[str] = mapped_column(sa.String(16))
+    """A task's kind, or `quiz`, `bonus` or `correction`."""
+    cents: Mapped[int]
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+    settlement: Mapped[str | None]
+    """The platform's receipt."""
+    job_id: Mapped[int | None] = mapped_column(sa.ForeignKey("payout_jobs.id"), index=True)
+    """The payout it goes out with. A line that is settled without one was paid before there were any."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    job: Mapped[PayoutJob | None] = relationship(**SHOWN)
+
+
+class PayoutJob(Numbered):
+    """What one worker is paid at once: planned, sent, then confirmed or refused by the platform, or uncertain.
+
+    It is sent from `planned` only, by whoever has moved it to `sent`. The database keeps a second one of a worker out
+    while one is under way.
+    """
+
+    __tablename__ = "payout_jobs"
+    __table_args__ = (
+        sa.Index("uq_payout_jobs_one_under_way", "worker_id", unique=True, **_where(f"state IN {UNDER_WAY}")),
+        sa.Index("ix_payout_jobs_state_due_at", "state", "due_at"),
+    )
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    state: Mapped[str] = mapped_column(sa.String(16))
+    cents: Mapped[int]
+    key: Mapped[str | None]
+    """What the platform knows the payment by: the same if it must be sent again."""
+    shown_before: Mapped[int | None]
+    """How many bonuses of this amount the platform showed when it was first sent; one more is this one."""
+    planned_at: Mapped[datetime]
+    planned_by: Mapped[str] = mapped_column(sa.String(80))
+    due_at: Mapped[datetime]
+    """When a server may take it up: later than now while one is at it, and while there is no use in asking again."""
+    sent_at: Mapped[datetime | None]
+    settled_at: Mapped[datetime | None]
+    settled_by: Mapped[str | None] = mapped_column(sa.String(80))
+    """Who said last what became of it: a requester, or the platform."""
+    why: Mapped[str] = mapped_column(default="")
+    """What the platform said where it did not confirm."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
+
+
+class Adjudication(Numbered):
+    """A requester's decision over the votes on a problem; the last one stands."""
+
+    __tablename__ = "adjudications"
+    problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
+    requester: Mapped[str] = mapped_column(sa.String(64))
+    valid: Mapped[bool | None]
+    """None takes an earlier decision back."""
+    note: Mapped[str] = mapped_column(default="")
+    at: Mapped[datetime]
+
+
+class LogEntry(Numbered):
+    """The audit log: who did what to what. Rows are added, never changed."""
+
+    __tablename__ = "audit_log"
+    at: Mapped[datetime] = mapped_column(index=True)
+    actor: Mapped[str] = mapped_column(sa.String(80))
+    """`requester:NAME`, `worker:CODE`, `system` or `stranger`."""
+    action: Mapped[str] = mapped_column(sa.String(40), index=True)
+    target: Mapped[str] = mapped_column(default="")
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class State(Base):
+    """Single facts about the study: whether it is paused, what was prepared."""
+
+    __tablename__ = "state"
+    key: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
+    value: Mapped[dict[str, Any]]
+
+
+# What every page asks is asked of tables: reading and changing rows as objects takes several times as long.
+WORKERS, TASKS, LEASES, PROBLEMS, DRAFTS, SUBMISSIONS, VOTE_ROWS, PAYMENTS, STATE = (
+    cast(sa.Table, model.__table__)
+    for model in (Worker, Task, Lease, ProblemRow, Draft, Submission, Vote, Payment, State)
+)
+# Written out, not bound: a database uses an index with a condition only where a query says the same to the letter.
+IS_FREE, IS_LIVE = TASKS.c.free > sa.literal_column("0"), LEASES.c.state == sa.literal_column("'live'")

@@ -1,0 +1,249 @@
+"""The database of a study: SQLite in the folder, or PostgreSQL by its URL; migrated to the newest tables on opening.
+
+A SQLite database that may only be read is looked at in a copy, where whoever opens it wants no more than that.
+
+`read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
+BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
+lock the rows they decide on.
+
+What somebody is thanked for is on the disk before they are: SQLite writes ahead (WAL) and syncs the log at each such
+commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` as it comes). A server that is killed
+loses nothing either way, and neither does one whose power fails. What may be lost with the power, a place that was
+given or a draft, does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
+"""
+
+import logging
+import os
+import select
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ParamSpec, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.orm import Session
+
+from winokit.extend import BadInput
+from winokit_collect.study.schema import Base
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LOG = logging.getLogger("winokit.collect")
+MIGRATIONS = Path(__file__).parent / "migrations"
+BUSY_SECONDS = 30
+LOGS = ("-wal", "-shm")
+"""What SQLite puts beside a database while it is open."""
+ALONE = 7_461_029
+"""A number of ours for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
+MIGRATING = threading.Lock()
+"""Alembic keeps what it is doing in global variables, so that one thread of a process migrates at a time."""
+ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
+"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database, for
+which everybody waits."""
+PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", "max_parallel_workers_per_gather": "0"}
+"""For PostgreSQL. Otherwise it plans frequent statements again each time, and takes longer over that than over the
+answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
+requester's page on several cores at once, which everybody else then waits for."""
+NEVER = 10**9
+DEADLOCK, TRIES = "40P01", 3
+PAUSE = 0.1  # seconds, in which the others of the circle take the lock they wait for
+ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+class Store:
+    """An engine, its two kinds of sessions, and the migrations."""
+
+    def __init__(self, url: str, *, connections: int = 20, to_read: bool = False) -> None:
+        self.url = _parsed(url)
+        self._copy: TemporaryDirectory[str] | None = None
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        path = Path(self.url.database or "")
+        if to_read and self.is_sqlite and path.is_file() and not _is_writable(path):
+            self._copy = TemporaryDirectory(prefix="winokit-study-")
+            self.url = self.url.set(database=str(_copied(path, Path(self._copy.name))))
+        # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
+        pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
+        self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
+        self._glance = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._steady = self.engine if self.is_sqlite else self.engine.execution_options(**ONE_STATE)
+        self._durable = self.engine.execution_options(synchronous="FULL")
+        self._quick = self.engine.execution_options(synchronous="NORMAL")
+        self._writing = threading.Lock() if self.is_sqlite else nullcontext()
+        self._migrate()
+
+    @contextmanager
+    def read(self, *, steady: bool = False) -> Iterator[Session]:
+        """A session that changes nothing; a steady one looks at one state of the database, whatever happens meanwhile.
+
+        One that is not spares PostgreSQL the two messages by which a transaction begins and ends.
+        """
+        engine = self._steady if steady else self._glance
+        with engine.connect() as line, Session(line, expire_on_commit=False) as session:
+            if steady:
+                line.begin()
+            yield session
+
+    @contextmanager
+    def write(self, *, alone: bool = False, quick: bool = False) -> Iterator[Session]:
+        """A session that is committed at the end, whole or not at all.
+
+        No two that want to be alone run at once. One that is quick survives the end of the server, but may be lost
+        with the power: a place that was given, a draft; never what somebody was thanked for.
+        """
+        engine = self._quick if quick else self._durable
+        with self._writing, engine.connect() as line, line.begin(), Session(line, expire_on_commit=False) as session:
+            if alone and not self.is_sqlite:
+                line.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
+            yield session
+            session.commit()  # of what is left to be sent; the line's own transaction ends after it
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.engine.dispose()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _migrate(self) -> None:
+        try:
+            with MIGRATING, self.write(alone=True) as session:
+                connection = session.connection()
+                names = inspect(connection).get_table_names()
+                config = Config(attributes={"connection": connection})
+                config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+                if "alembic_version" in names:
+                    command.upgrade(config, "head")
+                elif names and self.is_sqlite:  # something else keeps its tables here
+                    place = self.url.render_as_string()
+                    raise BadInput(f"{place}: not a study's database (it has the table {names[0]!r})")
+                else:
+                    Base.metadata.create_all(connection, checkfirst=False)
+                    command.stamp(config, "head")
+        except DBAPIError as error:
+            reason = str(error.orig).strip().splitlines()[0]
+            raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
+        except CommandError as error:  # a revision that no migration of ours has
+            place = self.url.render_as_string()
+            raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
+
+
+def retried(transaction: Callable[P, T]) -> Callable[P, T]:
+    """A transaction that is done again where PostgreSQL has ended it, since it waited in a circle with others."""
+
+    @wraps(transaction)
+    def done(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return transaction(*args, **kwargs)
+            except Exception as error:
+                if getattr(getattr(error, "orig", error), "sqlstate", None) != DEADLOCK:
+                    raise
+                LOG.warning("%s is done once more, after a deadlock", transaction.__name__.strip("_"))
+                time.sleep(PAUSE)
+        return transaction(*args, **kwargs)
+
+    return done
+
+
+def without_password(url: str) -> str:
+    """A database URL that may be written into a file: the password comes from the environment or ~/.pgpass."""
+    parsed = _parsed(url)
+    return parsed._replace(drivername=parsed.get_backend_name(), password=None).render_as_string()
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise BadInput(f"{url!r}: a database URL such as postgresql://user@host/name expected") from None
+    name = parsed.get_backend_name()
+    if name not in ("sqlite", "postgresql"):
+        raise BadInput(f"{parsed.render_as_string()}: sqlite or postgresql expected, found {name}")
+    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
+
+
+def _is_writable(path: Path) -> bool:
+    ours = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=ours) for place in (path, path.parent))
+
+
+def _keep_private(path: Path) -> None:
+    """Let nobody but the owner read a database, from the moment it exists; SQLite makes its logs like it."""
+    with suppress(OSError):  # where it cannot be made, SQLite says why
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    for file in (path, *(path.with_name(path.name + log) for log in LOGS)):
+        with suppress(OSError):  # somebody else's, or one that may only be read
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy of a database that may only be read, with what its log holds."""
+    copy = folder / path.name
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+    except sqlite3.Error:  # SQLite cannot put its logs beside it; so nobody is writing to it, either
+        for name in (path.name, path.name + LOGS[0]):
+            if path.with_name(name).exists():
+                try:
+                    shutil.copyfile(path.with_name(name), folder / name)
+                except OSError as error:
+                    raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
+    return copy
+
+
+def _sqlite(url: URL, pool: Mapping[str, Any]) -> Engine:
+    if url.database and not url.database.startswith((":", "file:")):
+        _keep_private(Path(url.database))
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, below
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        for name, value in ROOM.items():
+            connection.execute(f"PRAGMA {name}={value}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        synchronous = connection.get_execution_options().get("synchronous")
+        driver: Any = connection.connection.driver_connection
+        if synchronous:
+            driver.execute(f"PRAGMA synchronous={synchronous}")
+        driver.execute("BEGIN IMMEDIATE" if synchronous else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: URL, pool: Mapping[str, Any]) -> Engine:
+    engine = create_engine(url, **pool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        for name, value in PLANNING.items():
+            connection.execute(f"SET {name} = {value}")
+        connection.commit()
+        connection.prepare_threshold = NEVER  # but what is Prepared: the rest is asked too rarely, and of too much
+
+    @event.listens_for(engine, "checkout")
+    def refuse_dead(connection: Any, _record: Any, _proxy: Any) -> None:
+        # An idle server says nothing. What is there to be read is its farewell, or the end of the line; asking
+        # it whether it is alive, as the pool could, would be one more message for every page.
+        if select.select([connection.fileno()], [], [], 0)[0]:
+            raise DisconnectionError
+
+    return engine

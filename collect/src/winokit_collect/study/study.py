@@ -1,0 +1,261 @@
+"""Making a study's folder; and one study, opened: its config, database, secret and clock.
+
+Everything else takes an open study as first argument. What a link or a cookie says is signed with the study's secret,
+for each purpose with a key of its own, so that a token for one cannot be used for another.
+
+>>> from tempfile import TemporaryDirectory
+>>> from winokit_collect.study.config import StudyConfig
+>>> with TemporaryDirectory() as folder:
+...     study = Study.create(Path(folder) / "gates", StudyConfig(title="Gates"))
+...     study.config.title, study.paused
+('Gates', False)
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from winokit.extend import BadInput, language_of, missing_abilities, owner_only, read_text, twin_rules, write_whole
+from winokit_collect.study import content
+from winokit_collect.study.config import FILE, StudyConfig, read_config, render_config
+from winokit_collect.study.prepared import Prepared
+from winokit_collect.study.refusals import LinkExpired, NotAllowed
+from winokit_collect.study.schema import PAUSED, STATE, WRITE, LogEntry, State
+from winokit_collect.study.store import Store, without_password
+from winokit_collect.study.texts import BUILT_IN, read_texts, say
+from winokit_collect.study.texts import FILE as TEXTS
+
+DATABASE, DATABASE_ENV = "study.db", "WINOKIT_COLLECT_DB"
+SECRET, SECRET_ENV = "secret.key", "WINOKIT_COLLECT_SECRET"
+FILL_IN = "FILL IN"
+"""How the consent page that comes with a study marks what only its requester knows."""
+utc_now = partial(datetime.now, UTC)
+_PAUSED = Prepared(select(STATE.c.value).where(STATE.c.key == PAUSED))
+
+
+def read_secret(folder: Path) -> bytes:
+    """The study's secret: from the environment where it is set there, else from a file only its owner can read."""
+    secret = os.environ.get(SECRET_ENV)
+    if secret:
+        if len(secret) < 32:
+            raise BadInput(f"{SECRET_ENV}: 32 characters or more expected, found {len(secret)}")
+        return secret.encode()
+    path = folder / SECRET
+    if not path.exists():
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            pass  # another process was faster, and its secret is as good
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written ({error.strerror})") from None
+        else:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_hex(32))
+    return path.read_bytes()
+
+
+class Signer:
+    """Makes and reads tokens of one study."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        new = partial(URLSafeTimedSerializer, secret, signer_kwargs={"digest_method": hashlib.sha256})
+        self._serializer = cache(lambda purpose: new(salt=f"winokit.{purpose}"))
+
+    def sign(self, purpose: str, value: Any) -> str:
+        """A token that says `value`, safe in a web address."""
+        return str(self._serializer(purpose).dumps(value))
+
+    def read(self, purpose: str, token: str, most_seconds: int | None = None) -> Any:
+        """What a token says; a forged one is NotAllowed, one that is too old LinkExpired."""
+        try:
+            value, signed_at = self._serializer(purpose).loads(token, return_timestamp=True)
+        except BadSignature:
+            raise NotAllowed(say("refusals.link_forged")) from None
+        # Not by its max_age, which refuses what was signed before the clock was set back: it is from the future then.
+        if most_seconds is not None and utc_now() - signed_at > timedelta(seconds=most_seconds):
+            raise LinkExpired(say("refusals.link_old"))
+        return value
+
+    def digest(self, purpose: str, text: str) -> str:
+        """A keyed hash: equal for equal texts, and nothing to be read from it without the secret."""
+        return hmac.digest(self._secret + purpose.encode(), text.encode(), "sha256").hex()
+
+
+class Study:
+    """A study that is open. Threads may share it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config: StudyConfig,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        pilot: bool = False,
+    ) -> None:
+        from winokit_collect.study.adversary import Adversary  # here, since these modules take a study themselves
+        from winokit_collect.study.writing import EarlierText
+
+        self.folder, self.config, self.store, self.now, self.pilot = folder, config, store, clock, pilot
+        self.texts, self._text_notes = read_texts(folder / config.texts, config.language)
+        self.earlier = EarlierText()
+        self.last_expired: datetime | None = None
+        self.usual_seconds: tuple[datetime | None, dict[str, float]] = (None, {})
+        self.kept_workers: dict[tuple[str, ...], tuple[datetime, list[Any]]] = {}
+        model = config.adversary
+        self.adversary = Adversary(model.model, model.scoring, model.seconds)
+        self._guidelines: dict[str, str] = {}
+
+    @classmethod
+    def create(
+        cls, folder: str | Path, config: StudyConfig, db: str | None = None, *, clock: Callable[[], datetime] = utc_now
+    ) -> "Study":
+        """Make a folder with a config and texts, and a database with the tasks it asks for."""
+        write_folder(Path(folder), config, db)
+        return cls.open(folder, db, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        db: str | None = None,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        pilot: bool = False,
+        to_read: bool = False,
+    ) -> "Study":
+        """Open a study: read its config, migrate its database, and make the tasks that are still missing.
+
+        The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`
+        the consent page may have gaps, and whoever comes is marked. `to_read`, it may be one that cannot be written.
+        """
+        from winokit_collect.study.new_tasks import prepare
+
+        folder = Path(folder)
+        config = read_config(folder / FILE)
+        url = db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+        study = cls(folder, config, Store(url, to_read=to_read), clock=clock, pilot=pilot)
+        prepare(study)
+        return study
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def guidelines(self, kind: str = WRITE) -> str:
+        """The guidelines for a kind of task, in Markdown, read once; those for writing are the study's main ones."""
+        if kind not in self._guidelines:
+            name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
+            own = self.folder / name
+            self._guidelines[kind] = read_text(own if own.exists() else content.bundled(name, self.config.language))
+        return self._guidelines[kind]
+
+    @cached_property
+    def signer(self) -> Signer:
+        """Signs with the study's secret, which is made when it is first needed."""
+        return Signer(read_secret(self.folder))
+
+    @property
+    def why_closed(self) -> str:
+        """Why nobody is let in, where that is so: no consent page with gaps reaches a worker, but in a pilot."""
+        gaps = 0 if self.pilot else self.consent.count(FILL_IN)
+        path = self.folder / self.config.consent
+        return f"{path}: {gaps} places still say {FILL_IN}; fill them in, or try it with --pilot" if gaps else ""
+
+    @cached_property
+    def consent(self) -> str:
+        """What workers consent to, in Markdown."""
+        return read_text(self.folder / self.config.consent)
+
+    @cached_property
+    def quiz(self) -> list[content.Question]:
+        """The questions of the qualification quiz that prepare for something in this study."""
+        if not self.config.quality.quiz_pass_mark:
+            return []
+        asked = content.read_quiz(content.place_of(self, self.config.quiz, "quiz.toml"))
+        return [question for question in asked if not question.kind or question.kind in self.config.tasks.kinds]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a requester should know about the study's texts: what is missing there, or not in its language."""
+        language = self.config.language
+        notes, needed = list(self._text_notes), dict.fromkeys(twin_rules.NEEDED.values())
+        if WRITE in self.config.tasks.kinds:
+            notes += missing_abilities([language], needed)
+        for own, name in content_files(self.config).items():
+            place, english = self.folder / own, content.bundled(name)
+            if not content.is_english(language) and place.is_file() and read_text(place) == read_text(english):
+                notes.append(f"{place}: still the bundled English text")
+        return notes
+
+    @property
+    def paused(self) -> bool:
+        """Whether no new tasks are given out."""
+        with self.store.read() as session:
+            return is_paused(session)
+
+    def pause(self, paused: bool, actor: str) -> None:
+        """Stop giving out tasks, or go on. Work under way can be handed in."""
+        with self.store.write() as session:
+            session.merge(State(key=PAUSED, value={PAUSED: paused}))
+            self.log(session, actor, "pause" if paused else "resume")
+
+    def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
+        """Add a line to the audit log, in the transaction of what it tells."""
+        session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
+
+    def note(self, actor: str, action: str, target: str = "", **detail: Any) -> None:
+        """Log something that changed nothing else in the database: a refused form, a flood of logins."""
+        with self.store.write() as session:
+            self.log(session, actor, action, target, **detail)
+
+
+@owner_only()
+def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
+    """A folder with a config and texts to edit; the database is made when the study is first opened."""
+    refuse_existing(folder)
+    if db:
+        config = config.model_copy(update={"database": without_password(db)})
+    language = config.language
+    if not content.is_bundled(language):  # what there is in English, to be translated
+        config = config.model_copy(update={"quiz": "quiz.toml", "topics": "topics.jsonl", "gold": "gold.jsonl"})
+    for own, name in content_files(config).items():
+        if not (folder / own).exists():
+            text = read_text(content.bundled(name, language))
+            if own == config.texts and not content.is_bundled(language):
+                name = language_of(language).name or language
+                text = text.replace(f'"{BUILT_IN.lines["language.name"]}"', f'"{name}"', 1)
+            write_whole(folder / own, text.encode())
+    write_whole(folder / FILE, render_config(config).encode())
+
+
+def content_files(config: StudyConfig) -> dict[str, str]:
+    """The files of texts in a study's folder, each with the name of the bundled one."""
+    own = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
+    own |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
+    own |= {name: name for name in (f"guidelines-{kind}.md" for kind in config.tasks.kinds if kind != WRITE)}
+    return {name: bundled for name, bundled in own.items() if name}
+
+
+def refuse_existing(folder: Path) -> None:
+    """Say that a new study cannot be made here, where it cannot."""
+    if (folder / FILE).exists():
+        raise BadInput(f"{folder / FILE}: already a study; open it with: winokit collect serve {folder}")
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder}: a file; name a folder")
+
+
+def is_paused(session: Session) -> bool:
+    """Whether the study is paused, as this session sees it."""
+    return bool((_PAUSED.scalar(session) or {}).get(PAUSED))

@@ -1,0 +1,356 @@
+"""Handing in: what a worker sends is stored, counted if there is a place for it, paid, and acted upon.
+
+Handing in the same again changes nothing and gives the first receipt again. Something else is a correction, for a while
+and as long as nobody else works with what stands: it is stored, what stood is kept as its history, and it is paid once.
+After that it is refused, in so many words: nobody is thanked for what is thrown away.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from winokit_collect.study import adversary, ledger, moderation, schema
+from winokit_collect.study.gold import is_right, looks_last, settle
+from winokit_collect.study.new_tasks import add_judgements
+from winokit_collect.study.prepared import Prepared
+from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotNow
+from winokit_collect.study.store import retried
+from winokit_collect.study.study import Study
+from winokit_collect.study.tasks import END_LEASE, count_places, leased_to, take_within
+from winokit_collect.study.texts import say
+from winokit_collect.study.voting import read_ballot
+from winokit_collect.study.writing import Twins, read_twins, refuse_broken, special_words
+
+LOG = logging.getLogger("winokit.collect")
+# Made once: making a query takes longer than running it.
+_OF_SUBMISSION = (
+    "task_id worker_id kind counted lease_id fields why_not late seconds pasted adversary submitted_at history"
+)
+_SUBMISSION = Prepared(insert(schema.SUBMISSIONS).returning(schema.SUBMISSIONS.c.id), *_OF_SUBMISSION.split())
+_OF_VOTE = "task_id worker_id kind counted submission_id problem_id gold at is_right"
+_VOTE = Prepared(insert(schema.VOTE_ROWS), *_OF_VOTE.split(), *schema.ANSWERS)
+_TAKE_FREE = Prepared(
+    update(schema.TASKS)
+    .where(schema.TASKS.c.id == bindparam("wanted"), schema.IS_FREE)
+    .values(accepted=schema.TASKS.c.accepted + 1)
+    .returning(schema.TASKS.c.accepted, schema.TASKS.c.asked)
+)
+_PASTED = Prepared(
+    select(func.sum(schema.Event.amount)).where(
+        schema.Event.lease_id == bindparam("lease"), schema.Event.kind == "paste"
+    )
+)
+NOT_COUNTED = say("receipts.not_counted")
+MESSAGES = {None: say("receipts.thanks"), schema.LATE: say("receipts.late")}
+"""What a worker is told, by why their work does not count."""
+
+
+class _NoNext(Exception):
+    """The next task could not be given, and the transaction cannot go on."""
+
+
+@dataclass(frozen=True)
+class SubmissionReceipt:
+    """What became of a submission."""
+
+    submission_id: int
+    kind: str
+    counted: bool
+    late: bool
+    cents: int
+    message: str
+    replayed: bool = False
+    corrected: bool = False
+    """It takes the place of what was handed in before, and is paid with it."""
+    next_token: str | None = None
+    """Of the task that the worker was given in the same transaction, if so."""
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What a worker handed in under a token, as it stands."""
+
+    fields: Mapping[str, Any]
+    at: datetime
+    correct_until: datetime | None
+    """None where it is too late, or somebody else works with it."""
+    own_texts: tuple[str, ...]
+    """Of twins: what stands and what stood there before, which a correction may be like."""
+
+
+def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
+    """What a worker handed in under a token; None while they have not."""
+    with study.store.read() as session:
+        leased = leased_to(session, worker_id, token)
+        if leased.state != schema.SUBMITTED:
+            return None
+        return _look_again(study, session, leased, _submission(session, leased))
+
+
+def submit(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
+    """Hand in a task, or correct what was handed in. A form that cannot be taken is refused, and nothing is stored.
+
+    Who wants to `go_on` after a vote is given the next task with it, if there is one at hand: one transaction is half
+    as dear as two. Where giving it fails, the vote is taken by itself.
+
+    Raises
+    ------
+    Incomplete
+        Something is missing or broken, by field.
+    AlreadyHandedIn
+        Something else was handed in before, and it cannot be corrected any more.
+    """
+    try:
+        return _submit(study, worker_id, token, fields, go_on=go_on)
+    except _NoNext as error:
+        LOG.warning("something is handed in once more, by itself, after %s", type(error.__cause__).__name__)
+        return _submit(study, worker_id, token, fields)
+
+
+@retried
+def _submit(
+    study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
+) -> SubmissionReceipt:
+    with study.store.write() as session:
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.problem_id is not None:
+            receipt = _take(study, session, leased, read_ballot(study.config, leased, fields))
+            return replace(receipt, next_token=_next_token(study, session, leased)) if go_on else receipt
+        before = _submission(session, leased) if leased.state == schema.SUBMITTED else None
+        if before is not None:
+            unchanged = _unless_new(study, session, leased, before, read_twins(fields).to_json())
+            if unchanged is not None:
+                return unchanged
+        own, version = _own_texts(before), _version(before)
+    refused = verdict = None
+    try:
+        twins = refuse_broken(study, fields, leased.task_domain, own, leased.topic)
+        # The model is asked between two transactions, so that nobody waits for it.
+        verdict = adversary.ask(study, fields)
+    except Incomplete as error:
+        refused = error
+    with study.store.write() as session:
+        leased = leased_to(session, worker_id, token, for_update=True)
+        now = _submission(session, leased) if leased.state == schema.SUBMITTED else None
+        if _version(now) == version:
+            if refused is not None:
+                raise refused
+            return _take(study, session, leased, twins, verdict)
+    return _submit(study, worker_id, token, fields)  # a form sent twice at once finds what was handed in before
+
+
+def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
+    if leased.kind not in study.config.tasks.kinds:  # any more
+        return None
+    try:
+        return take_within(study, session, leased.worker_id, leased.kind, waits=False)
+    except (NotNow, NotAllowed):  # why is said to whoever asks again, without a vote to be thanked for
+        return None
+    except Exception as error:  # each driver has its own; and a vote must not be lost with what comes after it
+        raise _NoNext from error
+
+
+def _take(
+    study: Study,
+    session: Session,
+    leased: Row[Any],
+    content: Mapping[str, Any] | Twins,
+    verdict: adversary.AdversaryVerdict | None = None,
+) -> SubmissionReceipt:
+    """Store what is handed in for the first time; otherwise correct what stands, or say that it is the same."""
+    if leased.state != schema.SUBMITTED:
+        return _handed_in(study, session, leased, content, verdict)
+    submission, now = _submission(session, leased, for_update=True), study.now()
+    sent = content.to_json() if isinstance(content, Twins) else dict(content)
+    unchanged = _unless_new(study, session, leased, submission, sent)
+    if unchanged is not None:
+        return unchanged
+    stood = {"fields": submission.fields, "adversary": submission.adversary, "until": now.isoformat()}
+    submission.history = [*submission.history, stood]
+    submission.fields, submission.adversary = sent, verdict.to_json() if verdict else None
+    if isinstance(content, Twins):
+        submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
+        if submission.counted:
+            _replace_twins(study, session, leased, content, submission.id)
+    else:
+        right = is_right(study, leased, sent["choice"]) if leased.gold else None
+        own_vote = schema.Vote.submission_id == submission.id
+        session.execute(update(schema.Vote).where(own_vote).values(**sent, is_right=right))
+        _after_vote(study, session, leased, is_last=True)
+    return replace(_receipt_of(session, submission), message=say("receipts.corrected"), replayed=False, corrected=True)
+
+
+def _unless_new(
+    study: Study, session: Session, leased: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
+) -> SubmissionReceipt | None:
+    """The receipt again, where the same is sent again; None where it is a correction that can be taken."""
+    if submission.fields == sent:
+        return _receipt_of(session, submission)
+    # Kept from whoever is about to be given them, or to decide about them: those who were faster are seen below.
+    session.execute(select(schema.Task.id).where(_is_about(leased, submission)).with_for_update())
+    written = schema.ProblemRow.submission_id == submission.id
+    session.execute(select(schema.ProblemRow.id).where(written).with_for_update())
+    before = _look_again(study, session, leased, submission)
+    if before.correct_until is None:
+        raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
+    return None
+
+
+def _look_again(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
+    """Also whether it can be corrected: for a while, by somebody who may work, while nobody has built on it.
+
+    On twins others build as soon as one of them is given to somebody; on either, a requester who decides about it.
+    """
+    until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
+    asked = select(schema.Task.problem_id).where(_is_about(leased, submission))
+    given = select(schema.Lease.id).join(schema.Task).where(_is_about(leased, submission)).limit(1)
+    decided = select(schema.Adjudication.id).where(schema.Adjudication.problem_id.in_(asked)).limit(1)
+    open_ = study.now() < until and leased.worker_state == schema.ACTIVE and submission.why_not in (None, schema.LATE)
+    undecided = session.scalar(decided) is None or leased.gold
+    free = open_ and undecided and (leased.problem_id is not None or session.scalar(given) is None)
+    return HandedIn(submission.fields, submission.submitted_at, until if free else None, _own_texts(submission))
+
+
+def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
+    """The tasks that hang on a submission: a vote's own, or those that judge what was written."""
+    own: ColumnElement[bool] = schema.Task.id == leased.task_id
+    written = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
+    return schema.Task.problem_id.in_(written) if leased.problem_id is None else own
+
+
+def _own_texts(submission: schema.Submission | None) -> tuple[str, ...]:
+    if submission is None:
+        return ()
+    versions = [submission.fields, *(past["fields"] for past in submission.history)]
+    return tuple(fields[name] for fields in versions for name in ("first", "second") if name in fields)
+
+
+def _version(submission: schema.Submission | None) -> int:
+    return 0 if submission is None else 1 + len(submission.history)
+
+
+def _submission(session: Session, leased: Row[Any], *, for_update: bool = False) -> schema.Submission:
+    """What was handed in under a lease; asked by itself, since it may have come while the lease was waited for."""
+    query = select(schema.Submission).where(schema.Submission.lease_id == leased.lease_id)
+    return session.scalars(query.with_for_update() if for_update else query).one()
+
+
+def _handed_in(
+    study: Study,
+    session: Session,
+    leased: Row[Any],
+    content: Mapping[str, Any] | Twins,
+    verdict: adversary.AdversaryVerdict | None = None,
+) -> SubmissionReceipt:
+    now = study.now()
+    why_not, is_last = _take_place(session, leased)
+    END_LEASE.all(session, ended=leased.lease_id, new_state=schema.SUBMITTED)
+    shared = {"task_id": leased.task_id, "worker_id": leased.worker_id, "kind": leased.kind, "counted": why_not is None}
+    submission = {
+        **shared,
+        "lease_id": leased.lease_id,
+        "fields": content.to_json() if isinstance(content, Twins) else content,
+        "why_not": why_not,
+        "late": leased.state != schema.LIVE or leased.expires_at <= now,
+        "seconds": (now - leased.leased_at).total_seconds(),
+        "pasted": _PASTED.scalar(session, lease=leased.lease_id) or 0 if isinstance(content, Twins) else 0,
+        "adversary": verdict.to_json() if verdict else None,
+        "submitted_at": now,
+    }
+    number = _SUBMISSION.scalar(session, **submission, history=[])
+    if isinstance(content, Twins):
+        session.execute(delete(schema.Draft).where(schema.Draft.lease_id == leased.lease_id))
+        if why_not is None:
+            _add_twins(study, session, leased, content, number)
+    else:
+        about = {"submission_id": number, "problem_id": leased.problem_id, "gold": leased.gold, "at": now}
+        _add_vote(study, session, leased, {**shared, **about, **content}, is_last=is_last)
+    cents = ledger.pay(session, study, submission, number)
+    return SubmissionReceipt(
+        number, leased.kind, why_not is None, bool(submission["late"]), cents, MESSAGES.get(why_not, NOT_COUNTED)
+    )
+
+
+def _receipt_of(session: Session, submission: schema.Submission) -> SubmissionReceipt:
+    """The receipt of what was handed in before."""
+    paid = select(func.sum(schema.Payment.cents)).where(schema.Payment.submission_id == submission.id)
+    cents = int(session.scalar(paid) or 0)
+    message = MESSAGES.get(submission.why_not, NOT_COUNTED)
+    known = (submission.id, submission.kind, submission.counted, submission.late)
+    return SubmissionReceipt(*known, cents, message, replayed=True)
+
+
+def _take_place(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
+    """Take the place that a submission counts in: why it has none, if so; and whether it was the last that was open."""
+    # Also after its time, as long as nobody has ended it: then nobody else has the place.
+    is_reserved = leased.state == schema.LIVE
+    if leased.worker_state != schema.ACTIVE:
+        count_places(session, leased.task_id, reserved=-int(is_reserved))
+        return schema.FROM_BLOCKED, False
+    if is_reserved or leased.gold:
+        counted = count_places(session, leased.task_id, reserved=-int(is_reserved), accepted=1)
+    else:
+        counted = _TAKE_FREE.one(session, wanted=leased.task_id)
+        if counted is None:
+            return schema.LATE, False
+    return None, counted is not None and counted.accepted >= counted.asked
+
+
+def _add_vote(study: Study, session: Session, leased: Row[Any], vote: dict[str, Any], *, is_last: bool) -> None:
+    vote["is_right"] = is_right(study, leased, vote["choice"]) if leased.gold else None
+    _VOTE.all(session, **dict.fromkeys(schema.ANSWERS) | vote)
+    # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
+    is_last = looks_last(study, leased) if leased.gold else is_last
+    _after_vote(study, session, leased, is_last=is_last)
+
+
+def _after_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
+    """Draw the consequences of a vote that is new or other than before: the same steps, whether it is gold or not."""
+    if study.config.quality.gold_share:
+        moderation.check_gold(study, session, leased.worker_id)
+    if is_last:  # nothing is decided before; and a requester who decides at the same moment is waited for
+        row = session.get_one(schema.ProblemRow, leased.problem_id, with_for_update={"key_share": True})
+        settle(session, study, row, leased.kind)
+
+
+def _replace_twins(study: Study, session: Session, leased: Row[Any], twins: Twins, submission_id: int) -> None:
+    """Store other twins in the place of those of a submission, which nobody has been given yet."""
+    rows = session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.submission_id == submission_id)).all()
+    group = session.get_one(schema.Group, rows[0].group_id)
+    session.execute(delete(schema.Task).where(schema.Task.problem_id.in_([row.id for row in rows])))
+    for row in rows:
+        session.delete(row)
+    session.flush()
+    _add_twins(study, session, leased, twins, submission_id, group)
+
+
+def _add_twins(
+    study: Study,
+    session: Session,
+    leased: Row[Any],
+    twins: Twins,
+    submission_id: int,
+    group: schema.Group | None = None,
+) -> None:
+    """Store the two problems and ask others about them."""
+    group = group or schema.Group(origin=schema.WRITTEN)
+    session.add(group)
+    session.flush()
+    pair = []
+    problems = twins.problems(study.config.language, leased.task_domain)
+    for problem, special_word in zip(problems, special_words(*twins.texts), strict=True):
+        labels = {"topic": (leased.topic or {}).get("topic"), "special_word": special_word}
+        pair.append(problem.with_labels(**{key: value for key, value in labels.items() if value}))
+    known = {"group_id": group.id, "author_id": leased.worker_id, "submission_id": submission_id}
+    rows = [schema.to_row(problem, schema.WRITTEN, study.now(), **known) for problem in pair]
+    session.add_all(rows)
+    session.flush()
+    for problem, row in zip(pair, rows, strict=True):
+        add_judgements(session, study, row, problem)

@@ -1,0 +1,281 @@
+"""Leasing: a place of a task is given to one worker for a while, and to another when that while is over.
+
+Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked: a
+place is taken by raising the task's `held` where there is one free, which the database does for one transaction at a
+time, and a constraint on the table stands behind it.
+Who gets which task is decided in `next_task`.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from winokit_collect.study import schema
+from winokit_collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
+from winokit_collect.study.prepared import Prepared
+from winokit_collect.study.refusals import NotAllowed, NotFound, NotNow, found
+from winokit_collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
+from winokit_collect.study.store import retried
+from winokit_collect.study.study import Study
+from winokit_collect.study.texts import say
+from winokit_collect.study.voting import VoteTask, vote_task
+from winokit_collect.study.workers import is_qualified, own_work, working
+from winokit_collect.study.writing import draft_fields
+
+LONGEST = 4
+"""A lease that is renewed by saving drafts lasts at most so many times its minutes."""
+EVENTS = ("paste", "leave", "return")
+MOST_EVENTS = 50
+MOST_COUNTED = 100
+FREE_SKIPS = 5
+"""So many judgements anybody may skip."""
+
+# What every request asks is made once: making a query takes longer than running it.
+_LEASED = (
+    select(
+        WORKERS.c.state.label("worker_state"),
+        LEASES.c.id.label("lease_id"),
+        *LEASES.c["worker_id", "token", "kind", "state", "leased_at", "expires_at", "task_id"],
+        *TASKS.c["gold", "topic", "problem_id"],
+        TASKS.c.domain.label("task_domain"),
+        *PROBLEMS.c[schema.PROBLEM_COLUMNS],
+        DRAFTS.c.fields.label("draft"),
+    )
+    .select_from(LEASES)
+    .join(WORKERS, WORKERS.c.id == LEASES.c.worker_id)
+    .join(TASKS, TASKS.c.id == LEASES.c.task_id)
+    .outerjoin(PROBLEMS, PROBLEMS.c.id == TASKS.c.problem_id)
+    .outerjoin(DRAFTS, DRAFTS.c.lease_id == LEASES.c.id)
+    .where(LEASES.c.worker_id == bindparam("me"), LEASES.c.token == bindparam("token"))
+)
+_DONE = select(func.count()).where(SUBMISSIONS.c.worker_id == LEASES.c.worker_id, SUBMISSIONS.c.kind == LEASES.c.kind)
+_EARLIER, _ANSWER = LEASES.alias(), LEASES.alias()
+_LAST = (
+    select(_EARLIER.c.id)
+    .where(_EARLIER.c.worker_id == LEASES.c.worker_id, _EARLIER.c.kind == LEASES.c.kind)
+    .where(_EARLIER.c.state == schema.SUBMITTED)
+    .order_by(_EARLIER.c.id.desc())
+    .limit(1)
+)
+_LAST_ANSWER = (
+    select(_ANSWER.c.token)
+    .join(SUBMISSIONS, SUBMISSIONS.c.lease_id == _ANSWER.c.id)
+    .where(_ANSWER.c.id == _LAST.correlate(LEASES).scalar_subquery(), SUBMISSIONS.c.submitted_at > bindparam("since"))
+)
+_SHOWN = {"done": _DONE.correlate(LEASES), "last_token": _LAST_ANSWER.correlate(LEASES)}
+_LEASED_SHOWN = Prepared(_LEASED.add_columns(*(each.scalar_subquery().label(name) for name, each in _SHOWN.items())))
+# The worker first, as everywhere: two requests of one worker happen one after the other, and nobody waits in a circle.
+_LEASED_LOCKED = Prepared(_LEASED.with_for_update(key_share=True, of=[WORKERS, LEASES]))
+_LEASED_READ = Prepared(_LEASED)
+_COUNT = Prepared(
+    update(TASKS)
+    .where(TASKS.c.id == bindparam("counted"), TASKS.c.asked.is_not(None))
+    .values(held=TASKS.c.held + bindparam("more_reserved"), accepted=TASKS.c.accepted + bindparam("more_accepted"))
+    .returning(TASKS.c.accepted, TASKS.c.asked)
+)
+_GIVE_AGAIN = Prepared(
+    update(LEASES)
+    .where(LEASES.c.token == bindparam("earlier"))
+    .values({name: bindparam(f"new_{name}") for name in ("state", "leased_at", "expires_at")})
+)
+_NEW_LEASE = Prepared(insert(LEASES), "token", "task_id", "worker_id", "kind", "state", "leased_at", "expires_at")
+_SKIPPED = Prepared(
+    select(func.count().filter(LEASES.c.state == schema.RELEASED).label("skipped"), func.count().label("had")).where(
+        LEASES.c.worker_id == bindparam("me"), LEASES.c.kind == bindparam("kind")
+    )
+)
+_TYPED: dict[str, BindParameter[Any]] = {"fields": bindparam("typed"), "saved_at": bindparam("now")}
+_SAVE = Prepared(insert(DRAFTS).values(lease_id=bindparam("of"), **_TYPED))
+_SAVE_AGAIN = Prepared(
+    update(DRAFTS).where(DRAFTS.c.lease_id == bindparam("of")).values(_TYPED).returning(DRAFTS.c.lease_id)
+)
+_LENGTHEN = Prepared(update(LEASES).where(LEASES.c.id == bindparam("lengthened")).values(expires_at=bindparam("until")))
+END_LEASE = Prepared(update(LEASES).where(LEASES.c.id == bindparam("ended")).values(state=bindparam("new_state")))
+
+
+def available(study: Study, worker_id: int) -> dict[str, int]:
+    """How many tasks of each kind the worker could get now, counted up to 100; kinds with none are left out.
+
+    So are those whose quiz they have failed for good; one whose quiz they have not taken is not.
+    """
+    _expire_now_and_then(study)
+    with study.store.read() as session:
+        standing = how_many(session, study.config, worker_id, MOST_COUNTED)
+    counts = {
+        kind: max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
+        for kind, (free, had, live) in standing.items()
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def can_go_on(study: Study, worker_id: int) -> bool:
+    """Whether there is a task that the worker could have now."""
+    most, (_, done) = study.config.tasks.most_per_worker, own_work(study, worker_id)
+    return not study.paused and any(not most or done.get(kind, 0) < most for kind in available(study, worker_id))
+
+
+@retried
+def take(study: Study, worker_id: int, kind: str) -> str:
+    """Give the worker a task of a kind, the one they have under way or a new one; its token."""
+    if kind not in study.config.tasks.kinds:
+        raise NotFound(say("refusals.no_kind"))
+    _expire_now_and_then(study)
+    with study.store.write(quick=True) as session:
+        return take_within(study, session, worker_id, kind)
+
+
+def take_within(study: Study, session: Session, worker_id: int, kind: str, *, waits: bool = True) -> str:
+    """The same in a transaction that goes on; one that holds other tasks must not wait for one that another holds.
+
+    Whatever is refused is so before anything was changed.
+    """
+    worker = working(study, session, worker_id)
+    now = situation(session, study, worker_id, kind)
+    if now.under_way is not None:
+        return str(now.under_way)
+    if (now.paused or {}).get(schema.PAUSED):
+        raise NotNow(say("refusals.paused"))
+    if not is_qualified(study, worker, kind):
+        raise NotAllowed(say("refusals.steps_first"))
+    most = study.config.tasks.most_per_worker
+    own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
+    if most and (session.scalar(select(func.count()).where(*own)) or 0) >= most:
+        raise NotNow(say("refusals.most_done"))
+    free = free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
+    if free is None:
+        raise NotNow(say("refusals.nothing_left"))
+    task_id, earlier = gold_task(study, worker_id, kind, now) or free
+    count_places(session, task_id, reserved=1)
+    return _give(study, session, worker_id, kind, task_id, earlier)
+
+
+def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
+    """A task that the worker has, or had and may still hand in; one to write as a row of `leased_to`.
+
+    With it, how many of the kind they have handed in (`done`), and the token of the last while it may be corrected.
+    """
+    since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
+    with study.store.read() as session:
+        leased = _leased(session, _LEASED_SHOWN, me=worker_id, token=token, since=since)
+    return leased if leased.problem_id is None else vote_task(study.config, leased)
+
+
+def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
+    """Take a task and look at it."""
+    return look(study, worker_id, take(study, worker_id, kind))
+
+
+def give_back(study: Study, worker_id: int, token: str) -> None:
+    """The worker does not want this task; it goes to somebody else. Judgements can be skipped now and then."""
+    with study.store.write(quick=True) as session:
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.state == schema.LIVE:
+            if leased.kind != schema.WRITE:
+                counts = _SKIPPED.all(session, me=worker_id, kind=leased.kind)[0]
+                if counts.skipped >= max(FREE_SKIPS, study.config.quality.most_skipped * counts.had):
+                    raise NotNow(say("refusals.most_skipped"))
+            END_LEASE.all(session, ended=leased.lease_id, new_state=schema.RELEASED)
+            count_places(session, leased.task_id, reserved=-1)
+
+
+def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
+    """Keep what the worker has typed, and the place with it; an expired lease stays expired.
+
+    What was handed in has no draft any more: NotNow says that nothing was kept.
+    """
+    now = study.now()
+    with study.store.write(quick=True) as session:
+        leased = leased_to(session, worker_id, token, for_update=True)
+        if leased.state == schema.SUBMITTED:
+            raise NotNow(say("refusals.no_draft"))
+        draft = {"of": leased.lease_id, "typed": draft_fields(fields), "now": now}
+        if not _SAVE_AGAIN.all(session, **draft):
+            _SAVE.all(session, **draft)
+        if leased.state == schema.LIVE and leased.expires_at > now:
+            minutes = study.config.minutes(leased.kind)
+            longest = leased.leased_at + timedelta(minutes=LONGEST * minutes)
+            until = max(leased.expires_at, min(now + timedelta(minutes=minutes), longest))
+            _LENGTHEN.all(session, lengthened=leased.lease_id, until=until)
+    return now
+
+
+def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mapping[str, Any]]) -> int:
+    """Keep signals of how a task is worked on; how many were taken."""
+    taken = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
+    with study.store.write(quick=True) as session:
+        known = {"worker_id": worker_id, "lease_id": leased_to(session, worker_id, token).lease_id, "at": study.now()}
+        for event in taken:
+            amount = event.get("amount", 0)
+            amount = min(max(amount, 0), 100_000) if isinstance(amount, int) else 0
+            session.add(schema.Event(kind=event["kind"], amount=amount, **known))
+    return len(taken)
+
+
+@retried
+def expire(study: Study) -> int:
+    """End the leases whose time is over and free their places; how many there were."""
+    over = Lease.expires_at <= study.now()
+    with study.store.read() as session:
+        if session.scalar(select(Lease.id).where(IS_LIVE, over).limit(1)) is None:
+            return 0
+    with study.store.write(quick=True) as session:
+        # Leases that another transaction holds are being submitted or ended there.
+        return end_leases(session, schema.EXPIRED, over, skip_locked=True)
+
+
+def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
+    """End some of the live leases and free their places; how many there were."""
+    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id).with_for_update(skip_locked=skip_locked)
+    ended = session.scalars(query).all()
+    for lease in ended:
+        lease.state = state
+    # In one order everywhere, so that two transactions never wait for each other.
+    for task_id, count in Counter(lease.task_id for lease in ended).items():
+        count_places(session, task_id, reserved=-count)
+    return len(ended)
+
+
+def _expire_now_and_then(study: Study) -> None:
+    """The same, once a second at most: every request asks for it."""
+    if study.last_expired is None or study.now() - study.last_expired >= timedelta(seconds=1):
+        study.last_expired = study.now()
+        expire(study)
+
+
+def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
+    """Change a task's counters in one step of the database; (accepted, asked) afterwards.
+
+    A gold question has no places to count, and None to say.
+    """
+    return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
+
+
+def leased_to(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
+    """What a worker has, or had, under a token, in one query: lease, task, the problem to judge if any, and draft.
+
+    For an update, worker and lease are kept from other transactions. Another's looks as if there were none.
+    """
+    return _leased(session, _LEASED_LOCKED if for_update else _LEASED_READ, me=worker_id, token=token)
+
+
+def _leased(session: Session, query: Prepared, **which: Any) -> Row[Any]:
+    return found(query.one(session, **which), say("refusals.no_task"))
+
+
+def _give(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
+    """Lease a task, and say under which token; the worker's own expired lease is taken up again, with its draft."""
+    now = study.now()
+    until = now + timedelta(minutes=study.config.minutes(kind))
+    if earlier is not None:
+        again = {"new_state": schema.LIVE, "new_leased_at": now, "new_expires_at": until}
+        _GIVE_AGAIN.all(session, earlier=earlier, **again)
+        return earlier
+    token = secrets.token_urlsafe(18)
+    new = {"token": token, "task_id": task_id, "worker_id": worker_id, "kind": kind}
+    _NEW_LEASE.all(session, **new, state=schema.LIVE, leased_at=now, expires_at=until)
+    return token

@@ -1,0 +1,230 @@
+"""Workers: how they come in, consent, are screened and qualify, and what they may do next."""
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BindParameter, Row, bindparam, func, select, update
+from sqlalchemy.orm import Session
+
+from winokit_collect.study import schema
+from winokit_collect.study.content import Question
+from winokit_collect.study.prepared import Prepared
+from winokit_collect.study.refusals import Incomplete, NotAllowed, NotNow, found
+from winokit_collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.texts import say
+
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Digits and letters that nobody mistakes for one another when reading a code aloud."""
+CONSENT, SCREENING, QUIZ, WORK = "consent", "screening", "quiz", "work"
+# Asked for every page, and made once: making a query takes longer than running it.
+_ME: BindParameter[int] = bindparam("me")
+_BY_CODE = Prepared(select(WORKERS).where(WORKERS.c.code == bindparam("code")))
+_LOCKED = select(Worker).where(Worker.id == _ME).with_for_update(key_share=True)
+_LOCKED_ROW = Prepared(select(WORKERS).where(WORKERS.c.id == _ME).with_for_update(key_share=True))
+_EARNED = Prepared(
+    select(func.sum(PAYMENTS.c.cents)).where(PAYMENTS.c.worker_id == _ME, PAYMENTS.c.reason != schema.VISIT)
+)
+_DONE = Prepared(
+    select(SUBMISSIONS.c.kind, func.count()).where(SUBMISSIONS.c.worker_id == _ME).group_by(SUBMISSIONS.c.kind)
+)
+
+
+@dataclass(frozen=True)
+class QuizResult:
+    """How a try at the quiz went."""
+
+    share: float
+    passed: bool
+    right: tuple[bool, ...]
+    attempts_left: int
+
+
+def join(
+    study: Study,
+    platform: str,
+    identity: Identity | None = None,
+    *,
+    code: str | None = None,
+    me: int | None = None,
+    verified: bool = True,
+) -> Worker:
+    """A new worker, or the one that a platform has sent before. Without a code they are given a random one.
+
+    A visit that has begun goes on in its own browser, which is known by its hash, or by who works in it (`me`); and so
+    does any other of theirs where the platform has not `verified` that it is them.
+    """
+    with study.store.write() as session:
+        if identity is not None:
+            identity.arrived_at = study.now()
+            same = (Identity.platform == platform, Identity.external_id == identity.external_id)
+            known = session.scalar(select(Identity).where(*same).with_for_update())
+            if known is not None:
+                goes_on = known.session_id is not None and known.session_id == identity.session_id
+                own = known.browser in (None, identity.browser) or known.worker_id == me
+                if (goes_on or not verified) and not own:
+                    raise NotAllowed(say("refusals.other_browser"))
+                for name in ("study_id", "session_id", "browser", *(() if goes_on else ("arrived_at",))):
+                    setattr(known, name, getattr(identity, name))
+                return session.get_one(Worker, known.worker_id)
+        return add(study, session, platform, identity, code)
+
+
+def add(
+    study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
+) -> Worker:
+    """A new worker, within a transaction."""
+    code = code or f"w-{''.join(secrets.choice(LETTERS) for _ in range(10))}"
+    worker = Worker(code=code, platform=platform, state=schema.ACTIVE, joined_at=study.now(), pilot=study.pilot)
+    session.add(worker)
+    session.flush()
+    if identity is not None:
+        identity.worker_id, identity.platform = worker.id, platform
+        session.add(identity)
+    study.log(session, f"worker:{worker.code}", "join", platform)
+    return worker
+
+
+def get(study: Study, code: str) -> Row[Any]:
+    """The row of the worker with a code."""
+    with study.store.read() as session:
+        return found(_BY_CODE.one(session, code=code), say("refusals.no_worker"))
+
+
+def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
+    """The same as an object, to be changed; for an update, kept from other transactions."""
+    query = select(Worker).where(Worker.code == code)
+    return found(session.scalar(query.with_for_update(key_share=True) if for_update else query), f"no worker {code}")
+
+
+def end_sessions(study: Study, code: str) -> None:
+    """Sign a worker out of every browser; a new link lets them in again."""
+    with study.store.write() as session:
+        raised = {"session_version": Worker.session_version + 1}
+        session.execute(update(Worker).where(Worker.code == code).values(raised))
+        study.log(session, f"worker:{code}", "sign out")
+
+
+def consent(study: Study, worker_id: int) -> Worker:
+    """The worker has read what is asked of them and agrees."""
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        if worker.consented_at is None:
+            worker.consented_at = study.now()
+            study.log(session, f"worker:{worker.code}", "consent")
+        return worker
+
+
+def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> Worker:
+    """The worker's word on the two questions of screening, once. Those whom the study is not for are told so."""
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        if step_of(study, worker) != SCREENING:
+            return worker
+        worker.native_speaker, worker.has_seen_wsc, worker.screened_at = native_speaker, has_seen_wsc, study.now()
+        quality = study.config.quality
+        if (quality.native_speaker and not native_speaker) or (quality.never_seen_wsc and has_seen_wsc):
+            worker.state, worker.state_why = schema.SCREENED_OUT, "screening"
+        study.log(session, f"worker:{worker.code}", "screen", worker.state)
+        return worker
+
+
+def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> list[Question]:
+    """The questions that prepare a worker for some kinds of task; the first time, also those that are for all."""
+    is_first = worker.qualified_at is None
+    return [question for question in study.quiz if question.kind in kinds or (is_first and not question.kind)]
+
+
+def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
+    """Whether there are questions left between a worker and a kind of task."""
+    known = worker.qualified_for
+    return known is not None and kind not in known and any(question.kind == kind for question in study.quiz)
+
+
+def is_qualified(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
+    """Whether a worker may have a kind of task, as far as quizzes go."""
+    return bool((worker.qualified_for or {}).get(kind, not must_qualify(study, worker, kind)))
+
+
+def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
+    """Mark a try at the quiz, which comes first, for some kinds of task or all; or at that of one more kind.
+
+    Whoever has failed the last time is screened out, or kept from the one kind.
+    """
+    kinds, now = study.config.tasks.kinds if kinds is None else kinds, study.now()
+    with study.store.write() as session:
+        worker = locked(session, worker_id)
+        step, is_first = step_of(study, worker), worker.qualified_at is None
+        more = None if is_first else next((kind for kind in kinds if must_qualify(study, worker, kind)), None)
+        if step != (QUIZ if is_first else WORK) or not (is_first or more):
+            raise NotNow(say("refusals.no_quiz"))
+        kinds = [more] if more else kinds
+        quiz = quiz_for(study, worker, kinds)
+        if len(answers) != len(quiz):
+            raise Incomplete({"answers": f"{len(quiz)} answers expected, found {len(answers)}"})
+        right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
+        share = sum(right) / len(right) if right else 1.0
+        passed = share >= study.config.quality.quiz_pass_mark
+        before = (QuizAttempt.worker_id == worker_id, QuizAttempt.kind.is_not_distinct_from(more))
+        tries = 1 + (session.scalar(select(func.count()).where(*before)) or 0)
+        about = {"worker_id": worker_id, "kind": more, "answers": list(answers), "share": share, "passed": passed}
+        session.add(QuizAttempt(**about, at=now))
+        left = max(0, study.config.quality.quiz_attempts - tries)
+        if is_first and tries == 1 and study.config.pay.quiz:
+            cents = int(study.config.pay.quiz * 100)
+            session.add(schema.Payment(worker_id=worker_id, reason=QUIZ, cents=cents, at=now))
+        if passed or (more and not left):
+            worker.qualified_at = worker.qualified_at or now
+            worker.qualified_for = {**(worker.qualified_for or {}), **dict.fromkeys(kinds, passed)}
+        elif not left:
+            worker.state, worker.state_why = schema.SCREENED_OUT, "quiz"
+        study.log(session, f"worker:{worker.code}", "quiz", "passed" if passed else "failed", share=share)
+        return QuizResult(share, passed, right, left)
+
+
+def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
+    """What a worker has earned, in hundredths, and how much they have handed in, by kind."""
+    with study.store.read() as session:
+        earned = _EARNED.scalar(session, me=worker_id) or 0
+        return int(earned), {kind: int(count) for kind, count in _DONE.all(session, me=worker_id)}
+
+
+def forget(study: Study, code: str, actor: str) -> None:
+    """Delete who a worker is on their platform; what they wrote and voted stays, under the code."""
+    with study.store.write() as session:
+        under_way = schema.PayoutJob.state.in_(schema.UNDER_WAY)
+        if session.scalar(select(schema.PayoutJob.id).join(Worker).where(Worker.code == code, under_way)):
+            raise NotNow(f"a payout to {code} is in progress; wait until it is confirmed")
+        query = select(Identity).join(Worker, Worker.id == Identity.worker_id).where(Worker.code == code)
+        session.delete(found(session.scalar(query), f"no personal data is stored about {code}"))
+        study.log(session, actor, "forget", code)
+
+
+def locked(session: Session, worker_id: int) -> Worker:
+    """The worker's row, kept from other transactions: two requests of one worker happen one after the other."""
+    options = {"populate_existing": True}
+    return found(session.scalar(_LOCKED, {"me": worker_id}, execution_options=options), say("refusals.no_worker"))
+
+
+def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
+    """The same row, as it stands, of somebody who may work."""
+    worker = found(_LOCKED_ROW.one(session, me=worker_id), say("refusals.no_worker"))
+    if step_of(study, worker) != WORK:
+        # Why is the requester's business: "2 of 5 gold questions" would tell that there are any.
+        left = worker.state != schema.ACTIVE
+        raise NotAllowed(say("refusals.not_any_more" if left else "refusals.steps_first"))
+    return worker
+
+
+def step_of(study: Study, worker: Worker | Row[Any]) -> str:
+    """Where a worker must go now; the state of somebody who has no more to do here."""
+    if worker.state != schema.ACTIVE:
+        return worker.state
+    if worker.consented_at is None:
+        return CONSENT
+    quality = study.config.quality
+    if worker.screened_at is None and (quality.native_speaker or quality.never_seen_wsc):
+        return SCREENING
+    return QUIZ if study.quiz and worker.qualified_at is None else WORK

@@ -1,0 +1,460 @@
+"""The verbs of `winokit collect`, as calls: each takes a study's folder and does one thing with the study in it."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from winokit import WinokitError, load, write
+from winokit.extend import DATA_HELP, BadInput, Help, Lines, owner_only, tell, verb, with_language
+
+if TYPE_CHECKING:
+    from winokit_collect.study.study import Study
+
+NEW_OBJECTS = 5_000
+"""After so many the collector looks at the new ones: some pages' worth, not a part of one."""
+WAITING = 2048
+"""Connections that may wait to be accepted, as in uvicorn."""
+PROCESSES = 2
+"""Of a server on PostgreSQL: each has a core to give, and keeps some 30 of the 100 connections that are usual there."""
+Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
+Database = Annotated[
+    str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
+]
+Address = Annotated[
+    str | None, Help("The public address; default: [server] url in study.toml, or this machine.", metavar="URL")
+]
+Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyone who takes part is marked.")]
+
+
+@dataclass(frozen=True)
+class StudyAnswer:
+    """What a verb found or did: as plain data, and in lines and tables to read."""
+
+    record: Any
+    lines: Lines
+
+
+def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
+    """The study of a folder, to be closed at the end of a `with`; as a `pilot`, or only `to_read` it."""
+    from winokit_collect.study.study import Study
+
+    return closing(Study.open(folder, db, pilot=pilot, to_read=to_read))
+
+
+def links_begin(study: Study, url: str | None) -> str:
+    """What the links of a study begin with."""
+    return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
+
+
+@verb
+@owner_only()
+def init(
+    folder: Folder,
+    *,
+    title: Annotated[str | None, Help("Shown on every page.")] = None,
+    language: Annotated[
+        str | None, Help("Language of workers and texts, in BCP 47 (bundled: en, de). Default: that of DATA, or en.")
+    ] = None,
+    twins: Annotated[int, Help("How many pairs of twins to collect.", least=1)] = 100,
+    votes: Annotated[int, Help("How many workers judge each problem.", least=1)] = 3,
+    kind: Annotated[
+        tuple[str, ...], Help("write, validate, switchable or associative; repeatable. Default: write, validate.")
+    ] = (),
+    evaluate: Annotated[str | None, Help(f"Let people solve a dataset instead. {DATA_HELP}", metavar="DATA")] = None,
+    judge: Annotated[
+        str | None, Help(f"Let people judge a dataset instead; --kind says how. {DATA_HELP}", metavar="DATA")
+    ] = None,
+    variant: Annotated[
+        tuple[str, ...], Help("original, switched, no-cands, part-sent or local-context of that dataset; repeatable.")
+    ] = (),
+    limit: Annotated[
+        int, Help("Only this many of its problems: the first; with --judge, random whole groups. 0: all.", least=0)
+    ] = 0,
+    adversary: Annotated[str, Help("A model that twins should fool.", metavar="SPEC")] = "",
+    db: Database = None,
+) -> StudyAnswer:
+    """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
+    from winokit_collect.study import content, new_tasks, study
+    from winokit_collect.study.config import parse_config
+    from winokit_collect.study.schema import JUDGEMENTS
+
+    folder = Path(folder)
+    study.refuse_existing(folder)
+    if variant and not evaluate:
+        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
+    if evaluate and (kind or adversary or judge):
+        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
+    if judge and (adversary or not kind or not set(kind) <= set(JUDGEMENTS)):
+        raise BadInput(f"--judge requires --kind {' or '.join(JUDGEMENTS)} (repeatable), and does not take --adversary")
+    if limit and not (evaluate or judge):
+        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
+    wishes: dict[str, Any] = {"title": title} if title else {}
+    if evaluate:
+        wishes["title"] = title or f"People solve {Path(evaluate).stem}"
+        wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
+        wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
+    elif judge:
+        wishes["title"] = title or f"People judge {Path(judge).stem}"
+        wishes["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
+        wishes["judge"] = {"data": new_tasks.DATA}
+    else:
+        wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
+        wishes["adversary"] = {"model": adversary}
+    data = evaluate or judge
+    dataset = load(data) if data else None
+    if dataset is not None and language:
+        dataset = with_language(dataset, language)
+        tell(dataset.notes)
+    elif dataset is not None and len(dataset.languages) > 1:
+        raise BadInput(f"{data}: in {', '.join(dataset.languages)}; choose one with --language")
+    wishes["language"] = language or (dataset.languages[0] if dataset and len(dataset.languages) == 1 else "en")
+    config = parse_config(wishes, "winokit collect init")
+    if dataset is not None:
+        if judge:
+            dataset = new_tasks.drawn_by_groups(dataset, limit, config.seed)
+            notes = new_tasks.can_be_judged(dataset, kind)
+        else:
+            _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
+        # A copy, so that the study does not change when the file elsewhere does.
+        write(dataset, folder / new_tasks.DATA)
+        tell(notes)
+    study.write_folder(folder, config, db)
+    kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}
+    english = f"no texts are bundled in {config.language!r}: those in {folder} are in English, for you to translate"
+    return StudyAnswer(
+        {"study": str(folder), **about, "kinds": kinds, "votes": config.tasks.votes},
+        [
+            f"{folder}: {config.title}, {', '.join(kinds)}",
+            *([] if content.is_bundled(config.language) else [english]),
+            f"edit {folder / 'study.toml'} and the texts next to it, then run: winokit collect serve {folder}",
+        ],
+    )
+
+
+@verb
+def serve(
+    folder: Folder,
+    *,
+    host: Annotated[str, Help("The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Help("The port to listen on.", least=0, most=65535)] = 8000,
+    url: Address = None,
+    pilot: Pilot = False,
+    processes: Annotated[
+        int | None, Help("How many processes serve; default: 2 on PostgreSQL, 1 on SQLite.", least=1, most=64)
+    ] = None,
+    db: Database = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Serve a study's pages until Ctrl-C. The first visit makes the requester's account."""
+    with opened(folder, db, pilot=pilot) as study, listen(host, port) as place:
+        if study.store.is_sqlite and (processes or 1) > 1:
+            raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
+        seen = url or study.config.server.url
+        base = links_begin(study, seen or f"http://{host}:{place.getsockname()[1]}")
+        study.adversary.prepare(study)
+        announce(study, base, say)
+        if study.store.is_sqlite or processes == 1:
+            run_app(study, place, base, behind_proxy=bool(seen))
+            return
+        from winokit_collect.study.study import read_secret
+
+        read_secret(study.folder)  # which makes one where there is none, before several look for it
+        del study.adversary  # each process loads the model
+        study.close()
+        _serve_together(processes or PROCESSES, place, base, bool(seen), study.folder, db, pilot)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free. An address in use is told in one line.
+
+    Whoever connects before the pages are served waits for them.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only where it is told that this is TCP.
+    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+        # Of two sockets that are bound to one address, only the first may listen.
+        place.listen(WAITING)
+    except OSError as error:
+        place.close()
+        raise BadInput(f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port") from None
+    return place
+
+
+def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
+    """Say where the pages are, and what whoever serves them should know."""
+    from winokit_collect.platforms.base import platform_of
+    from winokit_collect.study.requesters import setup_path
+
+    say(f"{study.config.title}: {base}")
+    closed = study.why_closed and f"workers cannot enter yet: {study.why_closed}"
+    pilot = "pilot: everyone who takes part now is marked and can be removed later" if study.pilot else ""
+    is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
+    others = f"other users can read {study.folder}; run: chmod 700 {study.folder}" if is_seen else ""
+    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning())):
+        say(f"warning: {note}")
+    first = setup_path(study)
+    if first:
+        say(f"create the requester's account (valid for one day): {base}{first}")
+
+
+def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool) -> None:
+    """Serve the pages at a socket, in this process, until Ctrl-C; `base` is the address people see."""
+    import uvicorn
+
+    from winokit_collect.web.app import create_app
+    from winokit_collect.web.protocol import ImpatientProtocol
+
+    app = create_app(study, secure=base.startswith("https://"), url=base)
+    # h11 refuses headers without end; the other parser that uvicorn may find installed does not. No log of addresses:
+    # some of them let people in.
+    quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
+    config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
+    _spare_what_stays()
+    uvicorn.Server(config).run(sockets=[place])
+
+
+def _serve_together(processes: int, *how: Any) -> None:
+    """Serve in several processes until Ctrl-C. Where one ends by itself all do, to be started again by whoever did."""
+    spawn = multiprocessing.get_context("spawn")
+    children = [spawn.Process(target=_serve_beside_others, args=how) for _ in range(processes)]
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        for child in children:
+            child.start()
+        wait([child.sentinel for child in children])
+    finally:
+        started = [child for child in children if child.pid is not None]
+        for child in started:
+            child.terminate()
+        for child in started:
+            child.join()
+        signal.signal(signal.SIGTERM, before)
+    raise WinokitError("a server process ended by itself; the others were stopped")
+
+
+def _serve_beside_others(
+    place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool
+) -> None:
+    """Serve in a process of several, all at one socket; it ends with the process that started it, however that ends."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with suppress(KeyboardInterrupt), opened(folder, db, pilot=pilot) as study:
+            study.adversary.prepare(study)
+            run_app(study, place, base, behind_proxy=behind_proxy)
+    except WinokitError as error:
+        sys.exit(f"winokit: {error}")
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    signal.raise_signal(signal.SIGTERM)
+
+
+def _spare_what_stays() -> None:
+    """Keep the collector of cycles from what is loaded by now and stays; a pass over it stops everybody for 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
+
+
+@verb
+def invite(
+    folder: Folder,
+    *,
+    count: Annotated[int, Help("How many links.", least=1, most=10_000)] = 1,
+    uses: Annotated[int, Help("How many people may use each link.", least=1)] = 1,
+    days: Annotated[
+        float | None, Help("How long they are valid; default: see study.toml.", least=0.01, most=3650)
+    ] = None,
+    label: Annotated[str, Help("A note for yourself.")] = "",
+    worker: Annotated[str | None, Help("Instead, let this worker back in on another device.", metavar="CODE")] = None,
+    url: Address = None,
+    pilot: Pilot = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Make links that let workers in: signed, expiring, one for each by default."""
+    if worker is not None and (count > 1 or uses > 1):
+        raise BadInput("--worker makes one link for one person; it does not take --count or --uses")
+    with opened(folder, db, pilot=pilot) as study:
+        from winokit_collect.study import invites
+
+        base = links_begin(study, url)
+        links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
+    record: list[dict[str, Any]] = [
+        {"url": base + path, "id": invite.id, "uses": invite.most_uses, "expires_at": str(invite.expires_at)}
+        for invite, path in links
+    ]
+    return StudyAnswer(record, [link["url"] for link in record])
+
+
+@verb
+def publish(
+    folder: Folder,
+    *,
+    visits: Annotated[int, Help("How many to offer.", least=1)] = 10,
+    minutes: Annotated[int, Help("How long a visit may take.", least=1)] = 60,
+    url: Address = None,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Offer visits on Mechanical Turk: a HIT with the reward and the qualifications of study.toml."""
+    if not yes:
+        raise BadInput(f"{folder}: publishing spends money; confirm with --yes (in Python: yes=True)")
+    with opened(folder, db) as study:
+        from sqlalchemy import select
+
+        from winokit_collect.platforms.base import platform_of
+        from winokit_collect.study.schema import LogEntry
+
+        platform, base = platform_of(study), links_begin(study, url)
+        with study.store.read() as session:
+            noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+            earlier = session.scalars(noted).all()
+        made = platform.publish(base, study.config.title, visits, minutes, earlier)
+        study.note("terminal", "publish", made, visits=visits)
+    return StudyAnswer({"id": made, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {made}"])
+
+
+@verb
+def status(
+    folder: Folder,
+    *,
+    workers: Annotated[bool, Help("Also show statistics on each worker's work.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Show how far a study has come, how far people agree and what it has cost."""
+    with opened(folder, db, to_read=True) as study:
+        from winokit_collect.study import progress, quality
+
+        now, people = progress.snapshot(study), quality.workers(study) if workers else []
+        notes = study.notes
+    tell(notes)
+    record = now.to_json() | {"notes": notes} | ({"people": [vars(person) for person in people]} if workers else {})
+    return StudyAnswer(record, progress.status_lines(now, people))
+
+
+@verb
+def export(
+    folder: Folder,
+    *,
+    out: Annotated[Path | None, Help("Default: STUDY/export.", metavar="DIR")] = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """Write problems with votes, times and pseudonymous workers, and people's answers as predictions."""
+    target = Path(out or Path(folder) / "export")
+    with opened(folder, db, to_read=True) as study:
+        from winokit_collect.study import export
+
+        exported = export.export(study, target)
+    files, notes = exported.files, exported.notes
+    tell(notes)
+    lines = [f"{target / name}: {rows:,}" for name, rows in files.items()]
+    if files.get("predictions.jsonl"):
+        asked, answered = target / "evaluated.jsonl", target / "predictions.jsonl"
+        lines.append(f"audit people: winokit audit {asked} --predictions {answered}")
+    if "labels.jsonl" in files:
+        lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
+    return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
+
+
+@verb
+def withdraw(
+    folder: Folder,
+    worker: Annotated[str, Help("The worker's code.", metavar="CODE")],
+    *,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Take out what a worker has written and judged, for good, as they have asked. What they earned stays owed."""
+    if not yes:
+        raise BadInput(f"{worker}: withdrawing cannot be undone; confirm with --yes (in Python: yes=True)")
+    with opened(folder, db) as study:
+        from winokit_collect.study import moderation, workers
+        from winokit_collect.web.rendering import money
+
+        workers.get(study, worker)
+        done = moderation.withdraw(study, worker, "terminal")
+        owed = money(done.open_cents, study.config.pay.currency)
+    lines = [f"{worker}: deleted {done.judgements:,} judgements and {done.texts:,} sentences; still owed: {owed}"]
+    if not done.is_forgotten:
+        lines.append("their platform id is kept until that is paid, then deleted")
+    return StudyAnswer(asdict(done), lines)
+
+
+@verb
+def account(
+    folder: Folder,
+    name: Annotated[str | None, Help("Whose account; default: list all accounts.", metavar="NAME")] = None,
+    *,
+    add: Annotated[bool, Help("Create the account and print a link for choosing its password.")] = False,
+    reset: Annotated[bool, Help("Print such a link for somebody who forgot their password.")] = False,
+    remove: Annotated[bool, Help("Remove the account and end its sessions.")] = False,
+    role: Annotated[
+        Literal["owner", "editor", "viewer"] | None,
+        Help("owner: everything; editor: all but paying, managing accounts and removing a pilot; viewer: look."),
+    ] = None,
+    url: Address = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """List the accounts of requesters, or make, change or remove one."""
+    if (add or reset or remove or role) and name is None:
+        raise BadInput("name the account: winokit collect account STUDY NAME …")
+    if add + reset + remove + (role is not None and not add) > 1:
+        raise BadInput("--add, --reset, --remove and --role: one at a time (--add may have a --role)")
+    with opened(folder, db) as study:
+        from winokit_collect.study import requesters
+
+        who, link = name or "", ""
+        if add:
+            requesters.add(study, who, None, "terminal", role=role or "viewer")
+        elif role:
+            requesters.change_role(study, who, role, "terminal")
+        elif remove:
+            requesters.remove(study, who, "terminal")
+        if add or reset:
+            link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
+        people = [
+            {"name": each.name, "role": each.role, "since": str(each.created_at)}
+            for each in requesters.everybody(study)
+        ]
+    shown = [each for each in people if name in (None, each["name"])]
+    if not shown and name and not remove:
+        raise BadInput(f"no account {name}; known: {', '.join(each['name'] for each in people) or 'none'}")
+    lines = [f"{each['name']}: {each['role']}, since {each['since'][:10]}" for each in shown]
+    lines += [f"choose a password (works once, for one day): {link}"] if link else []
+    return StudyAnswer({"accounts": shown, "link": link or None}, lines or ["no accounts"])
+
+
+@verb
+def reset_pilot(
+    folder: Folder,
+    *,
+    write_off: Annotated[bool, Help("Also cancel what pilot workers are still owed.")] = False,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Delete what people did in a pilot, for good. What was paid stays in the ledger."""
+    if not yes:
+        raise BadInput(f"{folder}: removing cannot be undone; confirm with --yes (in Python: yes=True)")
+    with opened(folder, db) as study:
+        from winokit_collect.study.pilot import remove_pilot_data
+
+        done = asdict(remove_pilot_data(study, "terminal", write_off=write_off))
+    return StudyAnswer(done, [", ".join(f"{what.replace('_', ' ')}: {count:,}" for what, count in done.items())])

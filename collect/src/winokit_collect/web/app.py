@@ -1,0 +1,278 @@
+"""The web app of a study: its pages, and around them headers on every answer, limits, and a page for every accident.
+
+What is refused is a page that says why and where to go; the suspicious part of it also goes to the audit log.
+"""
+
+import logging
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from anyio.to_thread import current_default_thread_limiter
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import RedirectResponse
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from winokit import WinokitError
+from winokit_collect.platforms.payout import PayoutRunner
+from winokit_collect.study.progress import KeptSnapshot
+from winokit_collect.study.refusals import Incomplete, Refused, TooMany
+from winokit_collect.study.schema import State
+from winokit_collect.study.study import Study
+from winokit_collect.study.texts import BUILT_IN, say
+from winokit_collect.web import account, dashboard, entry, home, pay, preview, problems, workers, writing
+from winokit_collect.web.forms import Cookies, misfits, plain
+from winokit_collect.web.rendering import STATIC
+from winokit_collect.web.visit import DASHBOARD, NO_FRAMES, GoTo, Visit, known_requester, known_worker, policy
+
+WORKERS = (home.router, writing.router, entry.door, entry.router)
+"""Of workers' pages, those that are asked for most are found first."""
+REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, preview, problems, workers)))
+THREADS = 8
+"""Pages that are made at once. They take turns at computing anyway, and more of them only wait for one another."""
+ASKED_A_MINUTE = 20
+"""How often one worker may ask the study's model: more often than anybody types a new pair."""
+ARRIVALS_A_MINUTE = 30
+"""How often a platform is asked about people from one place: a university may have one address."""
+REFUSALS_A_MINUTE = 60
+"""How many go to the audit log: a flood must not fill the disk."""
+MOST_BYTES = 64 * 1024
+"""Of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
+TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
+YEAR = 365 * 86_400
+ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+LOG = logging.getLogger("winokit.collect")
+WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
+
+
+class TooLarge(Refused):
+    """A body beyond what any form of ours sends."""
+
+    status = 413
+
+
+class RateLimit:
+    """So many of something in a minute, for each who asks.
+
+    Kept in memory: a restarted server begins to count again, and each of its processes counts by itself.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._limiter = RateLimitItemPerMinute(most), FixedWindowRateLimiter(MemoryStorage())
+
+    def count(self, who: object = "") -> int:
+        """Count one more; 0, or the seconds to wait where it is one too many."""
+        if self._limiter.hit(self._most, str(who)):
+            return 0
+        return max(1, math.ceil(self._limiter.get_window_stats(self._most, str(who)).reset_time - time.time()))
+
+
+class CollectMiddleware:
+    """An ASGI layer around everything, static files and errors included."""
+
+    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
+        self.app, self.secure = app, secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":  # as if it were to be read; the server keeps the body to itself
+            scope = {**scope, "method": "GET"}
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                lasts = scope["path"].startswith("/static/") and message["status"] in (200, 304)
+                self._add_headers(MutableHeaders(scope=message), lasts)
+            await send(message)
+
+        try:
+            declared = Headers(scope=scope).get("content-length", "0")
+            if not declared.isdecimal() or int(declared) > MOST_BYTES:
+                raise TooLarge(TOO_LARGE)
+            await self.app(scope, _counted(receive), send_with_headers)
+        except TooLarge as error:
+            page = await run_in_threadpool(refusal_page, Request(scope), error)
+            await page(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            LOG.warning("%s %s: whoever asked went away", scope["method"], _place(scope))
+        except Exception:
+            LOG.exception("an accident at %s %s", scope["method"], _place(scope))
+            if started:
+                raise
+            page = await run_in_threadpool(accident_page, Request(scope))
+            await page(scope, receive, send_with_headers)
+
+    def _add_headers(self, headers: MutableHeaders, lasts: bool) -> None:
+        headers.update(ALWAYS)
+        headers.setdefault("Content-Security-Policy", policy())
+        if headers["Content-Security-Policy"].endswith(NO_FRAMES):
+            headers["X-Frame-Options"] = "DENY"
+        # Browsers may keep a static file for good: its address changes with its content.
+        headers["Cache-Control"] = f"public, max-age={YEAR}, immutable" if lasts else "no-store"
+        if self.secure:
+            headers["Strict-Transport-Security"] = f"max-age={YEAR}"
+
+
+def _counted(receive: Receive) -> Receive:
+    """A body that is refused as soon as it has grown too large, whatever its sender said about it."""
+    total = 0
+
+    async def receive_counted() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > MOST_BYTES:
+            raise TooLarge(TOO_LARGE)
+        return message
+
+    return receive_counted
+
+
+def refusal_page(request: Request, error: Exception) -> Response:
+    """The page for something refused, and a line in the audit log where it looks like an attempt."""
+    status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
+    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
+    # Below /task/ everything is somebody's own, and asking for what is not is suspicious too.
+    suspicious = status in (403, 413, 429) or (status != 409 and request.scope["path"].startswith("/task/"))
+    if suspicious and not request.app.state.refusals.count():
+        place = _place(request.scope)
+        request.app.state.study.note(_actor(request), "refused", place, status=status, why=why[:200])
+    texts = Visit(request).texts
+    if isinstance(error, Incomplete) and texts is not BUILT_IN:  # a worker has no use for the names of fields
+        why = "; ".join(map(texts.say, error.problems.values()))
+    elif isinstance(error, Refused):
+        why = error.args[0]
+    response = _page(request, status, why)
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.wait)
+    return response
+
+
+def accident_page(request: Request) -> Response:
+    """The page for a mistake of ours."""
+    return _page(request, 500, say("refusals.accident"))
+
+
+def _page(request: Request, status: int, why: str) -> Response:
+    visit = Visit(request)
+    why = visit.texts.say(why)
+    if visit.is_htmx:
+        return visit.piece("refusal", status=status, why=why)
+    title = f"errors.{status}" if f"errors.{status}" in visit.texts.lines else "errors.other"
+    return visit.page("error", status=status, title=title, why=why)
+
+
+def _out_of_order(request: Request, error: Exception) -> Response:
+    """Something is wrong with the study itself. Its requester is told what; others have no use for names of files."""
+    if request.url.path.startswith(DASHBOARD):
+        return refusal_page(request, error)
+    LOG.error("%s %s: %s", request.method, _place(request.scope), error)
+    return accident_page(request)
+
+
+def _refused_by_fastapi(request: Request, error: Exception) -> Response:
+    """The page for what it has no page for; what broke while it read a form is told as that."""
+    if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
+        raise error.__cause__
+    return refusal_page(request, error)
+
+
+def _go(request: Request, error: Exception) -> Response:
+    if Visit(request).is_htmx:
+        return Response(status_code=403, headers={"HX-Redirect": str(error)})
+    return RedirectResponse(str(error), 303)
+
+
+def _place(scope: Scope) -> str:
+    """The shape of an address, in one line: the address itself may hold a token."""
+    return " ".join(str(getattr(scope.get("route"), "path", None) or plain(scope["path"])).split())[:200]
+
+
+def _actor(request: Request) -> str:
+    requester = known_requester(request) if request.url.path.startswith(DASHBOARD) else None
+    if requester is not None:
+        return f"requester:{requester.name}"
+    worker = known_worker(request)
+    return f"worker:{worker.code}" if worker is not None else "stranger"
+
+
+def health(request: Request) -> Response:
+    """Whether pages can be made: for whoever watches over the server, and nothing that a stranger should not know."""
+    try:
+        with request.app.state.study.store.read() as session:
+            session.scalar(select(State.key).limit(1))
+    except SQLAlchemyError as error:
+        LOG.error("the database cannot be reached: %s", type(error).__name__)
+        return JSONResponse({"status": "the database cannot be reached"}, 503)
+    return JSONResponse({"status": "ok"})
+
+
+def _prepare(app: FastAPI) -> None:
+    """Do what takes long in a large study before anybody waits for it: everybody would, with whoever comes first."""
+    app.state.study.earlier.load(app.state.study)
+    if app.state.snapshots.keeps:
+        app.state.snapshots.get()
+
+
+@asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[None]:
+    """Keep the number of threads down, and payouts going, as long as the app runs."""
+    current_default_thread_limiter().total_tokens = THREADS
+    await run_in_threadpool(_prepare, app)
+    with app.state.payouts:
+        yield
+
+
+def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
+    """The app that serves a study; `secure` where people reach it over TLS, at the `url` that links begin with."""
+    handlers: dict[int | type[Exception], Any] = {
+        GoTo: _go,
+        Refused: refusal_page,
+        WinokitError: _out_of_order,
+        HTTPException: _refused_by_fastapi,
+        RequestValidationError: lambda request, error: refusal_page(request, misfits(request, error)),
+    }
+    app = FastAPI(
+        title=study.config.title,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=running,
+        exception_handlers=handlers,
+    )
+    app.state.study, app.state.url = study, url
+    app.state.cookies = Cookies(study.signer, secure=secure)
+    app.state.payouts, app.state.snapshots = PayoutRunner(study), KeptSnapshot(study)
+    app.state.refusals, app.state.arrivals = RateLimit(REFUSALS_A_MINUTE), RateLimit(ARRIVALS_A_MINUTE)
+    app.state.adversary_limit = RateLimit(ASKED_A_MINUTE)
+    app.add_middleware(CollectMiddleware, secure=secure)
+    app.get("/health")(health)
+    for router in (*WORKERS, *REQUESTERS):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=STATIC))
+    return app

@@ -1,0 +1,97 @@
+"""The dashboard: progress, cost and agreement at a glance; and what is kept of a study: export, audit log."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from itertools import accumulate
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from winokit import WinokitError
+from winokit_collect.study import export, listings, quality
+from winokit_collect.study.progress import StudyDay
+from winokit_collect.study.refusals import NotFound
+from winokit_collect.study.schema import VOTES
+from winokit_collect.web.forms import REQUESTER, Pages, Tick, plain
+from winokit_collect.web.problems import Wanted
+from winokit_collect.web.visit import DASHBOARD, ARequester, RequesterVisit
+
+router = Pages(REQUESTER)
+MOST_DAYS, LOG_LINES = 60, 100
+
+
+@router.get("/requester")
+def dashboard(visit: ARequester) -> Response:
+    """Everything at a glance."""
+    return visit.page("requester_dashboard", **_now(visit))
+
+
+@router.get("/requester/live")
+def live(visit: ARequester) -> Response:
+    """The part of it that changes, asked for every few seconds."""
+    return visit.piece("requester_live", **_now(visit))
+
+
+@router.form("/requester/pause")
+def pause(visit: ARequester, paused: Tick) -> Response:
+    """Stop giving out tasks, or go on."""
+    visit.study.pause(paused, visit.actor)
+    notice = "The study is paused. Work in progress can still be submitted." if paused else "The study has resumed."
+    return visit.go(DASHBOARD, notice)
+
+
+@router.get("/requester/agreement/{kind}")
+def reliability(visit: ARequester, kind: str) -> Response:
+    """Answers and workers' reliability by Dawid and Skene's model, which takes a moment."""
+    if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
+        raise NotFound("the study has no votes of this kind")
+    try:
+        estimate, why_not = quality.dawid_skene(visit.study, kind), ""
+    except WinokitError as error:
+        estimate, why_not = None, str(error)
+    return visit.page("requester_agreement", kind=kind, estimate=estimate, why_not=why_not)
+
+
+def _now(visit: RequesterVisit) -> dict[str, Any]:
+    now = visit.request.app.state.snapshots.get()
+    days = drawn_days(now.days)
+    most = max([1, *(sum(day.submissions.values()) for day in days)])
+    totals = [*accumulate((day.cents for day in days), initial=0)]
+    return {"snapshot": now, "paused": visit.study.paused, "days": days, "most": most, "totals": totals}
+
+
+def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
+    """The days between the first and the last, those without work included; the last sixty of them."""
+    if not days:
+        return []
+    known = {day.date: day for day in days}
+    last = date.fromisoformat(max(known))
+    first = max(date.fromisoformat(min(known)), last - timedelta(days=MOST_DAYS - 1))
+    dates = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
+    return [known.get(day) or StudyDay(day, {}, 0) for day in dates]
+
+
+@router.get("/requester/export")
+def export_page(visit: ARequester) -> Response:
+    """What an export holds."""
+    return visit.page("requester_export")
+
+
+@router.get("/requester/export.zip")
+def download(visit: ARequester) -> Response:
+    """Everything as one file."""
+    visit.study.note(visit.actor, "export")
+    name = re.sub(r"[^a-z0-9]+", "-", visit.study.config.title.lower()).strip("-") or "study"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    return Response(export.archive(visit.study), media_type="application/zip", headers=headers)
+
+
+@router.get("/requester/log")
+def audit_log(
+    visit: ARequester, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None, action: Wanted = ""
+) -> Response:
+    """Who did what, newest first."""
+    lines = listings.log_entries(visit.study, LOG_LINES, before=before, action=plain(action) or None)
+    older = lines[-1].id if len(lines) == LOG_LINES else None
+    return visit.page("requester_log", lines=lines, action=action, older=older)

@@ -1,0 +1,72 @@
+"""What is owed and paid: balances, payouts as they go out, those in doubt, and the ledger."""
+
+from typing import Annotated
+
+from fastapi import Response
+
+from winokit_collect.platforms import payout
+from winokit_collect.platforms.base import platform_of
+from winokit_collect.study import ledger
+from winokit_collect.study.listings import page_from
+from winokit_collect.web.forms import REQUESTER, PageNumber, Pages, Text, Tick, expected, whole
+from winokit_collect.web.problems import Number
+from winokit_collect.web.visit import AnOwner, ARequester, RequesterVisit
+
+router = Pages(REQUESTER)
+PAY = "/requester/pay"
+LINES, ENDED, MOST_LINES = 50, 20, 999_999_999
+
+
+@router.get(PAY)
+def pay(visit: ARequester, page: PageNumber = 1) -> Response:
+    """Balances, payouts, and the newest lines of the ledger."""
+    lines = ledger.newest_entries(visit.study, LINES)  # first: what comes later is not paid by who has not seen it
+    balances, payouts = ledger.balances(visit.study), ledger.payouts(visit.study, ENDED)
+    open_cents = sum(max(0, balance.open_cents) for balance in balances if not balance.under_way_cents)
+    listing, total = page_from(balances, page), sum(balance.lines for balance in balances)
+    return visit.page("requester_pay", listing=listing, open=open_cents, payouts=payouts, lines=lines, total=total)
+
+
+@router.get(f"{PAY}/live")
+def live(visit: ARequester) -> Response:
+    """How far payouts have come, asked for while some are left; after the last, the whole page is asked for again."""
+    payouts = ledger.payouts(visit.study, ENDED)
+    response = visit.piece("requester_payouts", payouts=payouts)
+    if not payouts.planned:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
+@router.form(f"{PAY}/settle")
+def settle(
+    visit: AnOwner, worker: Text = "", newest: Annotated[int | None, whole(0, MOST_LINES)] = None, by_hand: Tick = False
+) -> Response:
+    """Pay what is open, of one worker or of all, or note that it was paid by hand."""
+    by_hand = by_hand or platform_of(visit.study).by_hand
+    codes = [worker] if worker else None
+    count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
+    payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"
+    return _go(
+        visit, f"{payouts} {'marked as paid' if by_hand else 'in transit'}." if count else "Nothing outstanding."
+    )
+
+
+@router.form(f"{PAY}/{{number}}/ask")
+def ask(visit: ARequester, number: Number) -> Response:
+    """Have the platform asked again about a payout that is uncertain."""
+    payout.ask_again(visit.study, number)
+    return _go(visit, "Asking the platform again.")
+
+
+@router.form(f"{PAY}/{{number}}/settle")
+def settle_by_hand(
+    visit: AnOwner, number: Number, paid: Annotated[bool, expected("please choose whether it was paid")]
+) -> Response:
+    """Say what became of a payout that is uncertain."""
+    payout.settle(visit.study, number, paid=paid, actor=visit.actor)
+    return _go(visit, "Recorded as paid." if paid else "Recorded as not paid; sent again unless the platform shows it.")
+
+
+def _go(visit: RequesterVisit, notice: str) -> Response:
+    visit.request.app.state.payouts.wake()
+    return visit.go(PAY, notice)

@@ -1,0 +1,105 @@
+"""Tasks as a worker would see them, for requesters to walk through: nothing is stored, and nobody is paid.
+
+The pages are the workers' own, at other addresses, and say that they are a preview. A task's token names its kind and
+the number of the problem, or of the topic, that it shows.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+from sqlalchemy import select
+
+from winokit_collect.study import adversary
+from winokit_collect.study.content import place_of, read_gold
+from winokit_collect.study.refusals import Incomplete, NotFound
+from winokit_collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, VIEWER, WRITE, ProblemRow, Task, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.voting import SHOWN_AS, read_ballot, vote_task
+from winokit_collect.study.writing import FORM_FIELDS, refuse_broken
+from winokit_collect.web.forms import REQUESTER, Fields, Pages
+from winokit_collect.web.home import ballot_page
+from winokit_collect.web.visit import RequesterVisit, run_slow
+from winokit_collect.web.writing import ShownFeedback, form_page, limit_asking
+
+router = Pages(REQUESTER)
+PREVIEW = "/requester/preview"
+
+
+class PreviewVisit(RequesterVisit):
+    """A requester who looks at pages as a worker, in the words that the study has for workers."""
+
+    root = PREVIEW
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request, VIEWER)  # who only looks on may also send: nothing is stored
+        self.worker, self.texts = Worker(code="w-preview", state=ACTIVE), self.study.texts
+
+
+APreview = Annotated[PreviewVisit, Depends()]
+
+
+@router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
+def task(visit: APreview, token: str, what: str) -> Response:
+    """A task of a kind, to be filled in."""
+    return _page(visit, _leased(visit.study, token), {})
+
+
+@router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
+async def send(visit: APreview, token: str, what: str, fields: Fields) -> Response:
+    """What a worker would be told; the study's model may be asked, which takes a while."""
+    return await run_slow(_send, visit, token, what, fields)
+
+
+def _send(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
+    study, leased = visit.study, _leased(visit.study, token)
+    try:
+        match what:
+            case "draft" | "signals":
+                return Response(status_code=204)
+            case "feedback":
+                shown = ShownFeedback(study, leased, fields)
+                return visit.piece("writing_feedback", task=leased, shown=shown, typed=fields)
+            case "adversary":
+                limit_asking(visit, visit.actor)
+                verdict = adversary.ask(study, fields)
+                message = visit.texts.say(verdict.message) if verdict else ""
+                return visit.piece("adversary", verdict=verdict, message=message, tries_left=None, token=token)
+            case "remark":
+                return _page(visit, leased, fields, remarked=True)
+            case "vote":
+                read_ballot(study.config, leased, fields)
+            case "write":
+                refuse_broken(study, fields, leased.task_domain, topic=leased.topic)
+    except Incomplete as error:
+        return _page(visit, leased, fields, status=422, problems=error.problems)
+    form = "write" if leased.kind == WRITE else "vote"
+    return visit.go(f"{PREVIEW}/task/{leased.kind}-{leased.number + 1}/{form}")
+
+
+def _page(visit: PreviewVisit, leased: Any, fields: Mapping[str, str], **context: Any) -> Response:
+    if leased.kind == WRITE:
+        return form_page(visit, leased, fields, **context)
+    return ballot_page(visit, vote_task(visit.study.config, leased), fields, **context)
+
+
+def _leased(study: Study, token: str) -> Any:
+    """A task as if somebody had it: the next from a number on, then the first again; an example where there is none."""
+    kind, _, number = token.partition("-")
+    if kind not in study.config.tasks.kinds or not (number.isdecimal() and len(number) < 10):
+        raise NotFound("there is no such task to preview")
+    tasks = select(Task).where(Task.kind == kind, ~Task.gold).order_by(Task.rank < int(number), Task.rank)
+    with study.store.read() as session:
+        task = session.scalars(tasks.limit(1)).first() or Task(rank=0)
+        problem: Any = session.get(ProblemRow, task.problem_id) if task.problem_id else None
+    if kind == WRITE and not task.topic:
+        raise NotFound("there is no topic to write about")
+    if kind != WRITE and problem is None:
+        gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
+        problem = next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)
+    about = {name: getattr(problem, name) for name in PROBLEM_COLUMNS} if problem else {}
+    about |= {"topic": task.topic, "task_domain": task.domain, "number": task.rank, "kind": kind, "state": LIVE}
+    until = study.now() + timedelta(minutes=study.config.minutes(kind))
+    return SimpleNamespace(token=f"{kind}-{task.rank}", expires_at=until, done=0, draft=None, last_token=None, **about)

@@ -1,0 +1,169 @@
+"""Templates: everything is escaped, an unknown name is an error, and a static file's address holds its hash.
+
+Their filters say money, times and numbers as people read them.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
+from jinja2.visitor import NodeTransformer
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from winokit_collect.study.progress import kappa_in_words
+from winokit_collect.study.texts import BUILT_IN, StudyTexts
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
+
+
+class _Filled(Environment):
+    """Templates into which a study's fixed lines and the addresses of static files are written as they are compiled.
+
+    That is most of what a page says.
+    """
+
+    def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> Any:  # jinja2's hook for such a change
+        return super()._generate(_Filling(self.globals).visit(source), *args, **kwargs)
+
+
+class _Filling(NodeTransformer):
+    """Puts what a call always says in its place, where all it is given is written in the template."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = known
+
+    def visit_Call(self, call: nodes.Call) -> nodes.Node:  # noqa: N802
+        name = call.node.name if isinstance(call.node, nodes.Name) else ""
+        given = [each.value for each in call.args if isinstance(each, nodes.Const)]
+        if name in ("t", "static") and not call.kwargs and len(given) == len(call.args):
+            return nodes.MarkSafe(nodes.Const(str(self._known[name](*given))), environment=call.environment)
+        return self.generic_visit(call)
+
+
+def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
+    """One template, filled in, with what it says taken from some texts."""
+    return _environment(texts).get_template(name).render(context)
+
+
+@lru_cache(8)
+def _environment(texts: StudyTexts = BUILT_IN) -> Environment:
+    environment = _Filled(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {each.__name__: each for each in (markdown, share, duration, ago, sentence)}
+    environment.filters |= {each.__name__: partial(each, texts=texts) for each in (money, number, moment)}
+    environment.filters |= {"enumerated": enumerate, "kappa": kappa_in_words}
+    environment.globals |= {"static": static_path, "t": texts}
+    return environment
+
+
+@cache
+def markdown(text: str, below: int = 0) -> Markup:
+    r"""Markdown as HTML, its headings some levels below the page's own.
+
+    HTML within it is shown as text, and a link that would run a script is none.
+
+    >>> str(markdown("# Twins <b>", 1))
+    '<h2>Twins &lt;b&gt;</h2>\n'
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + below)}"
+    return Markup(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def static_path(name: str) -> str:
+    """Where a static file is; another content has another address, so that browsers may keep it for good."""
+    return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
+
+
+def number(value: float, spec: str = ",", texts: StudyTexts = BUILT_IN) -> str:
+    """A number, its thousands apart, with the marks of a language."""
+    marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
+    return "".join(marks.get(mark, mark) for mark in format(value, spec))
+
+
+def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
+    """An amount with its currency.
+
+    >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
+    ('$1,234.56', '−€0.40', '0.03 CHF')
+    """
+    amount, sign = number(abs(cents) / 100, ",.2f", texts), SIGNS.get(currency)
+    amount = texts.lines["formats.money"].format(sign=sign, amount=amount) if sign else f"{amount} {currency}"
+    return f"−{amount}" if cents < 0 else amount
+
+
+def share(value: float | None) -> str:
+    """A share in percent; a dash where there is none.
+
+    >>> share(0.704), share(None)
+    ('70 %', '–')
+    """
+    return "–" if value is None else f"{value:.0%}".replace("%", " %")
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time in its largest unit that says enough.
+
+    >>> [duration(seconds) for seconds in (None, 7.4, 95, 600, 8000, 200000)]
+    ['–', '7 s', '1 min 35 s', '10 min', '2 h 13 min', '2 days']
+    """
+    if seconds is None:
+        return "–"
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{minutes} min {rest} s" if rest and minutes < 10 else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if whole < 48 * 3600 else f"{whole // 86400} days"
+
+
+def moment(at: datetime, texts: StudyTexts = BUILT_IN) -> Markup:
+    """A moment as a time element; where scripts run, it is shown in the reader's own zone.
+
+    >>> from datetime import UTC
+    >>> str(moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)))
+    '<time datetime="2026-03-01T09:05:00+00:00">1 Mar 2026, 09:05 UTC</time>'
+    """
+    month = texts.lines["formats.months"].split()[at.month - 1]
+    words = texts("formats.moment", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}")
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(timespec="seconds"), words)
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """How long ago something was.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> ago(now - timedelta(seconds=20), now), ago(now - timedelta(hours=3), now)
+    ('just now', '3 h 0 min ago')
+    """
+    passed = now - at
+    return "just now" if passed < timedelta(minutes=1) else f"{duration(passed.total_seconds() // 60 * 60)} ago"
+
+
+def sentence(text: str) -> str:
+    """A line with a capital letter and a full stop.
+
+    >>> sentence("the study is paused"), sentence("Really?")
+    ('The study is paused.', 'Really?')
+    """
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith(tuple(".!?…。！？")) else f"{text}."

@@ -1,0 +1,232 @@
+"""One visit of somebody to one page: who they are, what they sent, and the ways to answer."""
+
+import secrets
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from typing import Annotated, Any, TypeVar, TypeVarTuple
+
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+from fastapi import Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from sqlalchemy import Row
+
+from winokit_collect.platforms.base import platform_of
+from winokit_collect.study import invites, requesters, workers
+from winokit_collect.study.refusals import NotAllowed, Refused
+from winokit_collect.study.requesters import ROLES
+from winokit_collect.study.schema import EDITOR, OWNER, VIEWER, Requester, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.texts import BUILT_IN, StudyTexts, say
+from winokit_collect.web.forms import NOTICE, READING, REQUESTER, VISITOR, WORKER, Cookies
+from winokit_collect.web.rendering import render
+
+V = TypeVar("V")
+A = TypeVarTuple("A")
+STEPS = {step: f"/{step}" for step in (workers.CONSENT, workers.SCREENING, workers.QUIZ)} | {workers.WORK: "/begin"}
+STRANGER = say("refusals.stranger")
+FINISH, LOGIN, HOME, QUIZ, DASHBOARD = "/finish", "/login", STEPS[workers.WORK], STEPS[workers.QUIZ], "/requester"
+REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
+NO_FRAMES = "'none'"
+AT_ONCE = 4
+"""Threads for slow work, beside those for pages. Whoever comes later waits without one."""
+_slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
+
+
+@cache
+def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
+    """A Content-Security-Policy: everything from here and nothing inline; forms may also go to one place named."""
+    sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
+    forms = f"'self' {form_action}".strip()
+    return f"default-src 'none'; {sources}; base-uri 'none'; form-action {forms}; frame-ancestors {frames}"
+
+
+class GoTo(Exception):
+    """Somebody must go elsewhere first: to a path, which is always one of our own."""
+
+
+class Visit:
+    """A visit of a stranger; those of workers and requesters know more."""
+
+    role = VISITOR
+    root = ""
+    """What stands before the addresses of workers' pages, where these are only looked at."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.study: Study = request.app.state.study
+        self.cookies: Cookies = request.app.state.cookies
+
+    @cached_property
+    def texts(self) -> StudyTexts:
+        """What pages say here: to workers and strangers what the study says, to requesters what is built in."""
+        inside = self.request.scope["path"].startswith(REQUESTER_PAGES)
+        return BUILT_IN if inside else self.study.texts
+
+    @property
+    def address(self) -> str:
+        """What links begin with: the address of `--url`, and only where none was given what the browser asked for."""
+        return self.request.app.state.url or str(self.request.base_url).rstrip("/")
+
+    @property
+    def caller(self) -> str:
+        """Where the request comes from."""
+        return self.request.client.host if self.request.client else "unknown"
+
+    @property
+    def is_htmx(self) -> bool:
+        """Whether a script on a page asks, for a piece of it."""
+        return self.request.headers.get("hx-request") == "true"
+
+    def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
+        """A whole page, with the notice that was left for it."""
+        known = self.cookies.raw(self.request, self.role)
+        new = self.cookies.sign(VISITOR, secrets.token_urlsafe(16)) if known is None and self.role == VISITOR else None
+        notice = self.cookies.read(self.request, NOTICE)
+        problems = {field: self.texts.say(why) for field, why in context.pop("problems", {}).items()}
+        html = self._render(template, known or new, {"notice": notice, "problems": problems, **context})
+        response = HTMLResponse(html, status)
+        if new is not None:
+            self.cookies.set(response, VISITOR, new)
+        if notice is not None:
+            self.cookies.take(response, NOTICE)
+        return response
+
+    def piece(self, template: str, *, status: int = 200, **context: Any) -> Response:
+        """A piece of a page, for htmx to put in its place."""
+        return HTMLResponse(self._render(template, self.cookies.raw(self.request, self.role), context), status)
+
+    def go(self, path: str, notice: str = "") -> Response:
+        """Send the browser to another page of ours, with a line to show there."""
+        response = RedirectResponse(path, 303)
+        if notice:
+            self.cookies.give(response, NOTICE, notice)
+        return response
+
+    def _render(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
+        token = self.cookies.form_token(self.role, raw) if raw else ""
+        shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
+        shared |= {"root": self.root, "now": self.study.now()}
+        return render(f"{template}.html.j2", self.texts, {**shared, **context})
+
+
+class WorkerVisit(Visit):
+    """A visit of a worker; a stranger is refused, and who may not work yet is sent to what comes first, if asked."""
+
+    role = WORKER
+
+    def __init__(self, request: Request, *, only_to_work: bool = False) -> None:
+        super().__init__(request)
+        self.only_to_work = only_to_work
+        if self.cookies.read(request, WORKER) is None:  # whatever the page asks
+            raise NotAllowed(STRANGER)
+
+    @cached_property
+    def worker(self) -> Worker | Row[Any]:
+        """Who it is, looked up when a page first asks: in the page's own thread, since a change of threads is dear."""
+        worker = known_worker(self.request)
+        if worker is None:
+            raise NotAllowed(STRANGER)
+        step = workers.step_of(self.study, worker)
+        if self.only_to_work and step != workers.WORK:
+            raise GoTo(STEPS.get(step, FINISH))
+        return worker
+
+    @property
+    def personal_link(self) -> str:
+        """The link by which the worker comes back, if there is one."""
+        path = invites.personal_path(self.study, self.worker)
+        return path and self.address + path
+
+    @property
+    def step(self) -> str:
+        """Where the worker stands."""
+        return workers.step_of(self.study, self.worker)
+
+    @property
+    def next_path(self) -> str:
+        """Where the worker must go now."""
+        return STEPS.get(self.step, FINISH)
+
+
+class RequesterVisit(Visit):
+    """A visit of a requester; anybody else is asked to log in. Changing things takes an editor, if no more is said."""
+
+    role = REQUESTER
+
+    def __init__(self, request: Request, least: str = "") -> None:
+        super().__init__(request)
+        requester = known_requester(request)
+        if requester is None:
+            raise GoTo(LOGIN)
+        self.requester = requester
+        least = least or (VIEWER if request.method in READING else EDITOR)
+        if not self.may(least):
+            raise NotAllowed(f"this requires the role {least} or higher, and yours is {requester.role}; ask an owner")
+
+    def may(self, least: str) -> bool:
+        """Whether the requester has a role, or one that may do more."""
+        return ROLES.index(self.requester.role) <= ROLES.index(least)
+
+    @property
+    def actor(self) -> str:
+        """How the audit log names them."""
+        return f"requester:{self.requester.name}"
+
+
+def known_worker(request: Request) -> Row[Any] | None:
+    """The worker whose browser this is, if any."""
+    match request.app.state.cookies.read(request, WORKER):
+        case [str(code), int(version)]:
+            try:
+                worker = workers.get(request.app.state.study, code)
+            except Refused:
+                return None
+            is_open = request.app.state.study.pilot or not worker.pilot  # what a pilot began does not outlast it
+            return worker if worker.session_version == version and is_open else None
+    return None
+
+
+def known_requester(request: Request) -> Requester | None:
+    """The requester who is logged in, if any."""
+    session = request.app.state.cookies.read(request, REQUESTER)
+    try:
+        return requesters.get(request.app.state.study, int(session[0]), int(session[1])) if session else None
+    except Refused:
+        return None
+
+
+async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
+    """Do something slow in a thread that no page needs: who waits for a model, or a hash, keeps nobody from a page."""
+    try:
+        limiter = _slow.get()
+    except LookupError:
+        limiter = CapacityLimiter(AT_ONCE)
+        _slow.set(limiter)
+    return await run_sync(work, *args, limiter=limiter)
+
+
+def _here(kind: Callable[[Request], V]) -> Any:
+    """A visit that is made where the request is read: it asks nothing yet, and a change of threads is dear."""
+
+    async def visit(request: Request) -> V:
+        return kind(request)
+
+    return Depends(visit)
+
+
+def _requester(least: str = "") -> Any:
+    def visit(request: Request) -> RequesterVisit:
+        return RequesterVisit(request, least)  # in a thread, since it asks the database at once
+
+    return Depends(visit)
+
+
+Anybody = Annotated[Visit, _here(Visit)]
+AWorker = Annotated[WorkerVisit, _here(WorkerVisit)]
+AtWork = Annotated[WorkerVisit, _here(partial(WorkerVisit, only_to_work=True))]
+ARequester = Annotated[RequesterVisit, _requester()]
+AViewer = Annotated[RequesterVisit, _requester(VIEWER)]
+AnEditor = Annotated[RequesterVisit, _requester(EDITOR)]
+AnOwner = Annotated[RequesterVisit, _requester(OWNER)]

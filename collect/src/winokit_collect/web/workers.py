@@ -1,0 +1,122 @@
+"""Workers: links that let them in, the quality of their work, blocks, bonuses, and taking them out."""
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from fastapi import Path, Response
+
+from winokit_collect.study import invites, ledger, listings, moderation, pilot, quality, workers
+from winokit_collect.study.schema import Worker
+from winokit_collect.web.forms import REQUESTER, Line, PageNumber, Pages, Text, Tick, Why, expected, whole
+from winokit_collect.web.rendering import money
+from winokit_collect.web.visit import AnEditor, AnOwner, ARequester, RequesterVisit
+
+router = Pages(REQUESTER)
+Code = Annotated[str, Path(max_length=40)]
+INVITES = "/requester/invites"
+Amount = Annotated[Decimal, expected("an amount such as 1.50 expected", ge=-10_000, le=10_000, decimal_places=2)]
+Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be undone")]
+
+
+@router.get("/requester/workers")
+def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
+    """What is known about everybody's work."""
+    listing = quality.workers_page(visit.study, page)
+    return visit.page("requester_workers", listing=listing, in_pilot=pilot.count_people(visit.study))
+
+
+@router.form("/requester/pilot/remove")
+def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Response:
+    """Delete what people did in a pilot, for good."""
+    done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
+    amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
+    counts = ((done.workers, "worker"), (done.submissions, "submission"), (done.problems, "problem"))
+    removed = ", ".join(f"{count:,} {noun if count == 1 else f'{noun}s'}" for count, noun in counts)
+    return visit.go("/requester/workers", f"Removed with the pilot: {removed}; {amount} written off.")
+
+
+@router.get("/requester/workers/{code}")
+def worker(visit: ARequester, code: Code) -> Response:
+    """One worker."""
+    return _page(visit, code)
+
+
+@router.form("/requester/workers/{code}/block")
+def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -> Response:
+    """Give a worker no more tasks."""
+    moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
+    work = "and their work no longer counts" if discard_work else "and their submissions still count"
+    return _go(visit, code, f"{code} gets no more tasks, {work}.")
+
+
+@router.form("/requester/workers/{code}/unblock")
+def unblock(visit: ARequester, code: Code) -> Response:
+    """Let a worker work again."""
+    moderation.unblock(visit.study, code, visit.actor)
+    return _go(visit, code, f"{code} can work again.")
+
+
+@router.form("/requester/workers/{code}/return")
+def let_in_again(visit: ARequester, code: Code) -> Response:
+    """A link that lets a worker in again, in another browser."""
+    invite = invites.create(visit.study, worker=code, actor=visit.actor)
+    return _page(visit, code, link=visit.address + invite.path)
+
+
+@router.form("/requester/workers/{code}/bonus")
+def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
+    """Owe a worker something more, or less."""
+    ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
+    return _go(visit, code, "Added to the ledger.")
+
+
+@router.form("/requester/workers/{code}/forget")
+def forget(visit: ARequester, code: Code) -> Response:
+    """Delete who a worker is on their platform."""
+    workers.forget(visit.study, code, visit.actor)
+    return _go(visit, code, f"Nothing links {code} to a person any more.")
+
+
+@router.form("/requester/workers/{code}/withdraw")
+def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
+    """Take a worker's sentences and judgements out, for good, since they have asked for it."""
+    done = moderation.withdraw(visit.study, code, visit.actor)
+    return _go(visit, code, f"Deleted: {done.judgements} judgements and {done.texts} sentences.")
+
+
+@router.get(INVITES)
+def links(visit: AnEditor) -> Response:
+    """Every link there is; who only looks on gets none to come in by."""
+    return visit.page("requester_invites", links=invites.listing(visit.study), address=visit.address)
+
+
+@router.form(INVITES)
+def invite(
+    visit: ARequester,
+    count: Annotated[int, whole(1, 200)],
+    uses: Annotated[int, whole(1, invites.MOST_USES)],
+    days: Annotated[int, whole(1, 3650)],
+    label: Line = "",
+) -> Response:
+    """Make links."""
+    for _ in range(count):
+        invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
+    return visit.go(INVITES, f"{count} new {'link' if count == 1 else 'links'}.")
+
+
+@router.form(f"{INVITES}/{{invite}}/revoke")
+def revoke(visit: ARequester, invite: Code) -> Response:
+    """Make a link useless; whoever came in by it stays."""
+    invites.revoke(visit.study, invite, visit.actor)
+    return visit.go(INVITES, "The link no longer works.")
+
+
+def _go(visit: RequesterVisit, code: str, notice: str) -> Response:
+    return visit.go(f"/requester/workers/{code}", notice)
+
+
+def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
+    info = workers.get(visit.study, code)  # refuses a code that nobody has
+    (worker,) = quality.workers(visit.study, Worker.code == code)
+    listing = listings.submissions(visit.study, worker=code, per_page=50)
+    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)

@@ -1,0 +1,202 @@
+"""Judgements of existing data: `collect init --judge`, what cannot be judged, and labels that join back."""
+
+import json
+
+import pytest
+from sqlalchemy import select
+from typer.testing import CliRunner
+
+import winokit
+from winokit import Card, Dataset, Problem, load, write
+from winokit.extend import BadInput, telling
+from winokit_collect import commands as cli
+from winokit_collect import verbs
+from winokit_collect.study import new_tasks, progress, submissions, tasks
+from winokit_collect.study.new_tasks import drawn_by_groups
+from winokit_collect.study.refusals import NotNow
+from winokit_collect.study.schema import Lease, ProblemRow, Task
+from winokit_collect.study.study import Study
+
+BOTH = ("switchable", "associative")
+WHOLE = Dataset([Problem.whole(["She sleep.", "She sleeps."], 1)], Card("pairs"))
+OPEN = load("open")
+HIDDEN = OPEN[:4].with_problems([problem.replace(answer=None) for problem in OPEN[:4]])
+UNNAMED = Dataset([Problem("Yesterday it rained and ", " was wet.", ("the dog", "the cat"), 0)], Card("unnamed"))
+FOREIGN = Dataset(
+    [Problem("Kissa näki koiran, koska ", " oli pihalla.", ("kissa", "koira"), 0, language="fi")],
+    Card("finnish", language="fi"),
+)
+
+
+def opened(folder):
+    """The study of a folder, without quiz and blocks."""
+    path = folder / "study.toml"
+    text = path.read_text().replace("quiz_pass_mark = 0.8", "quiz_pass_mark = 0")
+    path.write_text(text.replace("block_by_gold = true", "block_by_gold = false"))
+    return Study.open(folder)
+
+
+def judge_as(study, crew, says, people=4):
+    """Let people judge until nothing is left; `says` is what they say to (kind, public id), by field."""
+    with study.store.read() as session:
+        names = {row.id: row.public_id for row in session.scalars(select(ProblemRow))}
+    judges = [crew.newcomer(study) for _ in range(people)]
+    for kind in sorted(study.config.tasks.kinds):  # clauses before whole texts
+        for judge in judges:
+            while True:
+                try:
+                    token = tasks.take(study, judge.id, kind)
+                except NotNow:
+                    break
+                with study.store.read() as session:
+                    about = session.scalar(select(Task.problem_id).join(Lease).where(Lease.token == token))
+                submissions.submit(study, judge.id, token, says(kind, names[about]))
+
+
+def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
+    data = drawn_by_groups(load("open"), 20, 0)
+    plain = data.with_problems([problem.replace(labels={}) for problem in data])
+    write(plain, tmp_path / "data.jsonl")
+    verbs.init(tmp_path / "study", judge=str(tmp_path / "data.jsonl"), kind=BOTH)
+    study = opened(tmp_path / "study")
+    known = {problem.id: problem.labels for problem in data}
+    judge_as(study, crew, lambda kind, name: {"choice": "yes" if known[name][kind] else "no"})
+    assert [(row.kappa, row.ac1) for row in progress.snapshot(study).agreement] == [(1, 1)] * 2
+    study.close()
+    verbs.export(tmp_path / "study")
+    labels = tmp_path / "study" / "export" / "labels.jsonl"
+    joined = load(str(tmp_path / "data.jsonl"), labels=[labels])
+    assert len(joined) == 20
+    for problem in joined:
+        for kind in BOTH:
+            assert problem.labels.get(kind, known[problem.id][kind]) == known[problem.id][kind]
+    assert sum("switchable" in problem.labels for problem in joined) >= 18
+    told = json.loads((labels.parent / "study.json").read_text())["agreement"]
+    assert all(row["kappa_low"] < row["kappa_high"] == 1.0 for row in told)
+
+
+def test_labels_of_texts_that_occur_twice_are_joined_by_id(tmp_path):
+    once = OPEN.problems[0].replace(labels={}, group=None)
+    write(Dataset([once, once.replace(occurrence=2)], Card("twice")), tmp_path / "data.jsonl")
+    judged = [once.with_labels(switchable=True), once.replace(occurrence=2).with_labels(switchable=False)]
+    write(Dataset(judged, Card("labels")), tmp_path / "labels.jsonl")
+    joined = load(str(tmp_path / "data.jsonl"), labels=[tmp_path / "labels.jsonl"])
+    assert [problem.labels.get("switchable") for problem in joined] == [True, False]
+
+
+def test_labels_that_the_data_had_are_kept_as_reference(tmp_path, crew):
+    verbs.init(tmp_path / "study", judge="open", kind=("switchable",), limit=10, votes=2)
+    study = opened(tmp_path / "study")
+    judge_as(study, crew, lambda kind, name: {"choice": "no"})
+    study.close()
+    verbs.export(tmp_path / "study")
+    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
+    known = {problem.id: problem.labels["switchable"] for problem in load("open")}
+    assert {problem.labels["switchable"] for problem in judged if "switchable" in problem.labels} == {False}
+    assert all(problem.provenance["reference"] == {"switchable": known[problem.id]} for problem in judged)
+
+
+def test_twins_that_exist_are_validated(tmp_path, crew):
+    verbs.init(tmp_path / "study", judge="open", kind=("validate",), limit=8, votes=2)
+    study = opened(tmp_path / "study")
+    answers = {problem.id: problem.answer for problem in load("open")}
+    doubtful = min(answers.keys() & {row.public_id for row in _rows(study)})
+
+    def says(kind, name):
+        return {
+            "choice": str(answers[name]),
+            "equally_plausible": "yes" if name == doubtful else "no",
+            "local_decides": "no",
+        }
+
+    judge_as(study, crew, says)
+    study.close()
+    verbs.export(tmp_path / "study")
+    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
+    assert len(judged) == 8
+    assert {problem.id: problem.labels["valid"] for problem in judged} == {p.id: p.id != doubtful for p in judged}
+    assert [len(members) for members in judged.groups.values()] == [2] * 4
+
+
+def _rows(study):
+    with study.store.read() as session:
+        return session.scalars(select(ProblemRow)).all()
+
+
+def test_a_limit_draws_whole_groups(tmp_path):
+    drawn = drawn_by_groups(load("open"), 31, 0)
+    assert len(drawn) == 30
+    assert {len(members) for members in drawn.groups.values()} == {2}
+    assert drawn_by_groups(load("open"), 31, 1).problems != drawn.problems
+    with pytest.raises(BadInput, match="the smallest has 2"):
+        drawn_by_groups(load("open"), 1, 0)
+
+
+def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
+    """Judges who say what the published labels say; afterwards the audit has 131 switchable and 37 associative."""
+    data = f"wsc273:{real_file('wsc/WSCollection.xml')}"
+    files = [real_file(f"trichelair/WSC_{name}_label.json") for name in ("switched", "associative")]
+    labelled = load(data, labels=files)
+    write(labelled, tmp_path / "wsc.jsonl")  # with the sentences that they switched
+    verbs.init(tmp_path / "study", judge=str(tmp_path / "wsc.jsonl"), kind=BOTH, votes=2)
+    study = opened(tmp_path / "study")
+    known = {problem.id: problem.labels for problem in labelled}
+    judge_as(study, crew, lambda kind, name: {"choice": "yes" if known[name][kind] else "no"}, people=2)
+    study.close()
+    verbs.export(tmp_path / "study")
+    run = winokit.audit(data, model="random", labels=[tmp_path / "study" / "export" / "labels.jsonl"])
+    sizes = {(row.protocol, row.subset): row.n for row in run.metrics if row.metric == "accuracy"}
+    assert (sizes["switching", "switchable"], sizes["association", "associative"]) == (131, 37)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "says"),
+    [
+        (HIDDEN, "validate", "no problem can be used for validate judgements: it has no answer"),
+        (
+            UNNAMED,
+            "switchable",
+            "no problem can be used for switchable judgements: a candidate is not named",
+        ),
+        (WHOLE, "validate", "no problem can be used for validate judgements: whole texts"),
+        (FOREIGN, "switchable", "no problem can be used for switchable judgements"),
+    ],
+)
+def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_path, data, kind, says):
+    write(data, tmp_path / "data.jsonl")
+    with pytest.raises(BadInput, match=says):
+        verbs.init(tmp_path / "study", judge=str(tmp_path / "data.jsonl"), kind=(kind,))
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--judge", "open"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "write"], "--judge requires --kind"),
+        (["--judge", "open", "--kind", "validate", "--kind", "validate"], "each kind of task may appear only once"),
+        (["--judge", "open", "--kind", "validate", "--evaluate", "open"], "--evaluate cannot be combined"),
+        (["--judge", "open", "--kind", "validate", "--adversary", "builtin"], "does not take --adversary"),
+        (["--judge", "open", "--kind", "validate", "--variant", "switched"], "--variant rewrites a dataset"),
+        (["--kind", "validate"], "the data to judge"),
+        (["--limit", "5"], "--limit requires data"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(tmp_path, options, says):
+    with pytest.raises(BadInput, match=says):  # which `winokit` prints as one line
+        CliRunner().invoke(cli.app, ["init", str(tmp_path / "study"), *options], catch_exceptions=False)
+    assert not (tmp_path / "study").exists()
+
+
+def test_data_in_several_languages_is_asked_about_in_one_that_was_said(tmp_path):
+    texts = {"en": "The cup does not fit in the bag since _ is big.", "fr": "La coupe ne va pas, car _ est grande."}
+    problems = [Problem(*text.split("_"), ("la coupe", "le sac"), 0, language=code) for code, text in texts.items()]
+    write(Dataset(problems, Card("both")), tmp_path / "both.jsonl")
+    with pytest.raises(BadInput, match="in en, fr; choose one with --language"):
+        verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",))
+    verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",), language="fr")
+    assert load(tmp_path / "study" / new_tasks.DATA).languages == ("fr",)
+    notes: list[str] = []
+    with telling(notes.append):
+        verbs.init(tmp_path / "german", judge="open", kind=("validate",), language="de", limit=4)
+    assert "looks like English" in notes[0]

@@ -1,0 +1,75 @@
+"""The quiz is as long as a worker's tasks need, one kind after the other, and is paid once or said not to be."""
+
+import pytest
+
+from winokit_collect.study import ledger, tasks, workers
+from winokit_collect.study.refusals import NotAllowed, NotNow
+
+
+@pytest.fixture
+def study(make_study):
+    return make_study(quality={"quiz_pass_mark": 0.8, "quiz_attempts": 2}, pay={"quiz": "0.25"})
+
+
+@pytest.fixture
+def answer(study, crew):
+    """A newcomer, and how they answer: the questions of some kinds, right or wrong."""
+    me = crew.newcomer(study)
+
+    def answer(*kinds, right=True):
+        asked = workers.quiz_for(study, workers.get(study, me.code), kinds)
+        choices = [(question.answer + (not right)) % len(question.options) for question in asked]
+        return workers.take_quiz(study, me.id, choices, kinds)
+
+    answer.me = me
+    return answer
+
+
+def test_who_qualifies_for_one_kind_is_asked_before_another(study, answer):
+    assert len(answer("write").right) == 8 < len(study.quiz)
+    me = workers.get(study, answer.me.code)
+    assert workers.step_of(study, me) == "work"
+    assert tasks.take(study, me.id, "write")
+    assert workers.must_qualify(study, me, "validate")
+    with pytest.raises(NotAllowed):
+        tasks.take(study, me.id, "validate")
+    assert answer("validate").passed
+    assert not workers.must_qualify(study, workers.get(study, me.code), "validate")
+    with pytest.raises(NotNow):
+        answer("validate")
+
+
+def test_who_fails_a_later_kind_keeps_the_first_and_is_not_offered_the_other(study, answer, crew):
+    other = crew.newcomer(study)
+    workers.take_quiz(study, other.id, [question.answer for question in study.quiz])
+    crew.write(study, other)
+    answer("write", right=False)  # a failed try at one kind takes none from another
+    answer("write")
+    assert set(tasks.available(study, answer.me.id)) == {"write", "validate"}
+    assert [answer("validate", right=False).attempts_left for _ in range(2)] == [1, 0]
+    me = workers.get(study, answer.me.code)
+    assert (me.state, workers.step_of(study, me)) == ("active", "work")
+    assert set(tasks.available(study, me.id)) == {"write"}
+    with pytest.raises(NotAllowed):
+        tasks.take(study, me.id, "validate")
+
+
+def test_to_ask_for_less_gains_no_more_tries(study, answer):
+    answer("write", right=False)
+    assert answer("validate", right=False).attempts_left == 0
+    assert workers.get(study, answer.me.code).state == "screened-out"
+
+
+def test_whoever_qualified_before_quizzes_had_kinds_may_do_everything(study, answer):
+    answer("write")
+    with study.store.write() as session:
+        session.get_one(workers.Worker, answer.me.id).qualified_for = None
+    me = workers.get(study, answer.me.code)
+    assert all(workers.is_qualified(study, me, kind) for kind in ("write", "validate"))
+
+
+def test_the_first_quiz_is_paid_once_passed_or_not(study, answer):
+    answer("write", right=False)
+    answer("write")
+    answer("validate")
+    assert [(line.reason, line.cents) for line in ledger.entries(study)] == [("quiz", 25)]
