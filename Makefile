@@ -39,9 +39,10 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Rebuild docs/cli.md from --help, the table of docs/languages.md from the packs, and those of docs/reproduction.md from runs/results
+# Rebuild docs/cli.md from --help, the stub with the verbs' keywords, the table of docs/languages.md, and those of docs/reproduction.md
 docs: .venv/.dev
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python -m tools.make_stub
 	$(BIN)/python docs/make_languages.py
 	$(BIN)/python -m runs page
 

@@ -6,24 +6,58 @@
 ('the terrier', 'the spaniel')
 """
 
-import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
 
-# What the library offers is listed once, where type checkers read it: lines of `from HOME import NAME as NAME`. A name
-# is imported when it is first used: `winokit --help` must not wait for SciPy.
-_LISTED = Path(__file__).with_suffix(".pyi").read_text("utf-8")
-_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", _LISTED, re.MULTILINE)}
-__all__ = sorted(_HOMES)
+HOMES = {
+    "AFLite": "winokit.methods.aflite.aflite",
+    "Card": "winokit.problem",
+    "Dataset": "winokit.problem",
+    "Problem": "winokit.problem",
+    "Run": "winokit.data.runs",
+    "WinokitError": "winokit.errors",
+    "audit": "winokit.stages.audit.run",
+    "check": "winokit.stages.check",
+    "compare": "winokit.stages.compare.run",
+    "convert": "winokit.stages.convert",
+    "curve": "winokit.stages.curve.run",
+    "datasets": "winokit.stages.datasets",
+    "debias": "winokit.stages.debias.run",
+    "embed": "winokit.stages.embed",
+    "find_duplicates": "winokit.data.checks.checkup",
+    "find_groups": "winokit.data.checks.groups",
+    "find_leaks": "winokit.data.checks.leaks",
+    "from_frame": "winokit.data.frames",
+    "gate": "winokit.stages.gate",
+    "grade": "winokit.stages.grade.run",
+    "hunt": "winokit.stages.hunt",
+    "load": "winokit.data.loading",
+    "load_model": "winokit.models.registry",
+    "release": "winokit.stages.evolve.run",
+    "report": "winokit.stages.report",
+    "score": "winokit.stages.score",
+    "search": "winokit.stages.search.run",
+    "statistics": "winokit.data.checks.statistics",
+    "stats": "winokit.stages.stats",
+    "suite": "winokit.stages.suite.run",
+    "synthetic": "winokit.data.synthetic",
+    "tasks": "winokit.stages.tasks.run",
+    "train": "winokit.stages.train.run",
+    "transfer": "winokit.stages.transfer.run",
+    "variants": "winokit.stages.variants",
+    "verify": "winokit.stages.release.verify",
+    "write": "winokit.data.formats.files",
+}
+"""The module of each name that the library offers. It is imported when the name is first used."""
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'winokit' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

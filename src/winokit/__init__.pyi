@@ -1,39 +1,596 @@
-from winokit.data.checks.checkup import find_duplicates as find_duplicates
-from winokit.data.checks.groups import find_groups as find_groups
-from winokit.data.checks.leaks import find_leaks as find_leaks
-from winokit.data.checks.statistics import statistics as statistics
-from winokit.data.formats import write as write
-from winokit.data.frames import from_frame as from_frame
-from winokit.data.loading import load as load
-from winokit.data.synthetic import synthetic as synthetic
-from winokit.errors import WinokitError as WinokitError
+# Written by tools/make_stub.py from the settings of the verbs.
+from collections.abc import Callable, Mapping, Sequence
+from numpy import ndarray
+from pathlib import Path
+from typing import Any, Literal
+from winokit.data.checks.checkup import Findings
+from winokit.data.checks.statistics import Statistics
+from winokit.data.formats.base import Format
+from winokit.data.formats.files import WrittenFile
+from winokit.data.known import CatalogueEntry
+from winokit.data.loading import Loading, Reading
+from winokit.methods.aflite.methods import DebiasMethod
+from winokit.methods.cluster import ClusterSettings
+from winokit.methods.hunting.hunter import Hunt
+from winokit.methods.hunting.search import SentenceIndex
+from winokit.methods.scoring.asking import Asking
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.ledger import Spending
+from winokit.methods.scoring.prompts import PromptTemplate
+from winokit.methods.scoring.scorer import ScoringPlan
+from winokit.methods.training.finetune import TrainOutcome
+from winokit.methods.training.settings import TrainSettings
+from winokit.models.base import Model
+from winokit.stages.audit.settings import AuditSettings
+from winokit.stages.compare.run import ComparedRuns
+from winokit.stages.curve.fit import CurveGoal
+from winokit.stages.curve.run import CurveDesign, LearningCurve
+from winokit.stages.debias.assessment import Assessment
+from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.run import Debiased
+from winokit.stages.embed import Embedding
+from winokit.stages.evolve.evolution import EvolveSettings
+from winokit.stages.gate import GateOutcome
+from winokit.stages.grade.leaderboard import Leaderboard
+from winokit.stages.grade.run import Grading
+from winokit.stages.release.run import Release
+from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
+from winokit.stages.release.verify import Verification
+from winokit.stages.score import Scored
+from winokit.stages.search.findings import SearchFindings
+from winokit.stages.search.space import SearchSpace
+from winokit.stages.suite.matrix import SuiteCell, SuiteRun
+from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings
+from winokit.stages.tasks.run import WrittenTasks
+from winokit.stages.transfer.run import Transfer
+from winokit.stages.transfer.selection import NamedData, TrainingArm
+from winokit.stages.variants import WrittenVariants
 from winokit.methods.aflite.aflite import AFLite as AFLite
-from winokit.models.registry import load_model as load_model
 from winokit.problem import Card as Card
 from winokit.problem import Dataset as Dataset
 from winokit.problem import Problem as Problem
-from winokit.stages.audit.run import Run as Run
-from winokit.stages.audit.run import audit as audit
-from winokit.stages.check import check as check
-from winokit.stages.compare.run import compare as compare
-from winokit.stages.convert import convert as convert
-from winokit.stages.curve.run import curve as curve
-from winokit.stages.datasets import datasets as datasets
-from winokit.stages.debias.run import debias as debias
-from winokit.stages.embed import embed as embed
-from winokit.stages.evolve.run import release as release
-from winokit.stages.gate import gate as gate
-from winokit.stages.grade.run import grade as grade
-from winokit.stages.hunt import hunt as hunt
-from winokit.stages.release.verify import verify as verify
-from winokit.stages.report import report as report
-from winokit.stages.score import score as score
-from winokit.stages.search.run import search as search
-from winokit.stages.stats import stats as stats
-from winokit.stages.suite.run import suite as suite
-from winokit.stages.tasks.run import tasks as tasks
-from winokit.stages.train.run import train as train
-from winokit.stages.transfer.run import transfer as transfer
-from winokit.stages.variants import variants as variants
+from winokit.data.runs import Run as Run
+from winokit.errors import WinokitError as WinokitError
+from winokit.data.checks.checkup import find_duplicates as find_duplicates
+from winokit.data.checks.groups import find_groups as find_groups
+from winokit.data.checks.leaks import find_leaks as find_leaks
+from winokit.data.frames import from_frame as from_frame
+from winokit.models.registry import load_model as load_model
+from winokit.data.checks.statistics import statistics as statistics
+from winokit.data.synthetic import synthetic as synthetic
+from winokit.data.formats.files import write as write
 
 __version__: str
+
+def audit(
+    data: str | Path | Dataset | None = None,
+    model: str | Model | Callable[..., Any] | Sequence[str | Model | Callable[..., Any]] | None = None,
+    *,
+    scoring: str | Sequence[str] | None = None,
+    predictions: Sequence[str | Path] = ...,
+    prediction_columns: str | Mapping[str, str] | None = None,
+    protocol: str | Sequence[str] = ...,
+    margin: float | None = None,
+    style: Literal['default', 'paper', 'code'] = 'default',
+    perturbed: Sequence[str | Path | Dataset] = ...,
+    language: str | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    limit: int | None = None,
+    lenient: bool = False,
+    columns: str | Mapping[str, str] | None = None,
+    substitution: Literal['auto', 'literal', 'natural'] = 'auto',
+    shots: int = 0,
+    shots_from: str | Path | Dataset | None = None,
+    seed: int = 0,
+    prompt: str | Path | PromptTemplate | None = None,
+    dry_run: bool = False,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_requests: int | None = None,
+    max_tokens_total: int | None = None,
+    max_cost: float | None = None,
+    forget: bool = False,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    cores_each: int | None = None,
+    gpus_each: int | None = None,
+    memory_each: float | None = None,
+    cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    settings: AuditSettings = ...,
+    asking: Asking = ...,
+    loading: Loading = ...,
+    plan: ScoringPlan = ...,
+    spending: Spending = ...,
+    cluster: ClusterSettings = ...,
+) -> Run: ...
+
+def check(
+    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    *,
+    only: Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
+    rules: Literal['universal', 'winogrande'] | None = None,
+    corpus: str | SentenceIndex | None = None,
+    train: str | str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
+    examples: int = 2,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    loading: Loading = ...,
+) -> Findings: ...
+
+def compare(
+    runs: Sequence[str | Path | Run] | Mapping[str, Run],
+    *,
+    metric: Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    margin: float = 5.0,
+    out: str | Path | None = None,
+) -> ComparedRuns: ...
+
+def convert(
+    data: str | Path | Dataset,
+    out: str | Path,
+    *,
+    to: str | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    lenient: bool = False,
+    source_ids: bool = False,
+    labels_apart: bool = False,
+    loading: Loading = ...,
+) -> WrittenFile: ...
+
+def curve(
+    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    *,
+    model: str = 'builtin',
+    formalization: tuple[str, ...] = ...,
+    restarts: int = 3,
+    seed: int = 0,
+    steps: int | None = None,
+    dev: str | Path | Dataset | None = None,
+    test: Sequence[str | Path | Dataset] = ...,
+    sizes: str | Sequence[int] | None = None,
+    out: str | Path | None = None,
+    human: float | None = 94.0,
+    human_group: float | None = None,
+    fit_from: int = 1,
+    learning_rate: float = 1e-05,
+    epochs: int = 8,
+    batch_size: int = 16,
+    tokens: int | None = None,
+    accumulate: int = 1,
+    warmup: float = 0.1,
+    weight_decay: float = 0.0,
+    clip: float = 1.0,
+    evaluate_every: int | None = None,
+    patience: int | None = None,
+    keep: Literal['best', 'last'] = 'best',
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    checkpoint_every: int | None = None,
+    device: str | None = None,
+    variant: str | None = None,
+    arm: str | None = None,
+    drop_overlap: bool = False,
+    save: bool = False,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    design: CurveDesign = ...,
+    goal: CurveGoal = ...,
+    settings: TrainSettings = ...,
+    loading: Loading = ...,
+) -> LearningCurve: ...
+
+def datasets(
+    *,
+    formats: bool = False,
+) -> Sequence[CatalogueEntry] | Sequence[Format]: ...
+
+def debias(
+    data: str | Path | Dataset,
+    method: str | DebiasMethod = 'aflite',
+    *,
+    features: str | str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
+    allow_uninformed: bool = False,
+    model: str | Model | None = None,
+    out: str | Path | None = None,
+    kind: str = 'concat',
+    pooling: str = 'first',
+    compare: Sequence[str] = ...,
+    assess: bool = True,
+    folds: int = 5,
+    bins: int | None = None,
+    neighbours: int = 10,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    limit: int | None = None,
+    lenient: bool = False,
+    cache: str | Path | Cache | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    assessment: Assessment = ...,
+    loading: Loading = ...,
+    **settings: Any,
+) -> Debiased: ...
+
+def embed(
+    data: str | Path | Dataset,
+    model: str | Model | Callable[..., Any] = 'builtin',
+    *,
+    out: str | Path | None = None,
+    features: Literal['concat', 'difference', 'single'] = 'concat',
+    pooling: Literal['first', 'mean', 'span'] = 'first',
+    finetune: int | None = None,
+    formalization: str = 'mc-sent?style=winogrande',
+    steps: int | None = None,
+    seed: int = 0,
+    learning_rate: float = 1e-05,
+    epochs: int = 8,
+    batch_size: int = 16,
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    device: str | None = None,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    cores_each: int | None = None,
+    gpus_each: int | None = None,
+    memory_each: float | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    limit: int | None = None,
+    lenient: bool = False,
+    cache: str | Path | Cache | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    settings: TrainSettings = ...,
+    cluster: ClusterSettings = ...,
+    loading: Loading = ...,
+) -> Embedding: ...
+
+def gate(
+    new: str | Path | Run,
+    *,
+    against: str | Path | Run,
+    metric: Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    margin: float = 1.0,
+    level: float = 0.05,
+    strict: bool = False,
+    model: str | None = None,
+    scoring: str | None = None,
+    data: str | Path | Dataset | None = None,
+    markdown: str | Path | None = None,
+) -> GateOutcome: ...
+
+def grade(
+    release: str | Path,
+    files: Sequence[str | Path] = ...,
+    *,
+    hidden: str | Path | None = None,
+    name: str | None = None,
+    model: str | None = None,
+    formalization: str | None = None,
+    training_data: str | None = None,
+    trials: int | None = None,
+    board: str | Path | None = None,
+    out: str | Path | None = None,
+    budget: int | None = None,
+    owner: bool = False,
+) -> Grading | Leaderboard: ...
+
+def hunt(
+    index: str | Path | SentenceIndex,
+    data: str | Path | Dataset | None = None,
+    *,
+    row: int = 1,
+    text: str | None = None,
+    candidate: Sequence[str] = ...,
+    pronoun: str | None = None,
+    set_: Sequence[str] = ...,
+    synonyms: str | None = None,
+    parser: str = 'rules',
+    examples: int = 5,
+) -> Hunt: ...
+
+def load(
+    data: str | Path | Dataset,
+    *,
+    as_: str | None = None,
+    labels: Sequence[str | Path] = ...,
+    groups: bool = True,
+    lenient: bool = False,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    reading: Reading = ...,
+) -> Dataset: ...
+
+def release(
+    kept: str | Path | Dataset | None = None,
+    *,
+    out: str | Path,
+    removed: str | Path | Dataset | None = None,
+    name: str | None = None,
+    version: str = '1.0',
+    licence: str | None = None,
+    date: str | None = None,
+    dev: float = 0.1,
+    test: float = 0.15,
+    sizes: tuple[int, ...] | None = None,
+    split: Literal['random', 'knowledge'] = 'random',
+    complete: bool = False,
+    singles: bool = False,
+    formalization: str = 'mc-mlm',
+    seed: int = 0,
+    audit: tuple[str | Path, ...] = ...,
+    collection: str | Path | None = None,
+    about: str | Path | None = None,
+    hidden: str | Path | None = None,
+    secret: str | Path | bytes | None = None,
+    reveal: bool = False,
+    previous: str | Path | None = None,
+    against: tuple[str, ...] = ...,
+    watch: tuple[str, ...] = ...,
+    majority: float = 1.0,
+    alpha: float = 0.05,
+    bring_back: bool = False,
+    previous_hidden: str | Path | None = None,
+    cache: str | Path | Cache | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    settings: ReleaseSettings = ...,
+    extras: ReleaseExtras = ...,
+    evolving: EvolveSettings = ...,
+    loading: Loading = ...,
+) -> Release: ...
+
+def report(
+    run: str | Path,
+    *,
+    model: str | Sequence[str] = ...,
+) -> str | Path: ...
+
+def score(
+    data: str | Path | Dataset,
+    model: str | Model | Callable[..., Any] = 'builtin',
+    *,
+    scoring: str | None = None,
+    substitution: Literal['auto', 'literal', 'natural'] = 'auto',
+    shots: int = 0,
+    shots_from: str | Path | Dataset | None = None,
+    seed: int = 0,
+    prompt: str | Path | PromptTemplate | None = None,
+    dry_run: bool = False,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_requests: int | None = None,
+    max_tokens_total: int | None = None,
+    max_cost: float | None = None,
+    forget: bool = False,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    cores_each: int | None = None,
+    gpus_each: int | None = None,
+    memory_each: float | None = None,
+    out: str | Path | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    limit: int | None = None,
+    lenient: bool = False,
+    cache: str | Path | Cache | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    plan: ScoringPlan = ...,
+    spending: Spending = ...,
+    cluster: ClusterSettings = ...,
+    loading: Loading = ...,
+) -> Scored: ...
+
+def search(
+    data: str | Path | Dataset,
+    *,
+    model: str = 'builtin',
+    formalization: Sequence[str] = ...,
+    dev: str | Path | Dataset | None = None,
+    holdout: int | None = None,
+    test: Sequence[str | Path | Dataset] = ...,
+    out: str | Path | None = None,
+    trials: int | None = None,
+    learning_rate: str | float | int | Sequence[float | int] = '1e-5,2e-5,3e-5',
+    batch_size: str | float | int | Sequence[float | int] = '8,16,32,64',
+    epochs: str | float | int | Sequence[float | int] = '10,20,40',
+    warmup: str | float | int | Sequence[float | int] = '0.06',
+    weight_decay: str | float | int | Sequence[float | int] = '0.001',
+    sampler: Literal['random', 'grid'] = 'random',
+    steps: int | None = None,
+    accumulate: int = 1,
+    evaluate_every: int | None = None,
+    patience: int | None = 20,
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    seed: int = 0,
+    workers: int = 1,
+    devices: str | Sequence[str] | None = None,
+    threads: int | None = None,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    variant: str | None = None,
+    arm: str | None = None,
+    human: float | None = None,
+    drop_overlap: bool = False,
+    limit: int | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    space: SearchSpace = ...,
+    settings: TrainSettings = ...,
+    loading: Loading = ...,
+) -> SearchFindings: ...
+
+def stats(
+    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    *,
+    tokens: Literal['ptb', 'whitespace'] = 'ptb',
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    lenient: bool = False,
+    remember: bool = False,
+    loading: Loading = ...,
+) -> list[Statistics]: ...
+
+def suite(
+    file: str | Path | None = None,
+    *,
+    models: Sequence[str | Model | SuiteModel] = ...,
+    data: Sequence[str | Path | Dataset | SuiteData] = ...,
+    predictions: Sequence[str] = ...,
+    scorings: Sequence[str] = ...,
+    shots: Sequence[int] = ...,
+    limit: int | None = None,
+    protocol: Sequence[str] = ...,
+    substitution: Literal['auto', 'literal', 'natural'] = 'auto',
+    shots_from: str | Path | Dataset | None = None,
+    seed: int = 0,
+    prompt: str | Path | PromptTemplate | None = None,
+    dry_run: bool = False,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_requests: int | None = None,
+    max_tokens_total: int | None = None,
+    max_cost: float | None = None,
+    forget: bool = False,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    cores_each: int | None = None,
+    gpus_each: int | None = None,
+    memory_each: float | None = None,
+    out: str | Path | None = None,
+    cache: str | Path | Cache | None = None,
+    progress: Callable[[Sequence[SuiteCell]], None] | None = None,
+    settings: SuiteSettings = ...,
+    plan: ScoringPlan = ...,
+    spending: Spending = ...,
+    cluster: ClusterSettings = ...,
+) -> SuiteRun: ...
+
+def tasks(
+    data: str | Path | Dataset,
+    *,
+    to: Literal['lmeval', 'inspect'],
+    out: str | Path,
+    perturbed: Sequence[str | Path | Dataset] = ...,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    limit: int | None = None,
+    loading: Loading = ...,
+) -> WrittenTasks: ...
+
+def train(
+    data: str | Path | Dataset,
+    *,
+    model: str = 'builtin',
+    formalization: str = 'mc-mlm',
+    learning_rate: float = 1e-05,
+    epochs: int = 8,
+    steps: int | None = None,
+    batch_size: int = 16,
+    tokens: int | None = None,
+    accumulate: int = 1,
+    warmup: float = 0.1,
+    weight_decay: float = 0.0,
+    clip: float = 1.0,
+    seed: int = 0,
+    evaluate_every: int | None = None,
+    patience: int | None = None,
+    keep: Literal['best', 'last'] = 'best',
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    checkpoint_every: int | None = None,
+    dev: str | Path | Dataset | None = None,
+    holdout: int | None = None,
+    test: Sequence[str | Path | Dataset] = ...,
+    out: str | Path | None = None,
+    variant: str | None = None,
+    arm: str | None = None,
+    device: str | None = None,
+    drop_overlap: bool = False,
+    limit: int | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    settings: TrainSettings = ...,
+    loading: Loading = ...,
+) -> TrainOutcome: ...
+
+def transfer(
+    *,
+    train: Sequence[str | Dataset | TrainingArm],
+    test: Sequence[str | Dataset | NamedData],
+    choose: Sequence[str] = ...,
+    model: str = 'builtin',
+    out: str | Path = ...,
+    learning_rate: Sequence[float] = ...,
+    epochs: Sequence[int] = ...,
+    batch_size: Sequence[int] = ...,
+    seed: Sequence[int] = ...,
+    keep: Literal['best', 'last'] = 'last',
+    formalization: str = 'mc-mlm',
+    steps: int | None = None,
+    tokens: int | None = None,
+    accumulate: int = 1,
+    warmup: float = 0.1,
+    weight_decay: float = 0.0,
+    clip: float = 1.0,
+    evaluate_every: int | None = None,
+    patience: int | None = None,
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    checkpoint_every: int | None = None,
+    device: str | None = None,
+    drop_overlap: bool = False,
+    save: bool = False,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    settings: TrainSettings = ...,
+    loading: Loading = ...,
+) -> Transfer: ...
+
+def variants(
+    data: str | Path | Dataset,
+    *,
+    out: str | Path,
+    style: Literal['default', 'paper', 'code'] = 'default',
+    variant: str | Sequence[str] = ...,
+    to: str = 'jsonl',
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: Sequence[str | Path] = ...,
+    limit: int | None = None,
+    lenient: bool = False,
+    loading: Loading = ...,
+) -> WrittenVariants: ...
+
+def verify(
+    release: str | Path,
+    *,
+    hidden: str | Path | None = None,
+) -> Verification: ...

@@ -266,6 +266,9 @@ def verb(function: F) -> F:
         return function(*bound.args, **bound.kwargs)
 
     vars(called)["full"] = plain.replace(parameters=parameters)
+    vars(called)["settings"] = dict(wholes)
+    for kind in wholes.values():
+        vars(called)["settings"] |= inner_settings(kind)
     kinds = get_type_hints(SimpleNamespace(__annotations__=written), space)
     for whole_kind in wholes.values():
         kinds |= plain_types(whole_kind)
@@ -278,6 +281,11 @@ def verb(function: F) -> F:
 def signature_of(call: Callable[..., Any]) -> inspect.Signature:
     """A call's parameters, with their help where it is a verb; what Python shows of them has the types alone."""
     return cast(inspect.Signature, getattr(call, "full", None) or inspect.signature(call))
+
+
+def settings_of(call: Callable[..., Any]) -> dict[str, type]:
+    """The settings classes that a verb takes as whole objects, by the keyword of each."""
+    return dict(getattr(call, "settings", {}))
 
 
 def documented(

@@ -58,6 +58,11 @@ class CatalogueEntry:
     read_as: str | None = None
     """The format, where the content does not tell."""
 
+    @property
+    def name(self) -> str:
+        """The name under which the dataset is loaded."""
+        return self.card.name
+
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> CatalogueEntry:
         """The entry of a table of the catalogue: its own fields, and those of the card."""

@@ -18,7 +18,7 @@ import numpy as np
 import winokit
 from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
 from winokit.data.formats import WriteOptions, jsonl, read, write
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
@@ -46,8 +46,9 @@ class LeftOut:
 class Run(Brief):
     """The outcome of an audit: rows of metrics, predictions, and what was left out.
 
-    `find` picks a row, `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and
-    `load` write and read its folder.
+    `summary` says what the scores are worth, `accuracy` and `pairs` are the rows most asked for, and `find` picks any
+    other. `to_frame` makes a data frame of all, `figure` draws one of the report's figures, and `save` and `load` write
+    and read its folder.
     """
 
     settings: dict[str, Any]
@@ -70,10 +71,59 @@ class Run(Brief):
 
     def find(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
+    ) -> Metric:
+        """The first row of that name, of one model and scoring if there are several.
+
+        Raises
+        ------
+        UnknownName
+            The run has no such row; the message has the closest name.
+        """
+        row = self.find_or_none(protocol, subset, metric, model, scoring)
+        if row is not None:
+            return row
+        rows = [row for row in self.metrics if model in (None, row.model) and scoring in (None, row.scoring)]
+        if not rows:
+            check_known("model in the run", str(model), {row.model for row in self.metrics})
+            check_known("scoring in the run", str(scoring), {row.scoring for row in self.metrics})
+        check_known("protocol in the run", protocol, {row.protocol for row in rows})
+        places = {f"{row.protocol} {row.subset} {row.metric}" for row in rows if row.protocol == protocol}
+        raise UnknownName("row", f"{protocol} {subset} {metric}", places)
+
+    def find_or_none(
+        self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None
     ) -> Metric | None:
-        """The first row of that name, of one model and scoring where there are several."""
-        rows = (row for row in self.metrics if (row.protocol, row.subset, row.metric) == (protocol, subset, metric))
-        return next((row for row in rows if model in (None, row.model) and scoring in (None, row.scoring)), None)
+        """The row that `find` returns, or None if the run has none of that name."""
+        for row in self.metrics:
+            is_named = (row.protocol, row.subset, row.metric) == (protocol, subset, metric)
+            if is_named and model in (None, row.model) and scoring in (None, row.scoring):
+                return row
+        return None
+
+    @property
+    def accuracy(self) -> Metric:
+        """The row of the accuracy on all problems; of several scorers, `find` takes the name of one."""
+        return self._only_row("accuracy", "all", "accuracy")
+
+    @property
+    def pairs(self) -> Metric:
+        """The row of the pairs of which both twins are right; of several scorers, `find` takes the name of one."""
+        return self._only_row("groups", "complete", "group_accuracy")
+
+    def _only_row(self, protocol: str, subset: str, metric: str) -> Metric:
+        """The row of the only scorer of the run."""
+        scorers = {(row.model, row.scoring) for row in self.metrics}
+        if len(scorers) > 1:
+            names = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in scorers))
+            raise BadInput(
+                f"the run has {len(scorers)} scorers: name one, as in "
+                f"run.find({protocol!r}, {subset!r}, {metric!r}, model=…): {names}"
+            )
+        return self.find(protocol, subset, metric)
+
+    def summary(self) -> str:
+        """The verdict on each scorer, and where the report is or how to see every row."""
+        return "\n".join(import_module(self.shown_by).summary(self))
 
     def answers(
         self,

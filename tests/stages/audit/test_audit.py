@@ -217,14 +217,14 @@ def test_naturalness_cuts_the_problems_into_thirds_by_surprisal():
 
 def test_a_coin_has_no_surprisal():
     run = audit("open", model=RandomModel(), protocol=("naturalness",))
-    assert run.find("naturalness", "likely", "accuracy") is None
+    assert run.find_or_none("naturalness", "likely", "accuracy") is None
     assert [one.protocol for one in run.left_out] == ["naturalness"]
 
 
 def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name():
     few = load("open")[:4]
     everything = audit(few, model="builtin")
-    assert everything.find("naturalness", "likely", "accuracy") is None
+    assert everything.find_or_none("naturalness", "likely", "accuracy") is None
     assert any(one.protocol == "naturalness" and "masked" in one.why for one in everything.left_out)
     assert audit(few, model="builtin", protocol="naturalness").find("naturalness", "likely", "accuracy") is not None
 

@@ -128,5 +128,5 @@ def test_who_abstains_after_a_switch_is_not_said_to_have_seen_the_texts():
 
     run = audit(OPEN, silent_on_switched, protocol=["accuracy", "groups", "switching"], cache="off")
     assert run.find("switching", "switchable", "switched_accuracy").value == 0
-    assert run.find("switching", "switchable", "unswitched_minus_switched") is None
+    assert run.find_or_none("switching", "switchable", "unswitched_minus_switched") is None
     assert verdict(run.metrics).word == "Above chance, on twins too"

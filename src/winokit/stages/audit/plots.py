@@ -50,7 +50,7 @@ def stacks(run: Run, known: Sequence[ShownScorer]) -> tuple[GroupStack, ...]:
     breakdowns = []
     for scorer in known:
         names = ("group_accuracy", "one_right", "none_right")
-        rows = [run.find("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
+        rows = [run.find_or_none("groups", "complete", name, scorer.model, scorer.scoring) for name in names]
         shares = tuple(row for row in rows if row is not None)
         if len(shares) == len(names):
             breakdowns.append(GroupStack(scorer.name, shares))
@@ -160,7 +160,7 @@ def switch_tables(run: Run, known: Sequence[ShownScorer]) -> tuple[SwitchTable, 
     """The table of each scorer with predictions on switched problems that match its row's count."""
     tables = []
     for (scorer, own), (_, switched) in zip(_made(run, known), _made(run, known, "switched"), strict=True):
-        row = run.find("switching", "switchable", "consistency", scorer.model, scorer.scoring)
+        row = run.find_or_none("switching", "switchable", "consistency", scorer.model, scorer.scoring)
         before = {p.id: p.is_right for p in own}
         after = {p.id: p.is_right for p in switched}
         cells = Counter((before[name], good) for name, good in after.items() if name in before)

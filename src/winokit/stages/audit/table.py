@@ -56,6 +56,20 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield f"Full report: {run.report}"
 
 
+def summary(run: Run) -> Iterator[str]:
+    """A sentence on each scorer, and where the report is or how to see every row."""
+    nothing = undecided(run)
+    if nothing is not None:
+        yield next(_undecided_lines(run, nothing))
+    else:
+        for each in judge(run):
+            yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
+    if run.report is not None:
+        yield f"Full report: {run.report}"
+    else:
+        yield "Every row: run.to_frame()"
+
+
 def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
     """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
     models = join(nothing.models)
@@ -124,7 +138,7 @@ def summary_table(run: Run) -> Table:
         ("p_chance", f"{coin} scores this high", often),
         ("n_to_beat_chance", "problems needed to beat chance", count),
     ):
-        luck = [run.find("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
+        luck = [run.find_or_none("luck", "all", name, scorer.model, scorer.scoring) for scorer in known]
         if any(luck):
             numbers = [speak(row.value) if row else "" for row in luck]
             n = next(f"{row.n:,}" for row in luck if row)

@@ -195,7 +195,7 @@ class SuiteMatrix:
             (key, cell, row)
             for key, cell in self.cells.items()
             for subset in subsets
-            if cell.run is not None and (row := cell.run.find(protocol, subset, metric)) is not None
+            if cell.run is not None and (row := cell.run.find_or_none(protocol, subset, metric)) is not None
         ]
         p_values = [row.p for _, _, row in rows if row.p is not None]
         corrected = iter(holm(p_values))
@@ -330,7 +330,7 @@ def _matrix(cells: Sequence[SuiteCell]) -> Table:
 
 def _said(cell: SuiteCell) -> Text:
     """The accuracy of a cell, dim where chance would do as well; else what there is to say."""
-    row = None if cell.run is None else cell.run.find("accuracy", "all", "accuracy")
+    row = None if cell.run is None else cell.run.find_or_none("accuracy", "all", "accuracy")
     if row is not None:
         mark = f" {FROM_BEFORE}" if cell.from_before else ""
         return dim(f"{say(row)} {say_interval(row)}{mark}", stands(row) in (AT, UNKNOWN))
