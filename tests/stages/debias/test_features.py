@@ -91,6 +91,7 @@ def test_features_that_know_nothing_are_refused_unless_they_are_allowed(twins, r
         debias(twins, SMALL, **how)
     found = debias(twins, SMALL, **how, allow_uninformed=True)
     assert found.settings["features"]["finetuned"]["informed"] is False
+    assert "these features know nothing: the fine-tuned model has 50.0" in found.notes[0]
 
 
 @pytest.mark.parametrize("informed", [True, None])
@@ -109,3 +110,9 @@ def test_one_shard_that_knows_nothing_is_enough_to_refuse(twins, rows, tmp_path)
 def test_allowing_what_is_not_there_is_refused(twins):
     with pytest.raises(BadInput, match=r"--allow-uninformed: an option of --features X\.npy"):
         debias(twins, "random", size=4, allow_uninformed=True)
+
+
+def test_replayed_features_are_counted_and_dated_in_the_notes(tmp_path):
+    how = {"method": "pmi", "size": 20, "limit": 40, "cache": tmp_path / "answers", "compare": ()}
+    assert not any("replayed" in note for note in debias("open", **how).notes)
+    assert "replayed from the cache, of " in debias("open", **how).notes[-1]
