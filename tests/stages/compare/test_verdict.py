@@ -147,7 +147,9 @@ def test_a_test_of_few_units_could_have_seen_nothing():
 def test_who_answers_nothing_is_named():
     found = compared(0.3, SURE, first_refuses=True)
     (sentence,) = comparison_sentences([ScorerPair("one", "two", "expected_accuracy", judged(found, SURE))])
-    assert sentence.startswith("By expected accuracy, neither one nor two is ahead. one has +30.0 points of expected accuracy [")
+    assert sentence.startswith(
+        "By expected accuracy, neither one nor two is ahead. one has +30.0 points of expected accuracy ["
+    )
     assert sentence.endswith("one answers nothing, and is never ahead.")
     assert UNKNOWN not in sentence
 

@@ -20,6 +20,8 @@ from winokit.problem import Dataset
 from winokit.progress import Progress
 
 HASHED_AT_ONCE = 4096
+COIN = 0.5
+"""What a coin gets: features are of problems with two candidates."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,22 @@ def refuse_uninformed(path: Path) -> None:
 
 
 def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """That features know nothing, for each file that says it of its own."""
+    """That features know nothing, for each file that says it of its own, or has no more right than a coin.
+
+    Earlier versions wrote how many dev problems were right, and not what that means. Half of them is at most what the
+    commonest answer has.
+    """
     for about in descriptions:
         finetuned = about.get("finetuned")
-        if isinstance(finetuned, Mapping) and finetuned.get("informed") is False:
-            right = percent(finetuned.get("dev_accuracy"))
-            null = percent(finetuned.get("dev_null"))
+        if not isinstance(finetuned, Mapping):
+            continue
+        right, null = finetuned.get("dev_accuracy"), finetuned.get("dev_null")
+        is_coin_at_most = isinstance(right, (int, float)) and right <= COIN
+        if finetuned.get("informed", not is_coin_at_most) is False:
+            chance = COIN if null is None else null
             yield (
-                f"{path}: these features know nothing: the fine-tuned model has {right} of its own dev problems right, "
-                f"not above chance ({null})"
+                f"{path}: these features know nothing: the fine-tuned model has {percent(right)} of its own dev "
+                f"problems right, not above chance ({percent(chance)})"
             )
 
 
