@@ -322,3 +322,11 @@ def test_replayed_answers_are_counted_and_dated_beside_the_difference(tmp_path):
     said = "old: old: 40 of 60 answers are replayed from the cache, of 2026-03-01 09:30 UTC"
     assert compared.notes == (said,)
     assert said[1:] in compared.page.read_text()
+
+
+def test_runs_whose_variants_are_made_in_different_styles_are_noted():
+    usual, paper = run(lambda i: i % 3, model="usual"), run(lambda i: i % 3, model="paper")
+    assert not compare({"usual": usual, "paper": paper}).notes
+    paper.settings["style"] = "paper"
+    (note,) = compare({"usual": usual, "paper": paper}).notes
+    assert note.endswith("not of the same texts: usual (default) and paper (paper)")
