@@ -108,12 +108,12 @@ def audit(
 ) -> Run: ...
 
 def check(
-    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Sequence[str | Path | Dataset],
     *,
     only: Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
     corpus: str | SentenceIndex | None = None,
-    train: str | str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
+    train: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
     examples: int = 2,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
@@ -148,7 +148,7 @@ def convert(
 ) -> WrittenFile: ...
 
 def curve(
-    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Sequence[str | Path | Dataset],
     *,
     model: str = 'builtin',
     formalization: tuple[str, ...] = ...,
@@ -200,7 +200,7 @@ def debias(
     data: str | Path | Dataset,
     method: str | DebiasMethod = 'aflite',
     *,
-    features: str | str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
+    features: str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
     allow_uninformed: bool = False,
     model: str | Model | None = None,
     out: str | Path | None = None,
@@ -272,7 +272,7 @@ def gate(
 
 def grade(
     release: str | Path,
-    files: Sequence[str | Path] = ...,
+    files: str | Sequence[Path] = ...,
     *,
     hidden: str | Path | None = None,
     name: str | None = None,
@@ -329,7 +329,7 @@ def release(
     singles: bool = False,
     formalization: str = 'mc-mlm',
     seed: int = 0,
-    audit: tuple[str | Path, ...] = ...,
+    audit: str | tuple[Path, ...] = ...,
     collection: str | Path | None = None,
     about: str | Path | None = None,
     hidden: str | Path | None = None,
@@ -358,7 +358,7 @@ def report(
     run: str | Path,
     *,
     model: str | Sequence[str] = ...,
-) -> str | Path: ...
+) -> Path: ...
 
 def score(
     data: str | Path | Dataset,
@@ -439,7 +439,7 @@ def search(
 ) -> SearchFindings: ...
 
 def stats(
-    data: str | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Sequence[str | Path | Dataset],
     *,
     tokens: Literal['ptb', 'whitespace'] = 'ptb',
     language: str | None = None,
