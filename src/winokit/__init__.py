@@ -20,7 +20,16 @@ _HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as"
 __all__ = sorted(_HOMES)
 
 
+MOVED = {
+    "tasks": 'winokit.convert(data, out, to="lmeval"), or to="inspect"',
+    "variants": 'winokit.convert(data, out, to="variants")',
+}
+"""Names that were here before, and what is called instead."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in MOVED:
+        raise AttributeError(f"winokit.{name} is gone; call {MOVED[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'winokit' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -16,24 +16,23 @@ from winokit.stages.audit.run import Run as Run
 from winokit.stages.audit.run import audit as audit
 from winokit.stages.check import check as check
 from winokit.stages.compare.run import compare as compare
-from winokit.stages.convert import convert as convert
+from winokit.stages.convert.run import convert as convert
 from winokit.stages.curve.run import curve as curve
 from winokit.stages.datasets import datasets as datasets
 from winokit.stages.debias.run import debias as debias
 from winokit.stages.embed import embed as embed
-from winokit.stages.evolve.run import release as release
+from winokit.stages.evolve.run import evolve as evolve
 from winokit.stages.gate import gate as gate
 from winokit.stages.grade.run import grade as grade
 from winokit.stages.hunt import hunt as hunt
+from winokit.stages.release.run import release as release
 from winokit.stages.release.verify import verify as verify
 from winokit.stages.report import report as report
 from winokit.stages.score import score as score
 from winokit.stages.search.run import search as search
 from winokit.stages.stats import stats as stats
 from winokit.stages.suite.run import suite as suite
-from winokit.stages.tasks.run import tasks as tasks
 from winokit.stages.train.run import train as train
 from winokit.stages.transfer.run import transfer as transfer
-from winokit.stages.variants import variants as variants
 
 __version__: str
