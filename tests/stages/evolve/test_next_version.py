@@ -72,7 +72,7 @@ def test_the_terminal_shows_what_became_of_problems_and_rounded_scores(two_versi
     _, second = two_versions
     counts, fares, *_ = lines(second)
     assert counts.startswith("from 1.0 to 2.0: 128 are new, 300 stay")
-    assert [*fares.columns[0].cells] == ["random", "random"]
+    assert [cell.plain for cell in fares.columns[0].cells] == ["random", "random"]
     assert [cell.plain for cell in fares.columns[1].cells] == ["1.0", "2.0"]
     public = json.loads((second.folder / "evolution.json").read_text())
     told = as_json(second)
