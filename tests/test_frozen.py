@@ -372,6 +372,16 @@ print(secrets.choice("abcdefgh"), secrets.randbits(128), uuid.uuid4(), numpy.ran
     assert printed(program) == printed(program) != printed(program, name="two")
 
 
+def test_a_secret_does_not_depend_on_what_others_draw_before():
+    program = """
+import secrets
+def draw(): return secrets.token_bytes(8)
+def draw_another(): return secrets.token_bytes(8)
+"""
+    assert printed(f"{program}\nprint(draw())") == printed(f"{program}\ndraw_another(); print(draw())")
+    assert printed(f"{program}\nprint(draw() == draw(), draw() == draw_another())") == "False False\n"
+
+
 def test_the_clock_stands_still_for_the_package_alone():
     program = """
         import time

@@ -1,6 +1,5 @@
 """What the terminal shows of something that was written."""
 
-from collections.abc import Callable
 from typing import Any
 
 from winokit.data.formats import WrittenFile
@@ -13,26 +12,20 @@ Written = WrittenFile | WrittenTasks | WrittenVariants
 
 def lines(written: Written) -> Lines:
     """One sentence of a file; a table of tasks or of variants, and what to do with them."""
-    return _shown(written, _file_lines, _task_lines, _variant_lines)
+    if isinstance(written, WrittenTasks):
+        return _task_lines(written)
+    if isinstance(written, WrittenVariants):
+        return _variant_lines(written)
+    return _file_lines(written)
 
 
 def as_json(written: Written) -> dict[str, Any]:
     """The same for scripts."""
-    return _shown(written, _file_json, _task_json, _variant_json)
-
-
-def _shown(
-    written: Written,
-    show_file: Callable[[WrittenFile], Any],
-    show_tasks: Callable[[WrittenTasks], Any],
-    show_variants: Callable[[WrittenVariants], Any],
-) -> Any:
-    """What is shown of the kind of thing that was written."""
     if isinstance(written, WrittenTasks):
-        return show_tasks(written)
+        return _task_json(written)
     if isinstance(written, WrittenVariants):
-        return show_variants(written)
-    return show_file(written)
+        return _variant_json(written)
+    return _file_json(written)
 
 
 def _file_lines(written: WrittenFile) -> Lines:
