@@ -8,8 +8,8 @@ from winokit.cli.main import app
 
 VERBS = (
     *("audit", "compare", "gate", "suite", "report", "stats", "check", "convert", "datasets", "score", "embed"),
-    *("debias aflite", "debias pmi", "debias random", "hunt index", "hunt ask"),
-    *("train", "search", "curve", "transfer", "release", "verify", "grade"),
+    *("debias aflite", "debias pmi", "debias random", "hunt index"),
+    *("train", "search", "curve", "transfer", "release", "evolve", "verify", "grade"),
     *("collect init", "collect serve", "collect invite", "collect publish", "collect status", "collect export"),
     *("collect account", "collect withdraw", "collect reset-pilot"),
 )

@@ -148,6 +148,15 @@ def test_a_command_comes_with_those_whose_folders_it_reads_or_begins_in(tmp_path
     assert [command.name for command in with_needed(["three"], commands)] == ["one", "two", "three"]
 
 
+@pytest.mark.parametrize(("is_reference", "printed"), [(True, "winokit "), (False, "Usage: ")])
+def test_a_command_is_spelled_as_the_reference_commit_has_it_there_alone(tmp_path, is_reference, printed):
+    commands = read_commands(written(tmp_path, '[one]\nrun = "--help"\nbase = "--version"'))
+    side = sides.Side("side", tmp_path / "side", None, is_reference)
+    side.prepare(None, [])
+    side.run(commands["one"])
+    assert side.texts["one"]["stdout"].startswith(printed)
+
+
 def test_slow_commands_and_those_on_real_data_are_left_out_unless_they_can_run(tmp_path):
     commands = read_commands(written(tmp_path, CHAIN))
     assert select_names([], commands, slow=False, real=False) == ["one", "other", "two"]
@@ -361,6 +370,16 @@ print(secrets.token_bytes(8), secrets.token_hex(4), secrets.token_hex(4), secret
 print(secrets.choice("abcdefgh"), secrets.randbits(128), uuid.uuid4(), numpy.random.default_rng().random())
 """
     assert printed(program) == printed(program) != printed(program, name="two")
+
+
+def test_a_secret_does_not_depend_on_what_others_draw_before():
+    program = """
+import secrets
+def draw(): return secrets.token_bytes(8)
+def draw_another(): return secrets.token_bytes(8)
+"""
+    assert printed(f"{program}\nprint(draw())") == printed(f"{program}\ndraw_another(); print(draw())")
+    assert printed(f"{program}\nprint(draw() == draw(), draw() == draw_another())") == "False False\n"
 
 
 def test_the_clock_stands_still_for_the_package_alone():

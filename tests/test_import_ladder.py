@@ -46,8 +46,6 @@ FLOORS = {
             "check",
             "convert",
             "datasets",
-            "tasks",
-            "variants",
         },
         {"report", "compare", "search", "curve", "transfer", "release"},
         {"grade", "gate", "suite"},

@@ -6,14 +6,14 @@ editors read the stub instead. `make docs` writes it, and a test fails if it is 
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ForwardRef, Literal, Union, get_args, get_origin, get_type_hints
 
 import winokit
-from winokit.settings import settings_of, signature_of
+from winokit.settings import members_of, settings_of, signature_of
 
 STUB = Path(winokit.__file__).with_suffix(".pyi")
 HEAD = "# Written by tools/make_stub.py from the settings of the verbs."
@@ -81,7 +81,7 @@ def _has_open_end(parameters: list[inspect.Parameter]) -> int:
 
 
 def _write_parameter(parameter: inspect.Parameter, imports: Imports) -> str:
-    kind = _write_type(parameter.annotation, imports)
+    kind = " | ".join(dict.fromkeys(_write_members(parameter.annotation, imports)))
     if "Path" in kind and "str" not in kind:  # verbs take a text as a path
         kind = f"str | {kind}"
     written = f"{parameter.name}: {kind}"
@@ -91,6 +91,16 @@ def _write_parameter(parameter: inspect.Parameter, imports: Imports) -> str:
         return written
     default = repr(parameter.default) if type(parameter.default) in SIMPLE else "..."
     return f"{written} = {default}"
+
+
+def _write_members(hint: Any, imports: Imports) -> Iterator[str]:
+    """What may be given for a parameter: verbs take one thing where they take several."""
+    for member in members_of(hint):
+        if get_origin(member) in (tuple, Sequence):
+            yield _write_type(get_args(member)[0], imports)
+            yield _write_type(Sequence[get_args(member)[0]], imports)  # type: ignore[misc]
+        else:
+            yield _write_type(member, imports)
 
 
 def _write_type(hint: Any, imports: Imports) -> str:

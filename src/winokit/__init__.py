@@ -21,11 +21,12 @@ HOMES = {
     "audit": "winokit.stages.audit.run",
     "check": "winokit.stages.check",
     "compare": "winokit.stages.compare.run",
-    "convert": "winokit.stages.convert",
+    "convert": "winokit.stages.convert.run",
     "curve": "winokit.stages.curve.run",
     "datasets": "winokit.stages.datasets",
     "debias": "winokit.stages.debias.run",
     "embed": "winokit.stages.embed",
+    "evolve": "winokit.stages.evolve.run",
     "find_duplicates": "winokit.data.checks.checkup",
     "find_groups": "winokit.data.checks.groups",
     "find_leaks": "winokit.data.checks.leaks",
@@ -35,7 +36,7 @@ HOMES = {
     "hunt": "winokit.stages.hunt",
     "load": "winokit.data.loading",
     "load_model": "winokit.models.registry",
-    "release": "winokit.stages.evolve.run",
+    "release": "winokit.stages.release.run",
     "report": "winokit.stages.report",
     "score": "winokit.stages.score",
     "search": "winokit.stages.search.run",
@@ -43,18 +44,23 @@ HOMES = {
     "stats": "winokit.stages.stats",
     "suite": "winokit.stages.suite.run",
     "synthetic": "winokit.data.synthetic",
-    "tasks": "winokit.stages.tasks.run",
     "train": "winokit.stages.train.run",
     "transfer": "winokit.stages.transfer.run",
-    "variants": "winokit.stages.variants",
     "verify": "winokit.stages.release.verify",
     "write": "winokit.data.formats.files",
 }
 """The module of each name that the library offers. It is imported when the name is first used."""
+MOVED = {
+    "tasks": 'winokit.convert(data, out, to="lmeval"), or to="inspect"',
+    "variants": 'winokit.convert(data, out, to="variants")',
+}
+"""Names that were here before, and what is called instead."""
 __all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name in MOVED:
+        raise AttributeError(f"winokit.{name} is gone; call {MOVED[name]}")
     if name not in HOMES:
         raise AttributeError(f"module 'winokit' has no attribute {name!r}")
     return getattr(import_module(HOMES[name]), name)

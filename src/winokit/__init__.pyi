@@ -23,13 +23,16 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.models.base import Model
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
+from winokit.stages.convert.tasks import WrittenTasks
+from winokit.stages.convert.variants import WrittenVariants
 from winokit.stages.curve.fit import CurveGoal
 from winokit.stages.curve.run import CurveDesign, LearningCurve
 from winokit.stages.debias.assessment import Assessment
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.run import Debiased
 from winokit.stages.embed import Embedding
-from winokit.stages.evolve.evolution import EvolveSettings
+from winokit.stages.evolve.run import EvolvedRelease
+from winokit.stages.evolve.settings import EvolveSettings
 from winokit.stages.gate import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
@@ -41,10 +44,8 @@ from winokit.stages.search.findings import SearchFindings
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.suite.matrix import SuiteCell, SuiteRun
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings
-from winokit.stages.tasks.run import WrittenTasks
 from winokit.stages.transfer.run import Transfer
 from winokit.stages.transfer.selection import NamedData, TrainingArm
-from winokit.stages.variants import WrittenVariants
 from winokit.methods.aflite.aflite import AFLite as AFLite
 from winokit.problem import Card as Card
 from winokit.problem import Dataset as Dataset
@@ -141,11 +142,16 @@ def convert(
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: Sequence[str | Path] = ...,
+    limit: int | None = None,
     lenient: bool = False,
     source_ids: bool = False,
     labels_apart: bool = False,
+    perturbed: Sequence[str | Path | Dataset] = ...,
+    style: Literal['default', 'paper', 'code'] = 'default',
+    variant: str | Sequence[str] = ...,
+    format_: str = 'jsonl',
     loading: Loading = ...,
-) -> WrittenFile: ...
+) -> WrittenFile | WrittenTasks | WrittenVariants: ...
 
 def curve(
     data: str | Path | Dataset | Sequence[str | Path | Dataset],
@@ -256,6 +262,48 @@ def embed(
     loading: Loading = ...,
 ) -> Embedding: ...
 
+def evolve(
+    release: str | Path,
+    *,
+    against: tuple[str, ...] = ...,
+    watch: tuple[str, ...] = ...,
+    majority: float = 1.0,
+    alpha: float = 0.05,
+    bring_back: bool = False,
+    previous_hidden: str | Path | None = None,
+    out: str | Path,
+    new: str | Path | Dataset | None = None,
+    removed: str | Path | Dataset | None = None,
+    name: str | None = None,
+    version: str = 'next',
+    licence: str | None = None,
+    date: str | None = None,
+    dev: float = 0.1,
+    test: float = 0.15,
+    sizes: tuple[int, ...] | None = None,
+    split: Literal['random', 'knowledge'] = 'random',
+    complete: bool = False,
+    singles: bool = False,
+    formalization: str = 'mc-mlm',
+    seed: int = 0,
+    audit: str | tuple[Path, ...] = ...,
+    collection: str | Path | None = None,
+    about: str | Path | None = None,
+    hidden: str | Path | None = None,
+    secret: str | Path | bytes | None = None,
+    reveal: bool = False,
+    cache: str | Path | Cache | None = None,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    evolving: EvolveSettings = ...,
+    settings: ReleaseSettings = ...,
+    extras: ReleaseExtras = ...,
+    loading: Loading = ...,
+) -> EvolvedRelease: ...
+
 def gate(
     new: str | Path | Run,
     *,
@@ -313,7 +361,7 @@ def load(
 ) -> Dataset: ...
 
 def release(
-    kept: str | Path | Dataset | None = None,
+    kept: str | Path | Dataset,
     *,
     out: str | Path,
     removed: str | Path | Dataset | None = None,
@@ -335,14 +383,6 @@ def release(
     hidden: str | Path | None = None,
     secret: str | Path | bytes | None = None,
     reveal: bool = False,
-    previous: str | Path | None = None,
-    against: tuple[str, ...] = ...,
-    watch: tuple[str, ...] = ...,
-    majority: float = 1.0,
-    alpha: float = 0.05,
-    bring_back: bool = False,
-    previous_hidden: str | Path | None = None,
-    cache: str | Path | Cache | None = None,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
@@ -350,7 +390,6 @@ def release(
     progress: Callable[[float, float], None] | None = None,
     settings: ReleaseSettings = ...,
     extras: ReleaseExtras = ...,
-    evolving: EvolveSettings = ...,
     loading: Loading = ...,
 ) -> Release: ...
 
@@ -486,20 +525,6 @@ def suite(
     cluster: ClusterSettings = ...,
 ) -> SuiteRun: ...
 
-def tasks(
-    data: str | Path | Dataset,
-    *,
-    to: Literal['lmeval', 'inspect'],
-    out: str | Path,
-    perturbed: Sequence[str | Path | Dataset] = ...,
-    language: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    as_: Literal['binary', 'choice', 'judgements'] | None = None,
-    labels: Sequence[str | Path] = ...,
-    limit: int | None = None,
-    loading: Loading = ...,
-) -> WrittenTasks: ...
-
 def train(
     data: str | Path | Dataset,
     *,
@@ -572,22 +597,6 @@ def transfer(
     settings: TrainSettings = ...,
     loading: Loading = ...,
 ) -> Transfer: ...
-
-def variants(
-    data: str | Path | Dataset,
-    *,
-    out: str | Path,
-    style: Literal['default', 'paper', 'code'] = 'default',
-    variant: str | Sequence[str] = ...,
-    to: str = 'jsonl',
-    language: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    as_: Literal['binary', 'choice', 'judgements'] | None = None,
-    labels: Sequence[str | Path] = ...,
-    limit: int | None = None,
-    lenient: bool = False,
-    loading: Loading = ...,
-) -> WrittenVariants: ...
 
 def verify(
     release: str | Path,

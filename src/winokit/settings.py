@@ -77,6 +77,8 @@ class Help:
     """What an error calls a value that is none of the choices, where the parameter's name will not do."""
     option: bool = False
     """Whether it is typed as an option although Python takes it by position."""
+    bare: bool = False
+    """Whether it is typed as an option or, without the option's name, as an argument."""
     otherwise: Any = None
     """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
     greedy: bool = False
@@ -245,12 +247,13 @@ def verb(function: F) -> F:
     parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
     names = {*leaves, *plain.parameters}
     former = former_names(parameters)
+    moved: Mapping[str, str] = getattr(function, "moved", {})
     open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         if not open_ended:
-            check_names(function.__name__, kwargs, names, former)
+            check_names(function.__name__, kwargs, names, former, moved)
         own = {name: value for name, value in kwargs.items() if name not in leaves}
         for name, kind in wholes.items():
             given = {leaf: kwargs[leaf] for leaf, whole in leaves.items() if whole == name and leaf in kwargs}
@@ -341,8 +344,35 @@ def former_names(parameters: Iterable[inspect.Parameter]) -> dict[str, str]:
     return former
 
 
-def check_names(call: str, given: Iterable[str], known: Iterable[str], former: Mapping[str, str] = {}) -> None:
+def moved_to(call: str, *names: str) -> Callable[[F], F]:
+    """Mark parameters that a verb had before and another verb has now; whoever gives one is told that verb.
+
+    >>> @verb
+    ... @moved_to("freeze", "frost")
+    ... def cool(cake: str, *, minutes: int = 40): ...
+    >>> cool("plum", frost=True)
+    Traceback (most recent call last):
+    ...
+    TypeError: cool() has no parameter 'frost': it is one of winokit.freeze() now
+    """
+
+    def mark(function: F) -> F:
+        vars(function)["moved"] = dict.fromkeys(names, call)
+        return function
+
+    return mark
+
+
+def check_names(
+    call: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    former: Mapping[str, str] = {},
+    moved: Mapping[str, str] = {},
+) -> None:
     """Refuse a parameter that a call does not have, as Python does, with the one that was probably meant.
+
+    `former` are names that parameters had before, with the present ones; `moved`, with the verbs that have them now.
 
     >>> check_names("bake", ["heet"], ["heat", "mode"])
     Traceback (most recent call last):
@@ -357,6 +387,8 @@ def check_names(call: str, given: Iterable[str], known: Iterable[str], former: M
     for name in given:
         if name in former:
             raise TypeError(f"{call}() has no parameter {name!r}: it is called {former[name]!r} now")
+        if name in moved:
+            raise TypeError(f"{call}() has no parameter {name!r}: it is one of winokit.{moved[name]}() now")
         if name not in known:
             close = get_close_matches(name, known, n=1)
             raise TypeError(f"{call}() has no parameter {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))

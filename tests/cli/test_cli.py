@@ -10,7 +10,8 @@ import typer
 from support.waiting import HANGS
 from typer.testing import CliRunner
 
-from winokit.cli.main import VERBS, app, main
+import winokit
+from winokit.cli.main import MOVED, VERBS, app, main
 from winokit.cli.options import complete_data
 from winokit.data.formats import write
 
@@ -119,6 +120,42 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
     assert (row["problems"], row["groups"]) == (428, 214)
 
 
+@pytest.mark.parametrize("place", [["out"], ["--out", "out"]])
+def test_convert_writes_tasks_and_variants_to_a_folder_however_it_is_named(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = json.loads(run("convert", "open", *place, "--to", "inspect", "--limit", 8, "--json").stdout)
+    assert (told["folder"], told["tasks"]["winokit_open_original"]) == ("out", 8)
+    told = json.loads(run("convert", "open", *place, "--to", "variants", "--limit", 8, "--json").stdout)
+    assert (told["folder"], told["variants"]["original"]["problems"]) == ("out", 8)
+    assert "8 problems written to three.csv" in run("convert", "open", "--limit", 8, "--out", "three.csv").stdout
+
+
+@pytest.mark.parametrize(
+    "option", ["previous", "against", "watch", "majority", "alpha", "bring-back", "previous-hidden"]
+)
+def test_release_names_the_command_that_has_its_former_options(option, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["winokit", "release", "open", "--out", "out", f"--{option}", "v1"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr().err
+    assert (end.value.code, said.count("\n")) == (2, 1)
+    assert said.startswith(f"winokit: --{option} belongs to another command now: winokit evolve")
+    with pytest.raises(TypeError, match=r"it is one of winokit\.evolve\(\) now"):
+        winokit.release("open", out="out", **{option.replace("-", "_"): "v1"})
+
+
+@pytest.mark.parametrize(("name", "call"), [("tasks", "lmeval"), ("variants", "variants")])
+def test_a_former_call_names_the_one_that_does_it_now(name, call):
+    with pytest.raises(AttributeError, match=rf'winokit\.{name} is gone; call winokit\.convert\(.*to="{call}"'):
+        getattr(winokit, name)
+    assert name not in dir(winokit)
+
+
+def test_what_was_a_command_before_is_not_listed():
+    assert not {*MOVED} & {*VERBS}
+    assert "ask" not in run("hunt", "--help").stdout.partition("Commands:")[2]
+
+
 def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
     out, mine = tmp_path / "open+more.jsonl", tmp_path / "mine.csv"
     out.touch()  # as mktemp does
@@ -162,6 +199,17 @@ def test_datasets_lists_licences_and_formats():
         (["check", "open", "--rules", "winogrand"], "Did you mean 'winogrande'?"),
         (["check", "open", "--corpus", ""], "no such index"),
         (["convert", "open", "out", "--to", "wino"], "No format named 'wino'"),
+        (["convert", "open"], "--out: missing"),
+        (["convert", "open", "a", "--out", "b"], "--out: given twice, as b and as a"),
+        (["convert", "open", "out", "--style", "code"], "--style: an option of --to variants"),
+        (["convert", "open", "out", "--to", "variants", "--perturbed", "x"], "--perturbed: an option of --to lmeval"),
+        (["convert", "open", "out", "--to", "lmeval", "--source-ids"], "--source-ids: an option of file formats"),
+        (["tasks", "open", "--to", "lmeval", "--out", "t"], "type: winokit convert DATA --to lmeval --out DIR"),
+        (["tasks", "--help"], "type: winokit convert DATA --to lmeval --out DIR"),
+        (["variants", "open", "--out", "v"], "type: winokit convert DATA --to variants --out DIR"),
+        (["hunt", "ask", "i.db", "open"], "type: winokit score DATA --model hunter:INDEX"),
+        (["evolve", "v1", "--out", "v2"], "filter against what? Name a model"),
+        (["evolve", "v1", "--against", "random", "--out", "v2"], "v1: no such folder"),
         (["score", "open", "--substitution", "x"], "No style of substitution named 'x'"),
         (["embed", "open", "--features", "x"], "No kind of features named 'x'"),
         (["debias", "pmi", "open", "--size", "9", "--alone", "x"], "No treatment of problems alone named 'x'"),

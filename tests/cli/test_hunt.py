@@ -6,24 +6,22 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from winokit.cli.hunt import app
-from winokit.cli.main import app as everything
-from winokit.cli.main import main
+from winokit.cli.main import app, main
 from winokit.errors import WinokitError
+from winokit.stages.hunt import hunt
 
 TEXT = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
-ASKED = ["--text", "Nora could not carry Ines because _ was heavy.", "--candidate", "Nora", "--candidate", "Ines"]
 runner = CliRunner()
 
 
-def run(*arguments, of=app):
-    return runner.invoke(of, [str(argument) for argument in arguments], catch_exceptions=False)
+def run(*arguments):
+    return runner.invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
 def index(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
-    result = run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
+    result = run("hunt", "index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
     assert result.exit_code == 0
     assert f"2 sentences of 1 files in {tmp_path / 'i.db'}" in result.output
     assert "1 added" in result.output
@@ -32,34 +30,21 @@ def index(tmp_path):
 
 def test_index_adds_to_what_is_there(index, tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"text": "One more."}\n')
-    told = json.loads(run("index", tmp_path / "text.txt", tmp_path / "rows.jsonl", "--out", index, "--json").output)
+    told = json.loads(
+        run("hunt", "index", tmp_path / "text.txt", tmp_path / "rows.jsonl", "--out", index, "--json").output
+    )
     assert (told["added"], told["sentences"], told["files"]) == ([(tmp_path / "rows.jsonl").as_posix()], 3, 2)
 
 
 def test_index_passes_over_what_it_knows(index, tmp_path):
-    told = json.loads(run("index", tmp_path / "text.txt", "--out", index, "--json").output)
+    told = json.loads(run("hunt", "index", tmp_path / "text.txt", "--out", index, "--json").output)
     assert (told["added"], told["unchanged"], told["sentences"]) == ([], [(tmp_path / "text.txt").as_posix()], 2)
 
 
-def test_ask_shows_reading_queries_evidence_and_decision(index):
-    shown = run("ask", index, *ASKED).output
-    assert "agent    Nora: subject of 'carry'" in shown
-    assert '"could not carry", and "was heavy"' in shown
-    assert "He »could not carry« the girl because she »was heavy«." in shown
-    assert shown.endswith("decision: Ines\n")
-
-
-def test_ask_in_json_has_everything(index):
-    told = json.loads(run("ask", index, *ASKED, "--json").output)
-    assert (told["choice"], told["agent"], told["patient"], told["why"]) == (1, 0, 2, None)
-    assert told["evidence"][0]["weight"] == 2
-    assert told["reading"]["context"]["head"] == "carry"
-    assert [query["set"] for query in told["queries"]] == ["whole", "heads", "synonyms"]
-
-
-def test_ask_takes_a_problem_of_a_dataset_and_says_why_there_is_no_answer(index):
-    shown = run("ask", index, "open", "--row", 1).output
-    assert "decision: no answer: no two candidates are named together in one clause (right: the spaniel)" in shown
+def test_score_answers_with_the_hunter(index, tmp_path):
+    run("score", "open", "--model", f"hunter:{index}", "--limit", 1, "--out", tmp_path / "p.jsonl")
+    (row,) = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
+    assert (row["prediction"], row["why"]) == (None, "no two candidates are named together in one clause")
 
 
 def test_check_takes_a_corpus(tmp_path):
@@ -67,8 +52,8 @@ def test_check_takes_a_corpus(tmp_path):
         "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch the spaniel "
         "back from the street.\n"
     )
-    run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
-    result = run("check", "open", "--only", "corpus", "--corpus", tmp_path / "i.db", of=everything)
+    run("hunt", "index", tmp_path / "text.txt", "--out", tmp_path / "i.db")
+    result = run("check", "open", "--only", "corpus", "--corpus", tmp_path / "i.db")
     assert result.exit_code == 1
     assert "1 problem appears" in result.output
     assert "word for word" in result.output
@@ -77,19 +62,12 @@ def test_check_takes_a_corpus(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["index", "nowhere.txt", "--out", "i.db"], "nowhere.txt: cannot be read (No such file or directory)"),
-        (["index", "empty.txt", "--out", "i.db"], "no sentence in empty.txt"),
-        (["index", "binary.bin", "--out", "i.db"], "binary.bin: a binary file, not text"),
-        (["index", "text.txt", "--out", "i.db", "--encoding", "utf-9"], "no encoding named 'utf-9'"),
-        (["index", "text.txt", "--out", "i.db", "--encoding", "base64"], "no encoding named 'base64'"),
-        (["index", "text.txt", "--out", "/proc/none/i.db"], "cannot be written"),
-        (["ask", "none.db", "open"], "none.db: no such index; make one with `winokit hunt index"),
-        (["ask", "text.txt", "open"], "text.txt: no index of winokit's"),
-        (["ask", "none.db"], "one problem expected: DATA and --row, or --text and --candidate twice"),
-        (["ask", "none.db", "--text", "No blank."], "exactly one blank '_' expected, found 0"),
-        (["ask", "none.db", "open", "--row", "999"], "row 999 asked for, where there are 428"),
-        (["ask", "none.db", "open", "--pronoun", "it"], "--pronoun: an option of --text"),
-        (["ask", "none.db", *ASKED, "--row", "2"], "--row: a row of DATA"),
+        (["hunt", "index", "nowhere.txt", "--out", "i.db"], "nowhere.txt: cannot be read (No such file or directory)"),
+        (["hunt", "index", "empty.txt", "--out", "i.db"], "no sentence in empty.txt"),
+        (["hunt", "index", "binary.bin", "--out", "i.db"], "binary.bin: a binary file, not text"),
+        (["hunt", "index", "text.txt", "--out", "i.db", "--encoding", "utf-9"], "no encoding named 'utf-9'"),
+        (["hunt", "index", "text.txt", "--out", "i.db", "--encoding", "base64"], "no encoding named 'base64'"),
+        (["hunt", "index", "text.txt", "--out", "/proc/none/i.db"], "cannot be written"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, says):
@@ -104,7 +82,9 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, says
     assert not (tmp_path / "i.db").exists()
 
 
-@pytest.mark.parametrize("arguments", ["audit open --model hunter:no.db", "check open --corpus no.db"])
+@pytest.mark.parametrize(
+    "arguments", ["audit open --model hunter:no.db", "score open --model hunter:no.db", "check open --corpus no.db"]
+)
 def test_a_missing_index_is_exit_code_2_everywhere(monkeypatch, capsys, arguments):
     monkeypatch.setattr(sys, "argv", ["winokit", *arguments.split()])
     with pytest.raises(SystemExit) as stop:
@@ -116,7 +96,7 @@ def test_a_missing_index_is_exit_code_2_everywhere(monkeypatch, capsys, argument
 def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     program = (
         "import signal, time\n"
-        "from winokit.cli import hunt\n"
+        "from winokit.cli.main import app\n"
         "from winokit.methods.hunting import building, corpus\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "corpus.BLOCK, building.COMMIT, building.SMALL = 4000, 8000, 0\n"
@@ -129,11 +109,11 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
         "        time.sleep(600)\n"  # until the interrupt
         "building._Writer._keep = stop_at_fifth\n"
         "if __name__ == '__main__':\n"
-        "    hunt.app()\n"
+        "    app()\n"
     )
     (tmp_path / "program.py").write_text(program)
     (tmp_path / "text.txt").write_text("".join(f"Sentence {number} stands here.\n\n" for number in range(12_000)))
-    command = [sys.executable, "program.py", "index", "text.txt", "--out", "i.db", "--workers", "1"]
+    command = [sys.executable, "program.py", "hunt", "index", "text.txt", "--out", "i.db", "--workers", "1"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         assert process.stdout.readline() == "kept\n"
@@ -142,7 +122,7 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     assert process.returncode != 0
     assert "Traceback" not in said
     with pytest.raises(WinokitError, match="not finished"):
-        run("ask", tmp_path / "i.db", "open")
+        hunt(tmp_path / "i.db", "open")
     monkeypatch.setattr("winokit.methods.hunting.corpus.BLOCK", 4000)
-    assert "12,000 sentences" in run("index", tmp_path / "text.txt", "--out", tmp_path / "i.db").output
-    assert run("ask", tmp_path / "i.db", "open").exit_code == 0
+    assert "12,000 sentences" in run("hunt", "index", tmp_path / "text.txt", "--out", tmp_path / "i.db").output
+    assert hunt(tmp_path / "i.db", "open").why

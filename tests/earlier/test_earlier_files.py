@@ -36,7 +36,7 @@ TRANSFER = (
 )
 GRADE = "grade release submission.lst --formalization mc-sent --training-data train_xl --trials 3 --owner --json"
 CHAT = "chat:parrot@http://127.0.0.1:9417/v1?retries=0&concurrency=1"
-CARRY = ("--text", "Nora could not carry Ines because _ was heavy.", "--candidate", "Nora", "--candidate", "Ines")
+CARRY = {"text": "Nora could not carry Ines because _ was heavy.", "candidate": ("Nora", "Ines"), "parser": "rules"}
 
 
 @pytest.fixture
@@ -209,11 +209,11 @@ def test_decisions_of_the_hunter_are_found_and_none_is_made_again(files, winokit
 # Hunting
 
 
-def test_an_index_answers(files, winokit):
+def test_an_index_answers(files):
     files("index")
-    told = winokit("hunt ask index.db --parser rules --json", *CARRY).json
-    assert told["choice"] == 1
-    assert told["evidence"][0]["text"] == "He could not carry the girl because she was heavy."
+    hunt = library.hunt("index.db", **CARRY)
+    assert hunt.choice == 1
+    assert hunt.evidence[0].text == "He could not carry the girl because she was heavy."
 
 
 def test_an_index_is_added_to(files, winokit):
@@ -280,7 +280,7 @@ def test_a_graded_entry_stands_on_the_leaderboard(files, winokit):
 def test_a_release_is_followed_by_the_next(files, winokit):
     pytest.importorskip("pyarrow")
     files("data", "release")
-    winokit("release released.jsonl --out next --previous release --against random --name small --version 2.0")
+    winokit("evolve release --new released.jsonl --out next --against random --name small --version 2.0")
     before, now = (json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("release", "next"))
     assert now["counts"]["test"] == before["counts"]["test"] == 12
     assert {row["since"] for row in rows("next/lineage.jsonl")} == {"1.0"}
@@ -516,7 +516,7 @@ def test_a_search_of_another_optuna_is_refused(files, winokit, one_thread):
 def test_an_index_of_another_version_is_refused(files, winokit):
     files("index")
     execute("index.db", "PRAGMA user_version = 2")
-    refused(winokit("hunt ask index.db --parser rules", *CARRY, code=2), "index.db: an index of version 2")
+    refused(winokit("score open --model hunter:index.db --limit 2", code=2), "index.db: an index of version 2")
     refused(winokit("hunt index corpus.txt --out index.db", code=2), "index.db: an index of version 2")
 
 

@@ -1,10 +1,10 @@
 import pytest
 
 from winokit.data.loading import load
-from winokit.errors import BadInput, UnknownName
+from winokit.errors import BadInput, UnknownName, WinokitError
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import telling
-from winokit.stages.hunt import hunt, hunt_lines, index
+from winokit.stages.hunt import hunt, hunt_json, hunt_lines, index
 
 TEXT = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
 ASKED = {"text": "Nora could not carry Ines because _ was heavy.", "candidate": ("Nora", "Ines")}
@@ -21,6 +21,27 @@ def corpus(tmp_path):
 def test_an_index_may_be_named_or_open(corpus):
     with SentenceIndex(corpus) as opened:
         assert hunt(opened, **ASKED, parser="rules").choice == hunt(corpus, **ASKED, parser="rules").choice == 1
+
+
+def test_lines_show_reading_queries_evidence_and_decision(corpus):
+    shown = "\n".join(hunt_lines(hunt(corpus, **ASKED)))
+    assert "agent    Nora: subject of 'carry'" in shown
+    assert '"could not carry", and "was heavy"' in shown
+    assert "He »could not carry« the girl because she »was heavy«." in shown
+    assert shown.endswith("decision: Ines")
+
+
+def test_json_has_everything(corpus):
+    told = hunt_json(hunt(corpus, **ASKED))
+    assert (told["choice"], told["agent"], told["patient"], told["why"]) == (1, 0, 2, None)
+    assert told["evidence"][0]["weight"] == 2
+    assert told["reading"]["context"]["head"] == "carry"
+    assert [query["set"] for query in told["queries"]] == ["whole", "heads", "synonyms"]
+
+
+def test_lines_say_why_there_is_no_answer_and_which_is_right(corpus):
+    *_, last = hunt_lines(hunt(corpus, "open"))
+    assert last == "decision: no answer: no two candidates are named together in one clause (right: the spaniel)"
 
 
 def test_as_many_examples_are_shown_as_asked_for(corpus):
@@ -43,6 +64,29 @@ def test_notes_are_told_to_who_listens(corpus, tmp_path):
         built = index([tmp_path / "folder"], out=corpus)
     assert notes == built.notes
     assert "1 others skipped" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({}, "one problem expected: DATA and --row, or --text and --candidate twice"),
+        ({"text": "No blank."}, "exactly one blank '_' expected, found 0"),
+        ({"data": "open", "row": 999}, "row 999 asked for, where there are 428"),
+        ({"data": "open", "pronoun": "it"}, "--pronoun: an option of --text"),
+        (ASKED | {"row": 2}, "--row: a row of DATA"),
+    ],
+)
+def test_a_wrong_request_is_refused(corpus, asked, says):
+    with pytest.raises(WinokitError, match=says):
+        hunt(corpus, **asked)
+
+
+def test_what_is_no_index_is_refused(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    with pytest.raises(BadInput, match="no such index; make one with `winokit hunt index"):
+        hunt(tmp_path / "none.db", "open")
+    with pytest.raises(BadInput, match=r"text\.txt: no index of winokit's"):
+        hunt(tmp_path / "text.txt", "open")
 
 
 def test_what_would_be_passed_over_is_refused(corpus):

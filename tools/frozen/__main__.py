@@ -137,7 +137,7 @@ class SideRunner:
         started = time.monotonic()
         folder = self.scratch / name
         folder.mkdir()
-        side = Side(name, folder, self.data)
+        side = Side(name, folder, self.data, is_reference=(commit or "").startswith(BASE))
         say(f"{name}: {commit[:8] if commit else 'the working tree'}, {len(commands)} commands")
         side.prepare(commit, commands)
         run_commands(side, commands, self.jobs)

@@ -28,6 +28,8 @@ class Command:
     run
         What follows `winokit`. Paths are relative to the command's own folder, beside which lie `../inputs`,
         `../data` and the folders of the other commands: `../audit-open/run`.
+    base
+        What follows `winokit` at the reference commit, if the same request is spelled otherwise there.
     begins_in
         Another command, in a copy of whose folder this one begins: with its files, answer cache and home.
     first
@@ -42,6 +44,7 @@ class Command:
 
     name: str
     run: str
+    base: str | None = None
     begins_in: str | None = None
     first: str | None = None
     server: str | None = None
@@ -52,6 +55,11 @@ class Command:
     def arguments(self) -> list[str]:
         """What follows `winokit`, split as a shell would."""
         return shlex.split(self.run)
+
+    @property
+    def base_arguments(self) -> list[str]:
+        """What follows `winokit` at the reference commit, split likewise."""
+        return self.arguments if self.base is None else shlex.split(self.base)
 
     @property
     def verb(self) -> str:
@@ -94,7 +102,7 @@ def _check_command(command: Command, commands: Mapping[str, Command], file_name:
 def needed_directly(command: Command, names: Collection[str]) -> list[str]:
     """Names of the commands whose folders this one reads or begins in."""
     needed_names = [] if command.begins_in is None else [command.begins_in]
-    for word in [*command.arguments, *(command.first or "").split()]:
+    for word in [*command.arguments, *command.base_arguments, *(command.first or "").split()]:
         for place in word.split("../")[1:]:
             folder_name = place.split("/")[0]
             if folder_name in names and folder_name not in needed_names:

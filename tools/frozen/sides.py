@@ -59,6 +59,8 @@ class Side:
     name: str
     folder: Path
     data: Path | None
+    is_reference: bool = False
+    """Whether commands are spelled as the reference commit has them."""
     texts: dict[str, Texts] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -111,7 +113,8 @@ class Side:
         with _serving(command) as port:
             if port is not None:
                 environment["FROZEN_PORT"] = str(port)
-            texts = failure or _run_process(command, folder, environment)
+            arguments = command.base_arguments if self.is_reference else command.arguments
+            texts = failure or _run_process(arguments, folder, environment)
         for path in _files_in(folder):
             name = path.relative_to(folder).as_posix()
             if digests_before.pop(name, None) != _digest_of(path):
@@ -156,11 +159,11 @@ def _run_first_line(command: Command, folder: Path, environment: Mapping[str, st
     return {"exit": f"not run: its first line failed ({done.returncode})\n", "stderr": text_of(done.stderr, "stderr")}
 
 
-def _run_process(command: Command, folder: Path, environment: Mapping[str, str]) -> Texts:
+def _run_process(arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Texts:
     """What the command printed, and its exit code."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "winokit", *command.arguments],
+            [sys.executable, "-m", "winokit", *arguments],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`winokit hunt`: two calls of the library under one verb."""
+"""`winokit hunt`: an index of text, which the model `hunter:INDEX` looks for evidence in."""
 
 from dataclasses import asdict
 
@@ -7,6 +7,7 @@ import typer
 from winokit.cli.options import command
 from winokit.stages import hunt
 
-app = typer.Typer(help="Hunt for knowledge in a corpus of text.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Index a corpus of text for the model hunter:INDEX.", no_args_is_help=True, rich_markup_mode=None
+)
 app.command("index")(command(hunt.index, hunt.index_lines, asdict, doing="indexing"))
-app.command("ask")(command(hunt.hunt, hunt.hunt_lines, hunt.hunt_json, doing="hunting"))

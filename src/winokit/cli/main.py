@@ -21,10 +21,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import winokit
-from winokit.errors import MissingPackage, WinokitError
+from winokit.errors import BadInput, MissingPackage, WinokitError
 from winokit.files import our_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typer._click import Command, Context, HelpFormatter
 
     from winokit.registry import Registry
@@ -98,8 +100,11 @@ class Verb:
         return typer.main.get_command(app)
 
 
+_TABLE = our_toml("cli/verbs.toml")
+MOVED: Mapping[str, str] = _TABLE["Moved"]
+"""What was a command before, and what is typed instead."""
 GROUPS = {
-    group: {name: Verb(**facts) for name, facts in verbs.items()} for group, verbs in our_toml("cli/verbs.toml").items()
+    group: {name: Verb(**facts) for name, facts in verbs.items()} for group, verbs in _TABLE.items() if group != "Moved"
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 """Each verb and what it does: listing them imports nothing."""
@@ -118,8 +123,20 @@ def is_installed(name: str, verb: Verb) -> bool:
     return not verb.install or name in other_commands()
 
 
+def refuse_former_command(ctx: Context, *words: str) -> None:
+    """Refuse what was a command before, with what to type instead; completing a word refuses nothing."""
+    former = " ".join(words)
+    if former in MOVED and not ctx.resilient_parsing:
+        raise BadInput(f"winokit {former} is no command any more; type: {MOVED[former]}")
+
+
 class FullLines(TyperGroup):
     """Commands whose help is listed without being cut off."""
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The command of a name."""
+        refuse_former_command(ctx, self.name or "", cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands with the first sentence of each."""
@@ -137,6 +154,7 @@ class Verbs(TyperGroup):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The verb of a name."""
+        refuse_former_command(ctx, cmd_name)
         verb = VERBS.get(cmd_name)
         if verb is None or verb.install:
             if cmd_name in other_commands():

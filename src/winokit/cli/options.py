@@ -25,6 +25,8 @@ from winokit.settings import SEVERAL, Help, choices_of, former_names, help_of, m
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
+BARE = "bare_"
+"""How the argument is called that stands for an option."""
 Questions = Mapping[str, tuple[str, type]]
 """By parameter, a question and the type of its answer."""
 
@@ -62,7 +64,10 @@ def command(
         Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
-    parameters = [option(parameter) for parameter in signature.parameters.values() if parameter.name not in HANDLED]
+    taken = [parameter for parameter in signature.parameters.values() if parameter.name not in HANDLED]
+    bare_names = [parameter.name for parameter in taken if is_bare(parameter)]
+    parameters = [option(parameter) for parameter in taken]
+    parameters += [bare_argument(parameter) for parameter in taken if is_bare(parameter)]
     flags = {"json": "Machine-readable output."} if as_json is not None else {}
     if every:
         flags = {"all": "Show every row of the result.", **flags}
@@ -72,6 +77,8 @@ def command(
 
     def run(**given: Any) -> None:
         machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
+        for name in bare_names:
+            given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
         for parameter in signature.parameters.values():
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
@@ -112,6 +119,8 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
     """The parameter as Typer wants it: an argument where it goes by position, else an option."""
     said = help_of(parameter.annotation) or Help("")
     kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
+    if said.bare:
+        kind, required, parameter = kind | None, False, parameter.replace(default=None)
     default = parameter.default if said.otherwise is None else said.otherwise
     keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
     choices = choices_of(parameter.annotation)
@@ -125,14 +134,42 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
         keywords["max"] = said.most
     if _is_several(kind):
         kind, default = kind | None, list(default) if default and not required else default if required else None
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option:
-        names = [f"--{name.strip('_').replace('_', '-')}" for name in (parameter.name, said.also) if name]
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare:
+        names = [option_name(name) for name in (parameter.name, said.also) if name]
         if kind is bool and default is True:
             names[0] += names[0].replace("--", "/--no-", 1)
         info: Any = typer.Option(*names, **keywords)
     else:
         info = typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def is_bare(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is typed as an option or, without the option's name, as an argument."""
+    said = help_of(parameter.annotation)
+    return said is not None and said.bare
+
+
+def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The argument that stands for the option; help lists the option alone."""
+    said = help_of(parameter.annotation)
+    assert said is not None
+    argument = typer.Argument(metavar=said.metavar, hidden=True)
+    return parameter.replace(
+        name=f"{BARE}{parameter.name}",
+        kind=inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[_typed(parameter) | None, argument],
+        default=None,
+    )
+
+
+def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
+    """The value of an option that may be typed as an argument too. Raises BadInput unless it is given once."""
+    if as_option is None and as_argument is None:
+        raise BadInput(f"--{name}: missing; name what to write")
+    if as_option is not None and as_argument is not None:
+        raise BadInput(f"--{name}: given twice, as {as_option} and as {as_argument}")
+    return as_argument if as_option is None else as_option
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -152,14 +189,25 @@ def greedy_options(verb: Callable[..., Any]) -> list[str]:
 
 
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str]) -> None:
-    """Refuse an option by the name that it had before, with the present one."""
+    """Refuse an option by the name that it had before, with the present one, and one that another verb has now."""
+    options = typed[: typed.index("--")] if "--" in typed else typed
+    words = {word.partition("=")[0] for word in options}
     for former, name in former_names(signature_of(verb).parameters.values()).items():
-        old, new = (f"--{each.strip('_').replace('_', '-')}" for each in (former, name))
-        for word in typed:
-            if word == "--":
-                break
-            if word.partition("=")[0] == old:
-                raise BadInput(f"{old} is called {new} now")
+        if option_name(former) in words:
+            raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
+    for moved, call in getattr(verb, "moved", {}).items():
+        if option_name(moved) in words:
+            home = f"winokit {call} (see winokit {call} --help)"
+            raise BadInput(f"{option_name(moved)} belongs to another command now: {home}")
+
+
+def option_name(parameter: str) -> str:
+    """The option of a parameter.
+
+    >>> option_name("bring_back"), option_name("as_")
+    ('--bring-back', '--as')
+    """
+    return f"--{parameter.strip('_').replace('_', '-')}"
 
 
 def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:

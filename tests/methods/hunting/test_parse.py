@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from winokit.errors import WinokitError
 from winokit.methods.hunting.hunter import Hunter
@@ -13,7 +12,7 @@ from winokit.methods.hunting.reading import read
 from winokit.methods.transforms.switch import switch
 from winokit.models.registry import load_model
 from winokit.problem import Problem
-from winokit.stages.hunt import hunt_json, hunt_lines
+from winokit.stages.hunt import hunt, hunt_json, hunt_lines
 from winokit.text.parses import ParseFile, open_parses
 
 # One parse a line: word/part of speech/label/number of the word it hangs on (0: the root), and a tag where it matters.
@@ -174,11 +173,10 @@ def test_the_parser_is_in_the_fingerprint_of_a_hunter_that_uses_it(parses, index
     assert Hunter(index).fingerprint == by_rules.fingerprint
 
 
-def test_ask_takes_a_parser(parses, index_path):
-    from winokit.cli.hunt import app
-
-    asked = ["ask", str(index_path), "open", "--parser"]
-    assert "  parser   rules" in CliRunner().invoke(app, [*asked, "rules"], catch_exceptions=False).output
-    assert "  parser   by hand" in CliRunner().invoke(app, [*asked, str(parses)], catch_exceptions=False).output
+def test_a_hunt_takes_a_parser(parses, index_path):
+    assert "  parser   rules" in list(hunt_lines(hunt(index_path, "open", parser="rules")))
+    assert any(
+        line.startswith("  parser   by hand") for line in hunt_lines(hunt(index_path, "open", parser=str(parses)))
+    )
     with pytest.raises(WinokitError, match="spacy: cannot be read"):
-        CliRunner().invoke(app, [*asked, "spacy"], catch_exceptions=False)
+        hunt(index_path, "open", parser="spacy")

@@ -20,11 +20,11 @@ from winokit.models.random_model import RandomModel
 from winokit.models.registry import load_model
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.run import audit
+from winokit.stages.convert.run import convert
 from winokit.stages.debias.run import _words
 from winokit.stages.release.manifest import read_release
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
-from winokit.stages.tasks.run import tasks
 
 NAME = "winokit_grammar"
 
@@ -123,7 +123,7 @@ def test_a_page_lists_whole_texts_without_a_blank(grammar, tmp_path):
 
 
 def test_tasks_ask_for_whole_texts_and_their_log_gives_the_rows_of_a_direct_run(grammar, tmp_path):
-    written = tasks(grammar, to="lmeval", out=tmp_path / "tasks")
+    written = convert(grammar, tmp_path / "tasks", to="lmeval")
     assert set(written.tasks) == {f"{NAME}_original", f"{NAME}_reversed", f"{NAME}_solved"}
     task = read_yaml(written.folder / f"{NAME}_original.yaml")
     assert (task["doc_to_text"], task["target_delimiter"]) == ("", "")
@@ -156,7 +156,7 @@ def test_the_harnesses_own_log_of_pairs_is_read(grammar, tmp_path):
 
 
 def test_inspect_is_asked_which_text_is_acceptable(grammar, tmp_path):
-    written = tasks(grammar, to="inspect", out=tmp_path / "tasks")
+    written = convert(grammar, tmp_path / "tasks", to="inspect")
     source = (written.folder / f"{NAME}.py").read_text("utf-8")
     assert 'WHOLE if doc.get("texts") else' in source
     compile(source, NAME, "exec")

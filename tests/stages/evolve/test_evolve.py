@@ -17,10 +17,12 @@ from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.evolve.evolution import EvolveSettings, evolve
+from winokit.stages.evolve.evolution import make_evolution
+from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
-from winokit.stages.evolve.run import evolved, write_evolution
-from winokit.stages.evolve.run import release as verb
+from winokit.stages.evolve.run import ask_and_evolve
+from winokit.stages.evolve.run import evolve as verb
+from winokit.stages.evolve.settings import EvolveSettings
 from winokit.stages.evolve.solved import SWITCHED, EvolveAnswers, answers_of, solved_beyond_chance
 from winokit.stages.release.contents import Succession
 from winokit.stages.release.hidden import Draws, hidden_folder
@@ -172,7 +174,7 @@ def test_a_model_that_always_gives_the_commonest_answer_gets_no_problem_alone_re
 
 def test_null_and_p_value_of_a_model_are_for_the_owner_alone(release, new):
     pool = pool_of(release, new)
-    write_evolution(evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT), release)
+    write_evolution(make_evolution(pool, [knows(pool.asked, "strong", 0.6)], NEXT), release)
     full = json.loads((hidden_folder(release) / "evolution.json").read_text())["fares"]
     public = json.loads((release / "evolution.json").read_text())["fares"]
     assert all(0 < fare["null"] < 1 and 0 <= fare["p"] <= 1 for fare in full)
@@ -186,7 +188,7 @@ def test_the_record_of_a_version_without_null_is_read(second):
         del fare["null"], fare["p"]
     (folder / "evolution.json").write_text(json.dumps(record))
     pool = pool_of(folder, Dataset([]))
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
     assert {fare.version for fare in evolution.fares} >= {"1.0", "2.0"}
 
 
@@ -210,7 +212,7 @@ def test_the_draw_does_not_depend_on_the_order_of_the_file(release, new):
 
 def test_every_problem_has_a_place_and_a_past(release, new):
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
     kept, removed, lineage, fixed = evolution.kept, evolution.removed, evolution.lineage, evolution.fixed
     rows = {row["id"]: row for row in lineage}
     assert set(rows) == {p.id for p in pool.problems}
@@ -231,7 +233,7 @@ def test_every_problem_has_a_place_and_a_past(release, new):
 
 def test_training_problems_stay_training_whatever_the_models_know(release, new):
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
     trained = {name for name, split in pool.where.items() if split == "train"}
     assert len(trained) == 32
     assert {evolution.fixed[name] for name in trained} == {"train"}
@@ -240,7 +242,7 @@ def test_training_problems_stay_training_whatever_the_models_know(release, new):
 
 def test_retired_dev_problems_become_training_and_retired_test_problems_nothing(release, new):
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.8)], NEXT)
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.8)], NEXT)
     places = {pool.where.get(p.id) for p in evolution.removed}
     assert places == {"dev", None}
     assert any("close the leaderboard of 1.0" in note for note in evolution.notes)
@@ -248,7 +250,7 @@ def test_retired_dev_problems_become_training_and_retired_test_problems_nothing(
 
 def test_rows_of_what_stays_do_not_tell_who_solved_it(release, new):
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.6)], NEXT)
     assert {row["why"] for row in evolution.lineage if row["status"] in ("kept", "added")} == {
         "here before",
         "new in this version",
@@ -277,7 +279,7 @@ def test_groups_of_the_same_name_in_both_stay_apart(release):
 def second(release, new, tmp_path):
     """A second version in a folder of its own, and which problems it retired."""
     pool = pool_of(release, new)
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.6)], replace(NEXT, previous=release))
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.6)], replace(NEXT, previous=release))
     folder = small.small_release(tmp_path / "v2", tests=0, about={"version": "2.0"})
     gone = {row["id"] for row in evolution.lineage if row["status"] == "retired"}
     rows = read_lineage(folder / "lineage.jsonl") + [row for row in evolution.lineage if row["id"] in gone]
@@ -293,7 +295,7 @@ def test_a_retired_problem_does_not_return_by_being_offered_again(second):
     assert set(pool.returning) == gone
     assert gone.isdisjoint(p.id for p in pool.problems)
     assert "had been retired before and stay out" in pool.notes[0]
-    rows = {row["id"]: row for row in evolve(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0")).lineage}
+    rows = {row["id"]: row for row in make_evolution(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0")).lineage}
     assert {rows[name]["status"] for name in gone} == {"retired"}
     assert {rows[name]["until"] for name in gone} == {"2.0"}
 
@@ -302,7 +304,7 @@ def test_who_brings_it_back_gets_it_for_training_with_its_past(second):
     folder, gone = second
     offered = Dataset([p for number in range(26, 86) for p in small.twins(number) if p.id in gone])
     pool = pool_of(folder, offered, bring_back=True)
-    evolution = evolve(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0"))
+    evolution = make_evolution(pool, [knows(pool.asked, "m", 0)], EvolveSettings("3.0"))
     rows = {row["id"]: row for row in evolution.lineage}
     assert {evolution.fixed[name] for name in gone} == {"train"}
     assert {rows[name]["why"] for name in gone} == {"retired from 2.0 before, and brought back"}
@@ -311,7 +313,7 @@ def test_who_brings_it_back_gets_it_for_training_with_its_past(second):
 def test_the_record_carries_on_how_models_fared(second):
     folder, _ = second
     pool = pool_of(folder, Dataset([p for number in range(300, 340) for p in small.twins(number)]))
-    evolution = evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
+    evolution = make_evolution(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
     fares = {(fare.version, fare.metric): fare for fare in evolution.fares if fare.model == "strong"}
     assert {version for version, _ in fares} == {"1.0", "2.0", "3.0"}
     assert not fares["1.0", "accuracy"].against
@@ -325,8 +327,8 @@ def test_a_record_with_a_score_that_is_no_number_is_one_line(second):
     record["fares"][0]["n"] = "many"
     (folder / "evolution.json").write_text(json.dumps(record))
     pool = pool_of(folder, Dataset([]))
-    with pytest.raises(BadInput, match=r"evolution\.json: not what winokit release writes \(a score is no number"):
-        evolve(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
+    with pytest.raises(BadInput, match=r"evolution\.json: not what winokit evolve writes \(a score is no number"):
+        make_evolution(pool, [knows(pool.asked, "strong", 0.2)], EvolveSettings("3.0", folder))
 
 
 def test_the_page_says_that_falling_scores_are_by_construction(second):
@@ -351,7 +353,7 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
     settled = model.settled_on(pool.asked)
     right = {p.id: bool(is_right) for p, is_right in zip(pool.asked, settled.correct, strict=True)}
     switched = {name: right[name] for name in some}
-    evolution = evolve(pool, [answers_by(pool.asked, "strong", right, switched)], NEXT)
+    evolution = make_evolution(pool, [answers_by(pool.asked, "strong", right, switched)], NEXT)
     ways = ["", " (1 of 2 switched too)", " (switched too)"]
     kinds = [f"{pairs}{way}" for pairs in ("pairs of dev", "new pairs", "pairs of test") for way in ways]
     assert [one.kind for one in evolution.solved.strata] == kinds
@@ -364,8 +366,8 @@ def test_the_page_tells_apart_the_kinds_of_groups_that_guessing_solves_more_or_l
 def test_watched_models_are_charted_and_not_filtered_against(release, new, tmp_path):
     pool = pool_of(release, new)
     strong, other = knows(pool.asked, "strong", 0.6), knows(pool.asked, "other", 0.6)
-    evolution = evolve(pool, [strong], NEXT, watched=[other])
-    assert evolution.solved.retire == evolve(pool, [strong], NEXT).solved.retire  # from one secret
+    evolution = make_evolution(pool, [strong], NEXT, watched=[other])
+    assert evolution.solved.retire == make_evolution(pool, [strong], NEXT).solved.retire  # from one secret
     assert not any(fare.against for fare in evolution.fares if fare.model == "other")
     write_evolution(evolution, release)
     assert "Look at the models it was not filtered against" in (release / "evolution.html").read_text()
@@ -391,9 +393,9 @@ def test_models_and_files_of_predictions_are_asked(release, new, tmp_path):
 def test_a_new_version_needs_a_name_of_its_own_and_something_to_filter_against(release, new):
     pool = pool_of(release, new)
     with pytest.raises(BadInput, match="filter against what"):
-        evolve(pool, [], NEXT)
+        make_evolution(pool, [], NEXT)
     with pytest.raises(BadInput, match=r"must not be called 1\.0"):
-        evolve(pool, [knows(pool.asked, "m", 0.1)], EvolveSettings("1.0"))
+        make_evolution(pool, [knows(pool.asked, "m", 0.1)], EvolveSettings("1.0"))
 
 
 @pytest.fixture
@@ -413,19 +415,19 @@ def answers(release, tmp_path) -> tuple[Dataset, Path]:
 
 def test_one_call_asks_models_and_files(release, answers):
     offered, path = answers
-    evolution = evolved(offered, replace(NEXT, previous=release, against=(str(path),), watch=("random",)))
+    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, against=(str(path),), watch=("random",)))
     assert len(evolution.solved.retire) > 50
     assert {fare.model: fare.against for fare in evolution.fares if fare.version == "2.0"} == {
         "able": True,
         "random": False,
     }
     with pytest.raises(BadInput, match="random is named twice"):
-        evolved(offered, replace(NEXT, previous=release, against=("random", "random")))
+        ask_and_evolve(offered, replace(NEXT, previous=release, against=("random", "random")))
 
 
 def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
     offered, path = answers
-    evolution = evolved(offered, replace(NEXT, previous=release, against=(str(path),)))
+    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, against=(str(path),)))
     kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(

@@ -1,10 +1,14 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
+from winokit.cli.main import app
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.stages.evolve.run import release
+from winokit.stages.evolve.run import evolve, next_version
+from winokit.stages.evolve.table import as_json, lines
+from winokit.stages.release.run import release
 from winokit.stages.release.verify import verify
 
 pytest.importorskip("pyarrow")
@@ -18,8 +22,7 @@ def two_versions(tmp_path_factory):
     # One secret: guesses solve a dev or a test of few groups beyond chance now and then, and retire some of them.
     first = release(data.filter(lambda p: p.group in early), out=folder / "v1", name="open-wino", secret=bytes(32))
     more = data.filter(lambda p: p.group not in early)
-    following = {"previous": str(first.folder), "against": "random", "version": "2.0"}
-    return first, release(more, out=str(folder / "v2"), **following, seed=4)
+    return first, evolve(str(first.folder), against="random", out=str(folder / "v2"), new=more, seed=4)
 
 
 def test_what_was_in_a_split_stays_there_and_new_problems_join(two_versions):
@@ -55,11 +58,38 @@ def test_the_new_folder_is_a_release_with_a_page_on_what_changed(two_versions):
 def test_a_version_does_not_overwrite_the_one_before(two_versions):
     first, _ = two_versions
     with pytest.raises(BadInput, match="a new version needs another folder"):
-        release(out=first.folder, previous=first.folder, against=["random"], version="3.0")
+        evolve(first.folder, out=first.folder, against=["random"], version="3.0")
     with pytest.raises(BadInput, match="must not be called"):
-        release(out=first.folder.with_name("v3"), previous=first.folder, against=["random"])
+        evolve(first.folder, out=first.folder.with_name("v3"), against=["random"], version="1.0")
 
 
 def test_removed_problems_need_those_they_were_removed_from(two_versions, tmp_path):
     with pytest.raises(BadInput, match=r"--removed: .* name those too"):
-        release(out=tmp_path / "v3", previous=two_versions[0].folder, removed="open", version="3.0")
+        evolve(two_versions[0].folder, out=tmp_path / "v3", against=["random"], removed="open")
+
+
+def test_the_terminal_shows_what_became_of_problems_and_rounded_scores(two_versions):
+    _, second = two_versions
+    counts, fares, *_ = lines(second)
+    assert counts.startswith("from 1.0 to 2.0: 128 are new, 300 stay")
+    assert [cell.plain for cell in fares.columns[0].cells] == ["random", "random"]
+    assert [cell.plain for cell in fares.columns[1].cells] == ["1.0", "2.0"]
+    public = json.loads((second.folder / "evolution.json").read_text())
+    told = as_json(second)
+    assert told["fares"] == public["fares"]
+    assert told["problems"] == public["problems"]
+    assert (told["previous"], told["version"], told["page"]) == ("1.0", "2.0", str(second.page))
+
+
+def test_the_command_makes_the_version_that_the_call_makes(two_versions, tmp_path):
+    first, second = two_versions
+    asked = ["evolve", first.folder, "--against", "random", "--out", tmp_path / "v2", "--new", "open", "--seed", 4]
+    told = CliRunner().invoke(app, [*map(str, asked), "--json"], catch_exceptions=False)
+    assert json.loads(told.stdout)["problems"] == as_json(second)["problems"]
+    assert (tmp_path / "v2" / "lineage.jsonl").read_bytes() == (second.folder / "lineage.jsonl").read_bytes()
+
+
+def test_a_version_without_a_number_must_be_followed_by_a_named_one():
+    assert [next_version(version) for version in ("1.0", "v3", "2026.5")] == ["2.0", "v4", "2027.0"]
+    with pytest.raises(BadInput, match="--version: name the new one; 'final', the previous one, has no number"):
+        next_version("final")

@@ -7,7 +7,7 @@ from support import small
 
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset
-from winokit.stages.evolve.run import release
+from winokit.stages.evolve.run import evolve
 from winokit.stages.grade.budget import EarlierTest, SpentBudget, name_digest
 from winokit.stages.grade.ladder import LadderRules
 from winokit.stages.grade.leaderboard import leaderboard
@@ -33,8 +33,8 @@ def next_version(folder: Path, new: int = 0, test: int = 28, **how) -> Path:
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
     offered = Dataset([p for number in range(300, 300 + new) for p in small.twins(number)], Card("new"))
-    following = {"previous": folder, "against": ["random"], "version": "2.0", "test": test, "alpha": 1e-9}
-    return release(offered if new else None, out=folder.with_name("v2"), **following, **how).folder
+    following = {"against": ["random"], "version": "2.0", "test": test, "alpha": 1e-9}
+    return evolve(folder, new=offered if new else None, out=folder.with_name("v2"), **following, **how).folder
 
 
 def test_a_next_version_counts_what_the_one_before_was_asked(tmp_path):
@@ -57,12 +57,12 @@ def test_the_note_of_a_next_version_says_what_is_spent(tmp_path, monkeypatch):
     first = small.small_release(tmp_path / "v1")
     for number in range(3):
         ask(first, number, f"name {number}")
-    following = {"previous": first, "against": ["random"], "version": "2.0", "alpha": 1e-9}
-    made = release(out=tmp_path / "v2", **following, test=28)
+    following = {"against": ["random"], "version": "2.0", "alpha": 1e-9, "test": 28}
+    made = evolve(first, out=tmp_path / "v2", **following)
     assert any("have spent 3 of the 10 that this test is for" in note for note in made.notes)
     monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
     fresh = small.small_release(tmp_path / "other" / "v1", about={"name": "fresh"})
-    made = release(out=tmp_path / "other" / "v2", **(following | {"previous": fresh}), test=28)
+    made = evolve(fresh, out=tmp_path / "other" / "v2", **following)
     assert not any("have spent" in note for note in made.notes)
 
 
@@ -83,8 +83,7 @@ def test_gradings_are_carried_over_two_versions(tmp_path):
         ask(first, number, f"name {number}")
     second = next_version(first, new=60, test=56)
     ask(second, 1, "in between")
-    following = {"previous": second, "against": ["random"], "version": "3.0", "test": 56, "alpha": 1e-9}
-    third = release(out=tmp_path / "v3", **following).folder
+    third = evolve(second, out=tmp_path / "v3", against=["random"], version="3.0", test=56, alpha=1e-9).folder
     assert ask(third, 5, "last").public.gradings.different == 4
 
 

@@ -11,7 +11,7 @@ from winokit.data.loading import load
 from winokit.errors import Malformed
 from winokit.methods.metrics.judge_graded import lead_of
 from winokit.problem import Card, Dataset
-from winokit.stages.evolve.run import release
+from winokit.stages.evolve.run import evolve
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.leaderboard import leaderboard, write_board
 from winokit.stages.grade.record import Statement, write_graded
@@ -140,7 +140,7 @@ def test_a_next_version_knows_the_templates_that_its_public_rows_do_not_name(tmp
     first = write_release(
         data, tmp_path / "v1", settings=ReleaseSettings(**settings), extras=ReleaseExtras(secret=bytes(32))
     )
-    second = release(out=tmp_path / "v2", previous=first.folder, against=["random"], version="2.0", test=24)
+    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=24)
     before, now = read_hidden(first.folder), read_hidden(second.folder)
     assert len(now) > 10
     unit_before = dict(zip(before.ids, before.units, strict=True))

@@ -62,8 +62,6 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
         (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
         (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
         (["--date", "2026-13-01"], "--date 2026-13-01: a date such as"),
-        (["--watch", "builtin"], "--watch: an option of the next version of a release"),
-        (["--previous-hidden", "x"], "--previous-hidden: an option of the next version"),
         (["--name", "a b"], "--name a b: a letter"),
     ],
 )
@@ -75,5 +73,5 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(arguments, said, 
 
 
 def test_the_verb_starts_without_heavy_imports():
-    code = "import sys, winokit.stages.evolve.run; print([m for m in ('pyarrow', 'mlcroissant') if m in sys.modules])"
+    code = "import sys, winokit.stages.release.run; print([m for m in ('pyarrow', 'mlcroissant') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

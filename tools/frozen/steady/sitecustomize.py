@@ -81,15 +81,19 @@ class _SteadyDatetime(_real_datetime, metaclass=_AnyDate):
 
 
 class _SecretStream:
-    """Bytes that look random and follow from the command's name, a purpose and how many were drawn for it."""
+    """Bytes that look random and follow from the command's name, a purpose, who draws and how often they drew.
+
+    Who draws is the function that asks: whether another function draws before it changes nothing.
+    """
 
     def __init__(self, purpose: str) -> None:
         self.purpose = f"{os.environ.get('FROZEN_NAME', '')} {purpose}"
-        self.drawn_count = 0
+        self.drawn_counts: dict[str, int] = {}
 
-    def draw(self, size: int) -> bytes:
-        self.drawn_count += 1
-        return hashlib.shake_256(f"{self.purpose} {self.drawn_count}".encode()).digest(size)
+    def draw(self, size: int, caller_name: str = "") -> bytes:
+        count = self.drawn_counts.get(caller_name, 0) + 1
+        self.drawn_counts[caller_name] = count
+        return hashlib.shake_256(f"{self.purpose} {caller_name} {count}".encode()).digest(size)
 
 
 def _fix_dates() -> None:
@@ -124,7 +128,8 @@ def _fix_secrets() -> None:
     bits_stream = _SecretStream("bits")
 
     def token_bytes(nbytes: int | None = None) -> bytes:
-        return token_stream.draw(32 if nbytes is None else nbytes)
+        caller_name = sys._getframe(1).f_code.co_name
+        return token_stream.draw(32 if nbytes is None else nbytes, caller_name)
 
     def randbits(k: int) -> int:
         return int.from_bytes(bits_stream.draw(k // 8 + 1)) >> (8 - k % 8)

@@ -1,4 +1,4 @@
-"""A problem as a document of a harness: what `winokit tasks` and releases write, and their logs bring back.
+"""A problem as a document of a harness: what our tasks and releases write, and their logs bring back.
 
 It is winokit's own row, which variant it is and of which problem, and the texts that partial scoring asks about; where
 nothing follows any blank, or there is none, those of full scoring.

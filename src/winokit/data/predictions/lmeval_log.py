@@ -3,7 +3,7 @@
 Log-probabilities and flags are strings, `target` is the text to continue (not the answer), ids may be missing: so the
 problem is found by the text of `doc`, and each score goes to the candidate that its own request has and the others
 have not, whatever the order. Scores are plain sums, what the harness calls `acc`; a tie, which the harness gives to the
-first choice, is an abstention here. The documents of `winokit tasks` say themselves which variant of which problem
+first choice, is an abstention here. The documents of `winokit convert` say themselves which variant of which problem
 they are, and their requests stand in the order of their candidates.
 """
 

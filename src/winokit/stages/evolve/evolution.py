@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated
 
 from winokit.drawing.wording import join
 from winokit.errors import BadInput, refusing
@@ -22,39 +21,16 @@ from winokit.files import read_object
 from winokit.methods.metrics.judge import judge
 from winokit.problem import Dataset
 from winokit.results import NULL, Metric, P
-from winokit.settings import Help, Settings
 from winokit.stages.evolve.pool import EvolvePool
+from winokit.stages.evolve.settings import EvolveSettings
 from winokit.stages.evolve.solved import EvolveAnswers, Solved, solved_beyond_chance
 from winokit.stages.grade.ladder import on_grid, steps_of
-from winokit.stages.release.hidden import Draws, units_by_id
+from winokit.stages.release.hidden import units_by_id
 from winokit.stages.release.manifest import ADDED, KEPT, REMOVED, RETIRED, TEST, TRAIN, Row, lineage_row
 
 RECORD = "evolution.json"
 SHOWN = ("accuracy", "group_accuracy")
 """What is told of a model on each version."""
-
-
-@dataclass(frozen=True)
-class EvolveSettings(Settings):
-    """How a new version is made from the last: who is asked, and what makes a group retire."""
-
-    version: str = ""
-    """Of the new release."""
-    previous: Annotated[
-        Path | None, Help("The release that this is the next version of. It needs --against.", "DIR")
-    ] = None
-    against: Annotated[
-        tuple[str, ...], Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC")
-    ] = ()
-    watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
-    majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
-    """More than half; 1 for all."""
-    alpha: Annotated[float, Help("Significance level of the excess of solved groups.", above=0, most=1)] = 0.05
-    """For any to be retired."""
-    bring_back: Annotated[bool, Help("Use retired problems that are offered again for training.")] = False
-    previous_hidden: Annotated[Path | None, Help("The previous test's answers. Default: beside it.", "PATH")] = None
-    secret: Draws = field(default_factory=Draws.fresh)
-    """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +113,7 @@ class Evolution:
         return rows
 
 
-def evolve(
+def make_evolution(
     pool: EvolvePool,
     against: Sequence[EvolveAnswers],
     settings: EvolveSettings,
@@ -254,7 +230,7 @@ def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare,
     known: dict[tuple[str, str, str], Fare] = {}
     if previous is not None and (path := previous / RECORD).is_file():
         content = read_object(path)
-        with refusing(f"{path}: not what winokit release writes", KeyError, TypeError):
+        with refusing(f"{path}: not what winokit evolve writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]
             if not all(map(_is_numeric, earlier)):
                 raise TypeError("a score is no number")

@@ -1,28 +1,26 @@
-"""`winokit release`: the first version of a release, or the next one.
+"""`winokit evolve`: the next version of a release, from which what models solve beyond chance is retired.
 
-A version that follows another stands on everything that makes a first one, so that the verb for both is here: what
-stays where it was, what retires, what is new, and the files of all that: record and chart of an evolution are
-evolution.json and evolution.html in the folder of the new release.
+What stays where it was, what retires and what is new is decided here; the files are those of any release, with
+evolution.json and evolution.html beside them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.data.loading import Loading, Plain
-from winokit.drawing.page import write_page
-from winokit.drawing.plots import Forest, ForestBlock, ForestLine, ForestMark
 from winokit.errors import BadInput
-from winokit.files import private, result_bytes, write_whole
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
-from winokit.results import stands
-from winokit.settings import Help, Without, parameters_of, refuse_unused, verb
-from winokit.stages.evolve.evolution import RECORD, Evolution, EvolveSettings, Fare, coarse_fare, evolve
+from winokit.settings import Help, Without, verb
+from winokit.stages.evolve.evolution import Evolution, make_evolution
+from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
+from winokit.stages.evolve.settings import EvolveSettings
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
 from winokit.stages.grade.budget import carry_over, identifying_facts, known_test, read_carried, spent_budget
 from winokit.stages.grade.ladder import rules_of
@@ -39,87 +37,57 @@ from winokit.stages.release.hidden import (
     release_secret,
 )
 from winokit.stages.release.hidden_registry import identity_of, open_registry
-from winokit.stages.release.manifest import STATUSES, read_manifest, write_manifest
-from winokit.stages.release.run import Release, warnings, write_release
+from winokit.stages.release.manifest import read_manifest
+from winokit.stages.release.run import Given, Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
-Given = str | Path | Dataset | None
+NEXT = "next"
+"""The version that raises the first number of the one before: 2.0 after 1.0 or 1.3."""
+
+
+@dataclass(frozen=True, repr=False)
+class EvolvedRelease(Release):
+    """The next version of a release, and what changed."""
+
+    evolution: Evolution = field(kw_only=True)
+    """With everything that hidden answers tell: for the owner."""
 
 
 @verb
-def release(
-    kept: Annotated[
-        Given, Help("DATA, or a folder of winokit debias. With --previous: new problems, if any.", "KEPT", shown=False)
-    ] = None,
+def evolve(
+    release: Annotated[Path, Help("The release to make the next version of.", "RELEASE")],
     *,
+    evolving: Annotated[EvolveSettings, Without("version", "previous", "secret")] = EvolveSettings(),
     out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
+    new: Annotated[Given, Help("New problems: DATA, or a folder of winokit debias.", "DATA")] = None,
     removed: Annotated[
-        Given, Help("The problems that filtering removed, for training. Default: those in the folder.", "DATA")
+        Given, Help("What filtering removed of them, for training. Default: those in the folder.", "DATA")
     ] = None,
-    settings: ReleaseSettings = ReleaseSettings(),
+    settings: ReleaseSettings = ReleaseSettings(version=NEXT),
     extras: ReleaseExtras = ReleaseExtras(),
-    evolving: Annotated[EvolveSettings, Without("version", "secret")] = EvolveSettings(),
     cache: CacheFile = None,
     loading: Plain = Loading(),
     progress: Progress | None = None,
-) -> Release:
-    """Make a benchmark of filtered twins that others can use.
+) -> EvolvedRelease:
+    """Make the next version of a release: groups that models solve beyond chance retire, new problems join.
 
-    Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
-    The same input, seed and secret give the same files to the byte. With --previous, the next version of a release.
+    Everything else stays in its split, with problems and candidates in the same order. Name and licence are those of
+    RELEASE, and the version is the next whole number, unless you say otherwise.
     """
-    if isinstance(extras.secret, Path):  # read before all else, also where no test is hidden
-        extras = replace(extras, secret=read_secret(extras.secret))
-    if evolving.previous is not None:
-        with open_cache(cache) as known:
-            asking: dict[str, Any] = {"cache": known, "progress": progress}
-            released = _release_next(kept, removed, Path(out), settings, extras, evolving, loading, asking)
-            tell(known.ledger.replays.notes)
-    else:
-        if kept is None:
-            raise BadInput("name the problems to release, or the release to follow: --previous DIR")
-        own = {each.name: getattr(evolving, each.name) for each in parameters_of(EvolveSettings)}
-        refuse_unused(release, "an option of the next version of a release: --previous DIR", **own, cache=cache)
-        about: dict[str, Any] = {"removed": removed, "settings": settings, "extras": extras}
-        released = write_release(kept, out, **about, loading=loading, progress=progress)
-    tell((*released.notes, *warnings(released)))
-    return released
-
-
-def _release_next(
-    kept: Given,
-    removed: Given,
-    out: Path,
-    settings: ReleaseSettings,
-    extras: ReleaseExtras,
-    evolving: EvolveSettings,
-    loading: Loading,
-    asking: Mapping[str, Any],
-) -> Release:
-    """Release the next version of a release; `kept` and `removed` are what is new, if anything is.
-
-    With the secret of the previous release what two versions share stands in the same order, so that their difference
-    tells nothing.
-    """
-    previous, given = evolving.previous, extras.secret
-    assert previous is not None
-    if out.resolve() == previous.resolve():
+    if not evolving.against:
+        raise BadInput("filter against what? Name a model, or a file of its predictions: --against")
+    if out.resolve() == release.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
-    manifest = read_manifest(previous)
-    licence = None if manifest.get("licence") == NOT_STATED else manifest.get("licence")
-    settings = replace(settings, name=settings.name or str(manifest.get("name")), licence=settings.licence or licence)
-    if kept is None and removed is not None:
-        raise BadInput("--removed: what filtering took out of new problems; name those too: KEPT")
-    offered, gone = Dataset([], Card(str(settings.name))), Dataset([])
-    if kept is not None:
-        inputs = read_inputs(kept, removed, loading)
-        offered = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
-        gone = inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
-    if given is None and COMMITMENT in manifest:
-        given = (evolving.previous_hidden or hidden_folder(previous)) / SECRET
-    secret = release_secret(extras.hidden or hidden_folder(out), given)
-    evolving = replace(evolving, version=settings.version, secret=Draws(secret))
-    evolution = evolved(offered, evolving, removed=gone, **asking)
+    if new is None and removed is not None:
+        raise BadInput("--removed: what filtering took out of new problems; name those too: --new")
+    manifest = read_manifest(release)
+    settings = _inherited_settings(settings, manifest)
+    secret = release_secret(extras.hidden or hidden_folder(out), _given_secret(release, manifest, evolving, extras))
+    offered, offered_removed = _offered_problems(new, removed, settings, loading)
+    evolving = replace(evolving, version=settings.version, previous=release, secret=Draws(secret))
+    with open_cache(cache) as known:
+        evolution = ask_and_evolve(offered, evolving, removed=offered_removed, cache=known, progress=progress)
+        tell(known.ledger.replays.notes)
     released = write_release(
         evolution.kept,
         out,
@@ -131,12 +99,65 @@ def _release_next(
             lineage=evolution.placed,
             units=evolution.units,
             returned=frozenset(evolution.returned),
-            versions=_identities(previous, evolving.previous_hidden),
+            versions=_identities(release, evolving.previous_hidden),
         ),
     )
     page = write_evolution(evolution, released.folder, released.hidden)
-    carried = _carry_gradings(previous, evolving.previous_hidden, released)
-    return replace(released, page=page, notes=(*evolution.notes, *evolution.findings, *released.notes, *carried))
+    carried = _carry_gradings(release, evolving.previous_hidden, released)
+    notes = (*evolution.notes, *evolution.findings, *released.notes, *carried)
+    facts = {name: getattr(released, name) for name in ("folder", "hidden", "contents", "facts")}
+    evolved = EvolvedRelease(**facts, notes=notes, page=page, evolution=evolution)
+    tell((*evolved.notes, *warnings(evolved)))
+    return evolved
+
+
+def _inherited_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
+    """The settings with name, licence and version of the previous release's manifest where none is given."""
+    licence = settings.licence
+    if licence is None and manifest.get("licence") != NOT_STATED:
+        licence = manifest.get("licence")
+    version = settings.version
+    if version == NEXT:
+        version = next_version(str(manifest.get("version") or "1.0"))
+    return replace(settings, name=settings.name or str(manifest.get("name")), licence=licence, version=version)
+
+
+def next_version(version: str) -> str:
+    """The version with its first number raised and the others at 0. Raises BadInput if it has no number.
+
+    >>> next_version("1.0"), next_version("1.3.2"), next_version("v9")
+    ('2.0', '2.0.0', 'v10')
+    """
+    parts = re.fullmatch(r"(\D*)(\d+)((?:\.\d+)*)", version)
+    if parts is None:
+        raise BadInput(f"--version: name the new one; {version!r}, the previous one, has no number to raise")
+    prefix, first, rest = parts.groups()
+    return f"{prefix}{int(first) + 1}{re.sub('[0-9]+', '0', rest)}"
+
+
+def _given_secret(
+    release: Path, manifest: Mapping[str, Any], evolving: EvolveSettings, extras: ReleaseExtras
+) -> Path | bytes | None:
+    """The secret to draw from: as given, else that of the previous release; None if it hides no test.
+
+    With one secret, what two versions share stands in the same order, so that their difference tells nothing.
+    """
+    if isinstance(extras.secret, Path):
+        return read_secret(extras.secret)
+    if extras.secret is None and COMMITMENT in manifest:
+        return (evolving.previous_hidden or hidden_folder(release)) / SECRET
+    return extras.secret
+
+
+def _offered_problems(
+    new: Given, removed: Given, settings: ReleaseSettings, loading: Loading
+) -> tuple[Dataset, Dataset]:
+    """The problems that may enter the new version, and those that filtering removed, for training alone."""
+    if new is None:
+        return Dataset([], Card(str(settings.name))), Dataset([])
+    inputs = read_inputs(new, removed, loading)
+    kept = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
+    return kept, inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
 
 
 def _labels_at_hand(release: Path, hidden: Path | None) -> HiddenPart | None:
@@ -173,7 +194,9 @@ def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> I
         )
 
 
-def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | None = None, **asking: Any) -> Evolution:
+def ask_and_evolve(
+    offered: Dataset, settings: EvolveSettings, *, removed: Dataset | None = None, **asking: Any
+) -> Evolution:
     """Make the next version of a release: `offered` are the problems to enter it, `removed` those for training alone.
 
     Nothing is asked of a model twice where there is a cache, so that an interrupted run goes on. `asking` takes `cache`
@@ -193,76 +216,4 @@ def evolved(offered: Dataset, settings: EvolveSettings, *, removed: Dataset | No
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
-    return evolve(pool, answers(settings.against), settings, watched=answers(settings.watch))
-
-
-PAGE = "evolution.html"
-TITLES = {"accuracy": "Accuracy", "group_accuracy": "Whole groups right"}
-COARSE = (
-    "these scores depend on hidden answers, so they are rounded as on a leaderboard; how many groups were solved "
-    "is with the answers"
-)
-
-
-def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = None) -> Path:
-    """Write record and page into a release, take them into its manifest, and return the page.
-
-    Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
-    leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
-    """
-    place, public = hidden or hidden_folder(folder), evolution
-    if place.is_dir():
-        with private():
-            _write(evolution, place)
-        public = replace(
-            evolution,
-            solved=replace(evolution.solved, strata=()),
-            fares=tuple(map(coarse_fare, evolution.fares)),
-            notes=(*evolution.notes, COARSE),
-            findings=(),
-        )
-    _write(public, folder)
-    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
-    write_manifest(folder, about)
-    return folder / PAGE
-
-
-def _write(evolution: Evolution, folder: Path) -> None:
-    """Write evolution.json: what was filtered, how much of that is chance, and how models fare; and its page."""
-    # What became of problems in this version; those that went before are not counted.
-    now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
-    counts = {status: sum(row["status"] == status for row in now) for status in STATUSES}
-    record = {
-        "version": evolution.version,
-        "previous": evolution.previous,
-        "problems": counts,
-        "needed": evolution.solved.needed,
-        "solved": [asdict(stratum) for stratum in evolution.solved.strata],
-        "fares": [asdict(fare) for fare in evolution.fares],
-        "notes": [*evolution.notes, *evolution.findings],
-    }
-    write_whole(folder / RECORD, result_bytes(record, allow_nan=False))
-    models = list(dict.fromkeys(fare.model for fare in evolution.fares if fare.against))
-    write_page(
-        folder / PAGE,
-        "stages/evolve/page.html.j2",
-        evolution=evolution,
-        charts=list(_charts(evolution.fares)),
-        models=models,
-        watched=any(fare.model not in models for fare in evolution.fares),
-        counts=counts,
-    )
-
-
-def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
-    """A chart for each metric: each model a block, each version a line, in the order they were made."""
-    filtered = {fare.model for fare in fares if fare.against}
-    for metric, title in TITLES.items():
-        blocks: dict[str, list[ForestLine]] = {}
-        for fare in fares:
-            if fare.metric == metric:
-                note = "filtered against it: a fall is by construction" if fare.against else None
-                line = ForestLine(f"version {fare.version}", (ForestMark(0, fare.row, stands(fare.row)),), note)
-                blocks.setdefault(fare.model, []).append(line)
-        notes = {model: "" if model in filtered else "never filtered against" for model in blocks}
-        yield title, Forest(tuple(ForestBlock(model, notes[model], tuple(lines)) for model, lines in blocks.items()))
+    return make_evolution(pool, answers(settings.against), settings, watched=answers(settings.watch))

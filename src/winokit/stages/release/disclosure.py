@@ -203,7 +203,7 @@ def _ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
     release = place.with_name(place.name.removesuffix(SUFFIX))
     if (release / MANIFEST).is_file():
         yield f"replace that release (--out {from_here(release)})"
-        yield f"make its next version (--previous {from_here(release)})"
+        yield f"make its next version (winokit evolve {from_here(release)})"
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from typing import Any
 from winokit.data.predictions.documents import documents, scoring_of, slug
 from winokit.errors import needing
 from winokit.files import json_bytes, json_rows
+from winokit.stages.convert.tasks import inspect_tasks, lmeval_task, lmeval_utils
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
 from winokit.stages.release.settings import COLUMNS, LICENCES, READINGS, ReleaseSettings, hub_licence
-from winokit.stages.tasks.run import inspect_tasks, lmeval_task, lmeval_utils
 
 VALIDATION = "validation"
 """What the hub calls dev."""

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import Loading
+from winokit.data.loading import Loading, Plain
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
@@ -19,6 +19,7 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Brief
+from winokit.settings import Help, moved_to, verb
 from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import FIRST, ReleaseContents, Succession, fill, read_inputs
@@ -52,6 +53,37 @@ class Release(Brief):
     def settings(self) -> ReleaseSettings:
         """What it was asked to be, its name filled in."""
         return self.facts.settings
+
+
+Given = str | Path | Dataset | None
+
+
+@verb
+@moved_to("evolve", "previous", "against", "watch", "majority", "alpha", "bring_back", "previous_hidden", "cache")
+def release(
+    kept: Annotated[str | Path | Dataset, Help("DATA, or a folder of winokit debias.", "KEPT")],
+    *,
+    out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
+    removed: Annotated[
+        Given, Help("The problems that filtering removed, for training. Default: those in the folder.", "DATA")
+    ] = None,
+    settings: ReleaseSettings = ReleaseSettings(),
+    extras: ReleaseExtras = ReleaseExtras(),
+    loading: Plain = Loading(),
+    progress: Progress | None = None,
+) -> Release:
+    """Make a benchmark of filtered twins that others can use.
+
+    Dev and a hidden test come from the kept problems, training sizes from all; twins never cross splits.
+    The same input, seed and secret give the same files to the byte.
+    """
+    if isinstance(extras.secret, Path):  # read before all else, also where no test is hidden
+        extras = replace(extras, secret=hidden.read_secret(extras.secret))
+    released = write_release(
+        kept, out, removed=removed, settings=settings, extras=extras, loading=loading, progress=progress
+    )
+    tell((*released.notes, *warnings(released)))
+    return released
 
 
 @collector_off()

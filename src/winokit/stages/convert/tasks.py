@@ -1,4 +1,4 @@
-"""`winokit tasks`: every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads.
+"""Every variant of an audit as tasks of somebody's harness, whose log `winokit audit` reads.
 
 Tasks of lm-evaluation-harness and of Inspect have a group score. The harness reads texts as they were put together
 here, so that possessives and capitals are those of `winokit score`. Tasks find their files from where they stand
@@ -9,22 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import winokit
-from winokit.data.loading import Data, Loading, Perturbed, load, load_one
+from winokit.data.loading import DataLike, Loading, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
 from winokit.drawing.page import rendered_plain
-from winokit.drawing.tables import Lines, table
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, json_rows, write_whole
 from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants, perturbed_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
-from winokit.settings import Help, Without, verb
 
-Harness = Literal["lmeval", "inspect"]
-TEMPLATES = "stages/tasks/templates"
+HARNESSES = ("lmeval", "inspect")
+"""lm-evaluation-harness and Inspect."""
+TEMPLATES = "stages/convert/templates"
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,13 @@ class WrittenTasks:
 AUDIT = "winokit audit --predictions LOGS"
 
 
-@verb
-def tasks(
-    data: Data,
+def write_tasks(
+    data: DataLike,
+    out: str | Path,
     *,
-    to: Annotated[Harness, Help("The harness: lmeval (lm-evaluation-harness) or inspect (Inspect).", noun="harness")],
-    out: Annotated[str | Path, Help("The folder to write.", "DIR")],
-    perturbed: Perturbed = (),
-    loading: Annotated[Loading, Without("lenient")] = Loading(),
+    harness: str,
+    perturbed: Sequence[DataLike] = (),
+    loading: Loading = Loading(),
 ) -> WrittenTasks:
     """Write every variant of an audit as tasks of a harness, whose logs `winokit audit --predictions` reads.
 
@@ -69,12 +67,12 @@ def tasks(
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
-    rows = _documents(dataset, made, to)
+    rows = _documents(dataset, made, harness)
     if ORIGINAL not in rows:
         raise BadInput(f"{dataset.card.name}: no problem has an answer")
     hidden = sum(problem.answer is None for problem in dataset)
     tell([f"{hidden:,} of {len(dataset):,} problems have no answer; they are left out"] if hidden else [])
-    written = WrittenTasks(to, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()})
+    written = WrittenTasks(harness, name, folder, {f"{name}_{slug(key)}": len(docs) for key, docs in rows.items()})
     files = {f"{name}_{slug(key)}.jsonl": json_rows(docs).encode() for key, docs in rows.items()}
     files |= _harness_files(written, dataset, rows)
     there = {file: (folder / file).read_bytes() for file in files if (folder / file).is_file()}
@@ -85,11 +83,11 @@ def tasks(
     return written
 
 
-def _documents(dataset: Dataset, variants: Mapping[str, Variant], to: Harness) -> dict[str, list[dict[str, Any]]]:
+def _documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
     """The documents of each task, by variant; no task without one that the harness can score."""
     versions = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
     rows = {key: documents(version, key, name=dataset.card.name) for key, version in versions.items()}
-    if to == "inspect":
+    if harness == "inspect":
         return {key: docs for key, docs in rows.items() if docs}
     rows = {key: docs for key, docs in rows.items() if any(row["contexts"] or row.get("filled") for row in docs)}
     return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
@@ -115,19 +113,6 @@ def _harness_files(
         asks = SOLVED if key == SOLVED else "full" if "filled" in docs[0] else "partial"
         files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", about, metadata, asks=asks)
     return files | {"utils.py": lmeval_utils("winokit's tasks")}
-
-
-def lines(written: WrittenTasks) -> Lines:
-    """The tasks as a table, and what to type next."""
-    yield table(("task", "problems"), [(name, f"{count:,}") for name, count in written.tasks.items()])
-    yield "then:"
-    yield from (f"  {command}" for command in written.commands)
-
-
-def as_json(written: WrittenTasks) -> Any:
-    """The name of all tasks together, the folder, each task's number of problems, and what to type."""
-    shown = {"name": written.name, "folder": str(written.folder), "tasks": dict(written.tasks)}
-    return shown | {"commands": list(written.commands)}
 
 
 def lmeval_task(

@@ -16,7 +16,7 @@ from winokit.models.random_model import RandomModel
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import audit
-from winokit.stages.tasks.run import tasks
+from winokit.stages.convert.run import convert
 
 NAME = "winokit_labelled_twins"
 RECORDED = Path(__file__).parent / "lm_eval-0.4.13.tar.gz"
@@ -36,7 +36,7 @@ def data() -> Dataset:
 
 @pytest.fixture
 def written(data, tmp_path):
-    return tasks(data, to="lmeval", out=tmp_path / "tasks", perturbed=[later(data)])
+    return convert(data, tmp_path / "tasks", to="lmeval", perturbed=[later(data)])
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_variant_that_was_made_of_other_data_is_not_used(data, logs):
 def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole(tmp_path, data):
     ends = Problem("The jug was heavier, so Nora carried ", "", ("the jug", "the cup"), 0, "it")
     more = Dataset([*data, ends], data.card)
-    written = tasks(more, to="lmeval", out=tmp_path / "tasks")
+    written = convert(more, tmp_path / "tasks", to="lmeval")
     logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
     back, direct = audit(more, predictions=[logs]), audit(more, Causal(), scoring="partial")
     assert rows(back) == rows(direct)
@@ -122,27 +122,28 @@ def test_a_log_made_with_the_harnesses_cache_of_logits_is_refused(written, tmp_p
 
 
 def test_two_datasets_share_a_folder_and_nothing_of_others_is_lost(data, tmp_path):
-    tasks(data, to="lmeval", out=tmp_path)
-    tasks(load("open")[:4], to="lmeval", out=tmp_path)
-    tasks(data, to="lmeval", out=tmp_path)
+    convert(data, to="lmeval", out=tmp_path)
+    convert(load("open")[:4], to="lmeval", out=tmp_path)
+    convert(data, to="lmeval", out=tmp_path)
     (tmp_path / "utils.py").write_text("mine = 1\n")
+    convert(load("open")[:6], to="inspect", out=tmp_path)
     with pytest.raises(BadInput, match=r"utils\.py: is not part of these tasks, and would be overwritten"):
-        tasks(load("open")[:6], to="inspect", out=tmp_path) and tasks(load("synthetic-3"), to="lmeval", out=tmp_path)
+        convert(load("synthetic-3"), to="lmeval", out=tmp_path)
     assert (tmp_path / "utils.py").read_text() == "mine = 1\n"
 
 
 def test_what_cannot_be_judged_or_scored_is_refused_in_one_line(data, tmp_path):
     hidden = data.with_problems(problem.replace(answer=None) for problem in data)
     with pytest.raises(BadInput, match="labelled twins: no problem has an answer"):
-        tasks(hidden, to="inspect", out=tmp_path)
+        convert(hidden, to="inspect", out=tmp_path)
     asked = data.with_problems(problem.replace(query="Nora", candidates=("no", "yes")) for problem in data)
     with pytest.raises(BadInput, match="yes/no judgements have no candidates for the blank; try --as choice"):
-        tasks(asked, to="inspect", out=tmp_path)
+        convert(asked, to="inspect", out=tmp_path)
 
 
 def test_where_nothing_follows_any_blank_the_harness_scores_whole_texts(data, tmp_path):
     ends = data.with_problems(problem.replace(after="") for problem in data)
-    written = tasks(ends, to="lmeval", out=tmp_path / "tasks")
+    written = convert(ends, tmp_path / "tasks", to="lmeval")
     assert read_yaml(written.folder / f"{NAME}_original.yaml")["metadata"]["scoring"] == "full"
     logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
     direct, back = (audit(ends, **how, protocol="accuracy") for how in ({"model": Causal()}, {"predictions": [logs]}))
@@ -153,7 +154,7 @@ def test_where_nothing_follows_any_blank_the_harness_scores_whole_texts(data, tm
 def test_surprisal_in_a_language_without_spaces_is_per_character_as_in_a_direct_run(tmp_path):
     texts = [("猫は犬を追った。", f"が{end}。") for end in ("速かったからだ", "遅かった")]
     twins = [Problem(*text, ("猫", "犬"), at, "それ", group="a", language="ja") for at, text in enumerate(texts)]
-    written = tasks(Dataset(twins, Card("cats", language="ja")), to="lmeval", out=tmp_path / "tasks")
+    written = convert(Dataset(twins, Card("cats", language="ja")), to="lmeval", out=tmp_path / "tasks")
     logs = run_tasks(written.folder, "winokit_cats", tmp_path / "logs", Causal())
     direct, back = (audit(Dataset(twins), **how) for how in ({"model": Causal()}, {"predictions": [logs]}))
     place = ("naturalness", "all", "surprisal_per_word")
@@ -224,7 +225,7 @@ for name in dir(module):
 @pytest.mark.slow
 def test_inspect_gives_every_protocol_but_naturalness(data, tmp_path):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai")
-    written = tasks(data, to="inspect", out=tmp_path / "tasks", perturbed=[later(data)])
+    written = convert(data, tmp_path / "tasks", to="inspect", perturbed=[later(data)])
     command = [python, "-c", RUN_INSPECT, str(written.folder / f"{NAME}.py"), str(tmp_path / "logs")]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""`winokit variants`: the variants of an audit as files, one for each, and what could not be made, with the reason.
+"""The variants of an audit as files, one for each, and what could not be made, with the reason.
 
 A problem of a variant has the id of its original as a label, as perturbed versions have: `winokit audit DATA
 --perturbed DIR/switched.jsonl` joins them again. `variants.json` has the originals' ids in the order of each file's
@@ -10,18 +10,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import winokit
 from winokit.answers import original_id
 from winokit.data.formats import FORMATS, WriteOptions, write
-from winokit.data.loading import Data, Loading, paths_of
-from winokit.drawing.tables import Lines, table
+from winokit.data.loading import DataLike, Loading, paths_of
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
 from winokit.methods.transforms.variants import ORIGINAL, Style, Variant, every_variant, known_variants
 from winokit.problem import Dataset, Problem
-from winokit.settings import Help, verb
 
 MANIFEST = "variants.json"
 JUDGEMENT = "a yes/no judgement; --as choice merges them"
@@ -52,35 +50,37 @@ class WrittenVariants:
     variants: Mapping[str, WrittenVariant]
 
 
-@verb
-def variants(
-    data: Data,
+def write_variants(
+    data: DataLike,
+    out: str | Path,
     *,
-    out: Annotated[str | Path, Help("The folder to write.", "DIR")],
-    style: Annotated[
-        Style,
-        Help("Ours (default), as the paper describes them (paper), or as its script makes them (code).", noun="style"),
-    ] = "default",
-    variant: Annotated[str | Sequence[str], Help("Only this variant; repeatable.", "NAME")] = (),
-    to: Annotated[str, Help("The format to write.", "FORMAT")] = "jsonl",
+    style: Style = "default",
+    chosen: Sequence[str] = (),
+    file_format: str = "jsonl",
     loading: Loading = Loading(),
 ) -> WrittenVariants:
-    """Write the problems and the variants an audit makes of them, a file each, with what could not be made and why."""
-    wanted, known = [variant] if isinstance(variant, str) else list(variant), known_variants(style)
-    for name in wanted:
+    """Write the problems and the variants an audit makes of them, a file each, with what could not be made and why.
+
+    Parameters
+    ----------
+    chosen
+        Names of variants; all of the style if there are none.
+    """
+    known = known_variants(style)
+    for name in chosen:
         check_known("variant" if style == "default" else f"variant of style {style}", name, known)
-    if FORMATS[to].render is None:
-        raise CannotWrite(f"{to} can be read but not written")
+    if FORMATS[file_format].render is None:
+        raise CannotWrite(f"{file_format} can be read but not written")
     dataset = loading.one(data)
-    made = {ORIGINAL: Variant(dataset), **every_variant(dataset, wanted or None, style)}
+    made = {ORIGINAL: Variant(dataset), **every_variant(dataset, chosen or None, style)}
     folder, earlier = Path(out), _earlier(Path(out))
     content: dict[str, Dataset] = {}
     written: dict[str, WrittenVariant] = {}
     for name, version in made.items():
-        problems, refused = _writable(version, name, to)
+        problems, refused = _writable(version, name, file_format)
         asking = sum(problem.query is not None for problem in dataset) if name != ORIGINAL else 0
         refused |= {JUDGEMENT: asking} if asking else {}
-        file = f"{name}{FORMATS[to].suffix}" if problems else None
+        file = f"{name}{FORMATS[file_format].suffix}" if problems else None
         originals = tuple(str(problem.labels["original"]) if name != ORIGINAL else problem.id for problem in problems)
         written[name] = WrittenVariant(file, originals, refused)
         if file is not None:
@@ -90,15 +90,15 @@ def variants(
             content[file] = Dataset(problems, card)
     if not any(entry.of for name, entry in written.items() if name != ORIGINAL):
         whys = next(iter([*list(written.values())[-1].refused, "there are none"]))
-        raise BadInput(f"{dataset.card.name}: {', '.join(wanted or known)} can be made of no problem: {whys}")
+        raise BadInput(f"{dataset.card.name}: {', '.join(chosen or known)} can be made of no problem: {whys}")
     check_own_folder(folder, {*content, MANIFEST} - earlier, ours=False, of="these variants")
     sources = paths_of(data)
     for file in {*content, *earlier}:
         refuse_overwriting(folder / file, sources)
     for file, dataset_of_file in content.items():
-        write(dataset_of_file, folder / file, to)
+        write(dataset_of_file, folder / file, file_format)
     about: dict[str, Any] = {"winokit": winokit.__version__, "dataset": dataset.card.name}
-    about |= {"dataset_hash": dataset.content_hash, "style": style, "format": to}
+    about |= {"dataset_hash": dataset.content_hash, "style": style, "format": file_format}
     about |= {"variants": {name: entry.to_json() for name, entry in written.items()}}
     write_whole(folder / MANIFEST, result_bytes(about))
     for left in earlier - {*content, MANIFEST}:
@@ -106,9 +106,9 @@ def variants(
     return WrittenVariants(folder, style, written)
 
 
-def _writable(variant: Variant, name: str, to: str) -> tuple[list[Problem], dict[str, int]]:
+def _writable(variant: Variant, name: str, file_format: str) -> tuple[list[Problem], dict[str, int]]:
     """The problems of a variant that a format has words for, linked to their originals, and why others are left out."""
-    problems, refused, render = [], Counter(variant.refused.values()), FORMATS[to].render
+    problems, refused, render = [], Counter(variant.refused.values()), FORMATS[file_format].render
     assert render is not None
     for problem in variant.problems:
         linked = problem.with_labels(original=original_id(problem), perturbation=name) if name != ORIGINAL else problem
@@ -127,20 +127,3 @@ def _earlier(folder: Path) -> set[str]:
         return {file for file in files if file and Path(file).name == file} | {MANIFEST}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set()
-
-
-def lines(written: WrittenVariants) -> Lines:
-    """A table: how many problems each variant has, and why others have none."""
-    rows = []
-    for name, variant in written.variants.items():
-        refused = sum(variant.refused.values())
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in list(variant.refused.items())[:2])
-        rows.append((name, variant.file or "", f"{len(variant.of):,}", f"{refused:,}", why))
-    yield table(("variant", "file", "problems", "left out", "mostly because"), rows, left=2)
-    yield f"written to {written.folder}, with the reasons and the originals' ids in {MANIFEST}"
-
-
-def as_json(written: WrittenVariants) -> Any:
-    """The folder, the style, and each variant as the manifest has it."""
-    shown = {name: variant.to_json() for name, variant in written.variants.items()}
-    return {"folder": str(written.folder), "style": written.style, "variants": shown}

@@ -1,0 +1,72 @@
+"""What the terminal shows of something that was written."""
+
+from typing import Any
+
+from winokit.data.formats import WrittenFile
+from winokit.drawing.tables import Lines, table
+from winokit.stages.convert.tasks import WrittenTasks
+from winokit.stages.convert.variants import MANIFEST, WrittenVariants
+
+Written = WrittenFile | WrittenTasks | WrittenVariants
+
+
+def lines(written: Written) -> Lines:
+    """One sentence of a file; a table of tasks or of variants, and what to do with them."""
+    if isinstance(written, WrittenTasks):
+        return _task_lines(written)
+    if isinstance(written, WrittenVariants):
+        return _variant_lines(written)
+    return _file_lines(written)
+
+
+def as_json(written: Written) -> dict[str, Any]:
+    """The same for scripts."""
+    if isinstance(written, WrittenTasks):
+        return _task_json(written)
+    if isinstance(written, WrittenVariants):
+        return _variant_json(written)
+    return _file_json(written)
+
+
+def _file_lines(written: WrittenFile) -> Lines:
+    """One sentence."""
+    yield f"{written.problems:,} problems written to {', '.join(str(file) for file in written.files)}"
+
+
+def _task_lines(written: WrittenTasks) -> Lines:
+    """The tasks as a table, and what to type next."""
+    yield table(("task", "problems"), [(name, f"{count:,}") for name, count in written.tasks.items()])
+    yield "then:"
+    yield from (f"  {command}" for command in written.commands)
+
+
+def _variant_lines(written: WrittenVariants) -> Lines:
+    """A table: how many problems each variant has, and why others have none."""
+    rows = []
+    for name, variant in written.variants.items():
+        refused = sum(variant.refused.values())
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in list(variant.refused.items())[:2])
+        rows.append((name, variant.file or "", f"{len(variant.of):,}", f"{refused:,}", why))
+    yield table(("variant", "file", "problems", "left out", "mostly because"), rows, left=2)
+    yield f"written to {written.folder}, with the reasons and the originals' ids in {MANIFEST}"
+
+
+def _file_json(written: WrittenFile) -> dict[str, Any]:
+    """Files, how many problems, and those left out."""
+    return {"files": [str(file) for file in written.files], "problems": written.problems, "skipped": written.skipped}
+
+
+def _task_json(written: WrittenTasks) -> dict[str, Any]:
+    """The name of all tasks together, the folder, each task's number of problems, and what to type."""
+    return {
+        "name": written.name,
+        "folder": str(written.folder),
+        "tasks": dict(written.tasks),
+        "commands": list(written.commands),
+    }
+
+
+def _variant_json(written: WrittenVariants) -> dict[str, Any]:
+    """The folder, the style, and each variant as the manifest has it."""
+    variants = {name: variant.to_json() for name, variant in written.variants.items()}
+    return {"folder": str(written.folder), "style": written.style, "variants": variants}

@@ -1,0 +1,57 @@
+"""What the terminal shows of a next version: what became of problems, how models fare, and the release itself."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from winokit.drawing.tables import table
+from winokit.drawing.wording import percent
+from winokit.stages.evolve.evolution import Evolution, Fare
+from winokit.stages.evolve.page import TITLES, public_part, status_counts
+from winokit.stages.evolve.run import EvolvedRelease
+from winokit.stages.release import run as release_run
+
+WORDS = {"kept": "stay", "added": "are new", "removed": "are for training alone", "retired": "are retired"}
+"""What became of problems, by their status."""
+
+
+def lines(evolved: EvolvedRelease) -> Iterator[Any]:
+    """What became of problems, how each model fares on each version, and what any release shows.
+
+    Scores are those that the release's page may show: rounded where there is a hidden test.
+    """
+    evolution = _shown(evolved)
+    counts = ", ".join(f"{count:,} {WORDS[status]}" for status, count in status_counts(evolution).items())
+    yield f"from {evolution.previous} to {evolution.version}: {counts}"
+    yield table(("model", "version", *(title.casefold() for title in TITLES.values()), ""), _rows(evolution), left=2)
+    yield from release_run.lines(evolved)
+
+
+def as_json(evolved: EvolvedRelease) -> dict[str, Any]:
+    """The same for scripts: what a release has, with the version before, counts of problems, and scores."""
+    evolution = _shown(evolved)
+    return {
+        **release_run.as_json(evolved),
+        "previous": evolution.previous,
+        "problems": status_counts(evolution),
+        "fares": [asdict(fare) for fare in evolution.fares],
+    }
+
+
+def _shown(evolved: EvolvedRelease) -> Evolution:
+    return evolved.evolution if evolved.hidden is None else public_part(evolved.evolution)
+
+
+def _rows(evolution: Evolution) -> Iterator[tuple[str, ...]]:
+    """A row for each model and version: its scores with intervals, and whether a fall is by construction."""
+    by_place: dict[tuple[str, str], dict[str, Fare]] = {}
+    for fare in evolution.fares:
+        by_place.setdefault((fare.model, fare.version), {})[fare.metric] = fare
+    for (model, version), fares in sorted(by_place.items(), key=lambda item: item[0][0]):
+        scores = [_score(fares[metric]) if metric in fares else "" for metric in TITLES]
+        is_filtered = any(fare.against for fare in fares.values())
+        yield (model, version, *scores, "filtered against it" if is_filtered else "")
+
+
+def _score(fare: Fare) -> str:
+    return f"{percent(fare.value)} [{percent(fare.low)}, {percent(fare.high)}]"
