@@ -18,6 +18,18 @@ A verb is a function whose settings can be given field by field, from Python or 
 ('plum', 200, 40)
 >>> [name for name in inspect.signature(bake).parameters]
 ['cake', 'heat', 'mode', 'minutes']
+
+Settings may be made of settings, and a verb takes the fields of all of them:
+
+>>> @dataclass(frozen=True)
+... class KitchenSettings(Settings):
+...     oven: OvenSettings = OvenSettings()
+...     cooks: Annotated[int, Help("How many people cook.", least=1)] = 1
+>>> @verb
+... def cater(guests: int, *, kitchen: KitchenSettings = KitchenSettings()):
+...     return guests, kitchen.oven.heat, kitchen.cooks
+>>> cater(8, heat=220, cooks=2)
+(8, 220, 2)
 """
 
 import inspect
@@ -192,7 +204,8 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
     }
     asked = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
     if asked and not (math.isfinite(value) and all(kept for _, kept in asked)):
-        raise BadInput(f"{name}: {' and '.join(words for words, _ in asked)} expected, found {value}")
+        expected = " and ".join(words for words, _ in asked)
+        raise BadInput(f"{name}: {expected} expected, found {value}")
 
 
 def help_of(hint: Any) -> Help | None:
@@ -226,9 +239,11 @@ def verb(function: F) -> F:
     hints = get_type_hints(SimpleNamespace(__annotations__=written), space, include_extras=True)
     wholes = {name: kind for name, hint in hints.items() if (kind := _settings_class(hint)) is not None}
     plain = inspect.signature(function)
-    homes = {field: name for name, kind in wholes.items() for field in taken(kind, hints[name])}
+    leaves: dict[str, str] = {}
+    for whole, kind in wholes.items():
+        leaves |= dict.fromkeys(names_inside(kind, hints[whole]), whole)
     parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
-    names = {*homes, *plain.parameters}
+    names = {*leaves, *plain.parameters}
     former = former_names(parameters)
     open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
@@ -236,13 +251,12 @@ def verb(function: F) -> F:
     def called(*args: Any, **kwargs: Any) -> Any:
         if not open_ended:
             check_names(function.__name__, kwargs, names, former)
-        own = {name: kwargs.pop(name) for name in tuple(kwargs) if name not in homes}
+        own = {name: value for name, value in kwargs.items() if name not in leaves}
         for name, kind in wholes.items():
-            given = {field: kwargs[field] for field, home in homes.items() if home == name and field in kwargs}
-            whole = own.get(name, plain.parameters[name].default)
+            given = {leaf: kwargs[leaf] for leaf, whole in leaves.items() if whole == name and leaf in kwargs}
             if name in own:
-                check(name, whole, kind)
-            own[name] = kind(**given) if whole is inspect.Parameter.empty else replace(whole, **given)
+                check(name, own[name], kind)
+            own[name] = assemble(kind, own.get(name, plain.parameters[name].default), given)
         bound = plain.bind(*args, **own)
         for name, value in bound.arguments.items():
             bound.arguments[name] = fitted(value, hints.get(name, Any))
@@ -253,7 +267,8 @@ def verb(function: F) -> F:
 
     vars(called)["full"] = plain.replace(parameters=parameters)
     kinds = get_type_hints(SimpleNamespace(__annotations__=written), space)
-    kinds |= {field: kind for whole in wholes.values() for field, kind in get_type_hints(whole).items()}
+    for whole_kind in wholes.values():
+        kinds |= plain_types(whole_kind)
     shown = [parameter.replace(annotation=kinds.get(parameter.name, parameter.annotation)) for parameter in parameters]
     called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
     called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
@@ -357,9 +372,74 @@ def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
 
 
 def taken(kind: type, hint: Any) -> Mapping[str, Any]:
-    """The fields of a settings class that a verb takes, with their annotations."""
+    """Fields of a settings class that a verb takes, with their annotations.
+
+    A field that holds settings stands for their fields.
+    """
     left = {name for part in getattr(hint, "__metadata__", ()) if isinstance(part, Without) for name in part.names}
-    return {name: field for name, field in _hints(kind).items() if name not in left}
+    found: dict[str, Any] = {}
+    for name, field in _hints(kind).items():
+        inner = _settings_class(field)
+        if inner is None:
+            found[name] = field
+        else:
+            found |= taken(inner, field)
+    return {name: field for name, field in found.items() if name not in left}
+
+
+def inner_settings(kind: type) -> dict[str, type]:
+    """The settings classes that a settings class is made of, at any depth, by the fields that hold them."""
+    found: dict[str, type] = {}
+    for name, hint in _hints(kind).items():
+        inner = _settings_class(hint)
+        if inner is not None:
+            found |= {name: inner, **inner_settings(inner)}
+    return found
+
+
+def names_inside(kind: type, hint: Any) -> list[str]:
+    """What can be given of a settings class by name: its fields, and the settings it is made of."""
+    return [*taken(kind, hint), *inner_settings(kind)]
+
+
+def plain_types(kind: type) -> dict[str, Any]:
+    """The types of all fields of a settings class, without their help, at any depth."""
+    types: dict[str, Any] = {}
+    for part in (*inner_settings(kind).values(), kind):
+        types |= get_type_hints(part)
+    return types
+
+
+def assemble(kind: type, whole: Any, given: Mapping[str, Any]) -> Any:
+    """Settings in which fields given by name replace those of `whole`, at any depth.
+
+    `whole` is a settings object, or `inspect.Parameter.empty` if there is none to begin with.
+    """
+    changed: dict[str, Any] = {}
+    for name, hint in _hints(kind).items():
+        inner = _settings_class(hint)
+        if name in given:
+            changed[name] = given[name]
+        if inner is None:
+            continue
+        inside = {leaf: given[leaf] for leaf in names_inside(inner, hint) if leaf in given}
+        if inside:
+            start = changed.get(name, getattr(whole, name, inspect.Parameter.empty))
+            changed[name] = assemble(inner, start, inside)
+    if whole is inspect.Parameter.empty:
+        return kind(**changed)
+    return replace(whole, **changed) if changed else whole
+
+
+def value_inside(whole: Any, name: str) -> Any:
+    """The value of a field, of a settings object or of those that it holds."""
+    if hasattr(whole, name):
+        return getattr(whole, name)
+    for holder in inner_settings(type(whole)):
+        inner = getattr(whole, holder, None)
+        if isinstance(inner, Settings) and name in names_inside(type(inner), None):
+            return value_inside(inner, name)
+    raise AttributeError(f"{type(whole).__name__} has no setting {name!r}")
 
 
 def _expanded(
@@ -372,7 +452,7 @@ def _expanded(
     kind = wholes[parameter.name]
     defaults = kind() if parameter.default is inspect.Parameter.empty else parameter.default
     for name, field in taken(kind, hint).items():
-        default = getattr(defaults, name)
+        default = value_inside(defaults, name)
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field)
 
 

@@ -88,6 +88,12 @@ class Units:
         """Sum of a value over each unit."""
         return np.bincount(self.numbers, weights=values, minlength=self.count).astype(np.float64)
 
+    def largest(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Largest value in each unit, at least 0."""
+        largest = np.zeros(self.count)
+        np.maximum.at(largest, self.numbers, values)
+        return largest
+
     def rows(self) -> list[NDArray[np.int64]]:
         """Row indices of each unit, in the order of the rows."""
         order = np.argsort(self.numbers, kind="stable")

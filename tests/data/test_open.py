@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from importlib.resources import files
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +15,8 @@ from winokit.methods.overlap import find_matches
 from winokit.text.english import ENGLISH
 
 OPEN = load("open")
+CONTENT = Path(__file__).parents[2] / "collect" / "src" / "winokit_collect" / "content"
+"""What comes with the collection app, which is another package of this repository."""
 
 
 def test_there_are_more_than_two_hundred_pairs_half_social_half_physical():
@@ -75,14 +77,13 @@ def test_no_template_feel():
 
 def test_nothing_bundled_is_taken_from_the_public_datasets(real_file):
     """Neither twins nor what comes with the collection app: gold questions, guidelines, the quiz."""
-    content = files("winokit") / "collect" / "content"
-    gold = load(str(content / "gold.jsonl"))
+    gold = load(str(CONTENT / "gold.jsonl"))
     names, _ = expand([str(real_file("README.md").parent)])
     sources = [load(name, groups=False) for name in names if "lmeval" not in name and "predictions" not in name]
     others = list(chain(*sources))
     assert len(others) > 70_000
     assert find_matches([others, [*OPEN, *gold]]) == []
-    shown = [file.read_text("utf-8") for file in content.iterdir() if file.name.endswith((".md", "quiz.toml"))]
+    shown = [file.read_text("utf-8") for file in CONTENT.iterdir() if file.name.endswith((".md", "quiz.toml"))]
     ours = [*shown, *(problem.sentence for problem in (*OPEN, *gold))]
     assert eight_words(ours) & eight_words(problem.sentence for problem in others) == set()
 

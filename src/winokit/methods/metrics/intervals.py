@@ -31,8 +31,8 @@ PRIOR_UNITS = 1.0
 """A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
 PRIOR_GROUPS = 3.0
 """The correlation of two shares is shrunk towards 0 as if by this many units, since few may say anything by luck."""
-NEARLY = 0.1
-"""Credits this close to 0 or 1 count as wrong or right answers."""
+MOST_CANDIDATES = 20
+"""One over any number up to this one is what a guess gets for an abstention."""
 GRID = 128
 FAR = 1e6
 """So many standard errors are no limit at all."""
@@ -140,15 +140,19 @@ def shrunk_effect(unit_effect: float, telling: float) -> float:
     return (telling * unit_effect + PRIOR_UNITS) / (telling + PRIOR_UNITS)
 
 
-def _telling_units(values: arrays.FloatArray, units: Units) -> int:
+def _telling_units(values: arrays.FloatArray, units: Units) -> float:
     """Number of units with a wrong answer, or with a right one, whichever is smaller.
 
-    What a guess gets for an abstention is neither: units that are right but for abstentions vary, and say as little of
-    those that would be wrong as units that are right throughout.
+    A credit between counts in part: of several samples or runs, some were wrong. What a guess gets for an abstention
+    counts as neither. Units that are right but for abstentions vary, and say as little of those that would be wrong as
+    units that are right throughout.
     """
-    with_wrong = units.sums(values < NEARLY) > 0
-    with_right = units.sums(values > 1 - NEARLY) > 0
-    return int(min(with_wrong.sum(), with_right.sum()))
+    candidates = 1 / np.maximum(values, 1 / (MOST_CANDIDATES + 1))
+    is_whole = np.abs(candidates - np.round(candidates)) < ROUNDING * candidates
+    is_guess = is_whole & (candidates > 1.5) & (candidates < MOST_CANDIDATES + 0.5)
+    wrongness = units.largest(np.where(is_guess, 0.0, 1 - values))
+    rightness = units.largest(np.where(is_guess, 0.0, values))
+    return float(min(wrongness.sum(), rightness.sum()))
 
 
 def _are_like_single_flags(values: arrays.FloatArray, units: Units) -> bool:

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import load_one
+from winokit.data.loading import Loading, load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import AskingStopped, BadInput, WinokitError, check_known
 from winokit.files import as_file_name, check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
+from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import parse_scoring
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
@@ -39,6 +40,7 @@ from winokit.progress import telling
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
+from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
@@ -263,22 +265,21 @@ class _Work:
             cell.share = done / max(1, total)
             self.watch(self.cells)
 
-        asked: dict[str, Any] = {"predictions": [cell.predictions]}
+        settings = AuditSettings(
+            protocol=self.settings.protocol,
+            perturbed=cell.data.perturbed,
+            loading=Loading(limit=cell.data.limit),
+        )
+        asking = Asking(cache=self.cache)
+        if model is None and cell.predictions is not None:
+            settings = replace(settings, predictions=[cell.predictions])
         if model is not None:
             shots = cell.entrant.shots
             plan = replace(self.plan, shots=shots, shots_from=self.plan.shots_from if shots else None)
-            asked = {"model": model, "scoring": cell.entrant.scoring, "plan": plan, "spending": self.whole.spending}
-        run: Run = audit(
-            cell.data.whole,
-            **asked,
-            out=None if self.whole.spending.dry_run else cell.folder,
-            protocol=self.settings.protocol,
-            perturbed=cell.data.perturbed,
-            limit=cell.data.limit,
-            cache=self.cache,
-            progress=moved,
-        )
-        return run
+            settings = replace(settings, scoring=cell.entrant.scoring)
+            asking = Asking(plan=plan, spending=self.whole.spending, cache=self.cache)
+        out = None if self.whole.spending.dry_run else cell.folder
+        return audit(cell.data.whole, model, settings=settings, asking=asking, out=out, progress=moved)
 
     def twice(self, work: Callable[[], Any]) -> Any:
         """What work gives, at the second attempt if the first fails; there is none where it would end alike."""

@@ -1,0 +1,233 @@
+"""What an audit works on before a model is asked: problems, their variants, models, and what files say of both."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winokit.data.loading import DataLike, load, load_one, paths_of
+from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
+from winokit.data.predictions.read import PredictionFile, ReadPredictions, read_files
+from winokit.data.predictions.within import PredictionsWithin, predictions_within
+from winokit.errors import BadInput
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan
+from winokit.methods.transforms.variants import (
+    ORIGINAL,
+    REVERSED,
+    TRANSFORMS,
+    Variant,
+    make_variants,
+    perturbed_variants,
+    style_of,
+)
+from winokit.models.base import Model
+from winokit.models.registry import ModelLike, Spec, as_model, check_model
+from winokit.problem import Dataset, grouped
+from winokit.progress import tell
+from winokit.stages.audit.settings import AuditSettings
+
+
+@dataclass(frozen=True)
+class AuditInputs:
+    """Problems, their variants, the models to ask, and what files of predictions say."""
+
+    whole: Dataset
+    dataset: Dataset
+    """The first problems of the whole, if there is a limit."""
+    variants: Mapping[str, Variant]
+    models: Sequence[str | Model]
+    files: Sequence[PredictionFile]
+    reads: Mapping[Path, Sequence[ReadPredictions]]
+    variants_needed: Collection[str]
+    """The variants that were to be made. Some may suit no problem."""
+    notes: Sequence[str]
+    """Notes on columns of predictions in the data, and on the style of variants."""
+    notes_on_files: Sequence[str]
+
+    @property
+    def texts(self) -> dict[str, Dataset]:
+        """The problems of every variant by its name, the originals first."""
+        return {ORIGINAL: self.dataset} | {name: variant.problems for name, variant in self.variants.items()}
+
+    @property
+    def parts(self) -> list[ReadPredictions]:
+        """What was read of each model, scoring and variant."""
+        return [part for parts in self.reads.values() for part in parts]
+
+    @property
+    def predictions_by_file(self) -> dict[str, list[Prediction]]:
+        """The predictions of each file for these problems."""
+        ids = {problem.id for problem in self.dataset}
+        found: dict[str, list[Prediction]] = {}
+        for path, parts in self.reads.items():
+            found[str(path)] = []
+            for part in parts:
+                found[str(path)] += [row for row in part.predictions if row.id in ids]
+        return found
+
+
+def read_inputs(
+    data: DataLike | None,
+    model: ModelLike | Sequence[ModelLike] | None,
+    settings: AuditSettings,
+    plan: ScoringPlan,
+) -> AuditInputs:
+    """Read and check everything that an audit works on.
+
+    What cannot be audited is refused here, before a model spends minutes on it.
+    """
+    lenient = settings.loading.lenient
+    files: Sequence[PredictionFile] = prediction_files(_named_files(data, settings))
+    columns: Mapping[str, str] | None = settings.columns_of_predictions
+    perturbed = list(settings.perturbed)
+    source = _source_of_problems(data, files, lenient)
+    perturbed += source.perturbed
+    whole = load_one(source.data, **settings.data_loading.how)
+    perturbed_data = [load(version, lenient=lenient) for version in perturbed]
+    dataset = whole if settings.loading.limit is None else whole[: settings.loading.limit]
+    within = PredictionsWithin()
+    if data is not None and not files and model is None:
+        within = predictions_within(data, whole, is_scored=_is_for_models(settings, plan))
+        tell(within.notes)
+        files, columns = within.files, within.columns
+    models = _models_to_ask(model, has_predictions=bool(files))
+    if all(problem.answer is None for problem in dataset):
+        raise BadInput(
+            f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
+        )
+    if not models and _is_for_models(settings, plan):
+        raise BadInput(
+            "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
+        )
+    _check_names(models)
+    versions = perturbed_variants(whole, whole, perturbed_data)
+    if settings.style != "default":
+        versions |= make_variants(whole, settings.wanted_variants, settings.style)
+    reads, notes_on_skipped = read_files(files, whole, versions, columns, lenient=lenient)
+    variants_read = {part.variant for parts in reads.values() for part in parts}
+    variants_needed = settings.wanted_variants
+    if not models:  # only those that somebody has predictions for
+        variants_needed = variants_needed & variants_read
+    variants = make_variants(dataset, variants_needed, settings.style)
+    variants |= perturbed_variants(whole, dataset, perturbed_data)
+    inputs = AuditInputs(
+        whole=whole,
+        dataset=dataset,
+        variants=variants,
+        models=models,
+        files=files,
+        reads=reads,
+        variants_needed=variants_needed,
+        notes=[*within.notes, *_notes_on_style(settings.style, variants, variants_read)],
+        notes_on_files=[*notes_on_skipped, *_notes_on_parts(reads)],
+    )
+    check_apart(inputs.predictions_by_file)
+    return inputs
+
+
+@dataclass(frozen=True)
+class ProblemSource:
+    """Where the problems come from: DATA, or the logs among the predictions."""
+
+    data: DataLike
+    perturbed: Sequence[Dataset] = ()
+
+
+def _named_files(data: DataLike | None, settings: AuditSettings) -> Sequence[str | Path]:
+    """The files of predictions: those named, or DATA itself if columns of predictions are named."""
+    if settings.columns_of_predictions is None or settings.predictions:
+        return settings.predictions
+    paths = paths_of(data) if data is not None else []
+    if not paths:
+        raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")
+    return paths
+
+
+def _source_of_problems(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
+    """DATA if it is named, else the problems in the logs, else the bundled twins."""
+    if data is not None:
+        check_no_log(data, files)
+        return ProblemSource(data)
+    logged = logged_data(files, lenient=lenient)
+    return ProblemSource("open") if logged is None else ProblemSource(*logged)
+
+
+def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
+    """Whether something is set that only models heed."""
+    return settings.scoring is not None or plan != ScoringPlan(seed=plan.seed)
+
+
+def _models_to_ask(model: ModelLike | Sequence[ModelLike] | None, *, has_predictions: bool) -> list[str | Model]:
+    """The models as they are named; the built-in one if there is neither a model nor predictions."""
+    if model is None:
+        return [] if has_predictions else ["builtin"]
+    named: Any = model if isinstance(model, (list, tuple)) else [model]
+    models = [as_model(each) for each in named]
+    for given in models:
+        check_model(given)
+    return models
+
+
+def _check_names(models: Sequence[str | Model]) -> None:
+    """Refuse a model that is named twice, and two models of one name: their rows would be mixed up."""
+    specs = [model for model in models if isinstance(model, str)]
+    for spec in specs:
+        if specs.count(spec) > 1:
+            raise BadInput(f"model {spec!r} is named twice: name it once")
+    by_name: dict[str, str | Model] = {}
+    for model in models:
+        name = str(Spec.parse(model)) if isinstance(model, str) else model.spec
+        if by_name.setdefault(name, model) != model:
+            raise BadInput(f"two models are called {name!r}: give one of them another name, with ?name= or def")
+
+
+def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
+    """Refuse two sources of predictions for one problem under one name: the first would be lost."""
+    sources_with_rows = [source for source, rows in sources.items() if rows]
+    if len(sources_with_rows) < 2:
+        return
+    owners: dict[tuple[str, str, str], dict[str, str]] = {}
+    for source in sources_with_rows:
+        for row in sources[source]:
+            owner_of_id = owners.setdefault((row.model, row.scoring, row.variant), {})
+            owner = owner_of_id.setdefault(row.id, source)
+            if owner != source:
+                raise BadInput(
+                    f"{owner} and {source} both have predictions by {row.model!r} ({row.scoring}), as for {row.id}; "
+                    "rename one of the files, or the model in it, or leave one out"
+                )
+
+
+def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Notes, each given as its subject and its text. A text said of several subjects is listed once, and counted."""
+    subjects_by_text = grouped((text, subject) for subject, text in notes)
+    merged = []
+    for text, subjects in subjects_by_text.items():
+        others = f" ({len(subjects) - 1:,} more like this)" if len(subjects) > 1 else ""
+        merged.append(f"{subjects[0]}{text}{others}")
+    return merged
+
+
+def _notes_on_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
+    """The notes of all files of predictions, each with its model and its file."""
+    notes: list[tuple[str, str]] = []
+    for path, parts in reads.items():
+        for part in parts:
+            notes += [(f"{part.model}: {path}: ", note.removeprefix(f"{path}: ")) for note in part.notes]
+    return merge_notes(notes)
+
+
+def _notes_on_style(style: str, variants: Collection[str], variants_read: Collection[str]) -> list[str]:
+    """Which variants a style does not have, and which of its variants predictions are taken to be of."""
+    if style == "default":
+        return []
+    made = [name for name in variants if name in TRANSFORMS and name != REVERSED]
+    missing = [name for name in made if style_of(name, style) != style]
+    read = [name for name in made if name in variants_read and name not in missing]
+    notes = []
+    if missing:
+        reason = "no paper describes" if style == "paper" else "no released script makes"
+        notes.append(f"--style {style}: {reason} {', '.join(missing)}; ours are used")
+    if read:
+        notes.append(f"--style {style}: predictions for {', '.join(read)} are taken to be of variants in this style")
+    return notes

@@ -1,0 +1,126 @@
+"""The settings of an audit: what is audited beside a model, by which protocols, and how the data is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from winokit.data.loading import Loading, Perturbed
+from winokit.data.predictions.columns import are_of_predictions, checked_columns
+from winokit.data.predictions.within import split_columns
+from winokit.errors import BadInput
+from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Style
+from winokit.settings import Help, Settings, Without
+from winokit.stages.audit.protocols import PROTOCOLS, Protocol
+
+Columns = str | Mapping[str, str] | None
+
+
+@dataclass(frozen=True)
+class AuditSettings(Settings):
+    """What is audited beside a model, by which protocols, and how the data is read."""
+
+    scoring: Annotated[str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME")] = None
+    predictions: Annotated[
+        Sequence[str | Path],
+        Help(
+            "Predictions instead of a model: winokit's, labels, a table, JSON by id, logs of lm-evaluation-harness or "
+            "Inspect, the folder with its logs, or examples (bundled ones on open); repeatable.",
+            metavar="FILE",
+        ),
+    ] = ()
+    prediction_columns: Annotated[
+        Columns,
+        Help(
+            "What the columns of a table of predictions are: id=nr,prediction=reply or id=nr,scores1=a,scores2=b; "
+            "order=line matches by order (docs/audit.md). Default: recognised by name.",
+            metavar="ROLE=COLUMN,…",
+        ),
+    ] = None
+    protocol: Annotated[
+        str | Sequence[str],
+        Help("Only this protocol, optionally on a subset (artifacts@non_associative); repeatable.", metavar="NAME"),
+    ] = ()
+    margin: Annotated[
+        float | None,
+        Help(
+            "An effect that matters, in points: the verdict says whether the score is above chance by more.",
+            above=0,
+            most=100,
+        ),
+    ] = None
+    style: Annotated[
+        Style,
+        Help(
+            "How variants are made: ours (default), as their papers describe them (paper), or as the released scripts "
+            "make them (code), counted as there (docs/transforms.md).",
+            noun="style",
+        ),
+    ] = "default"
+    perturbed: Perturbed = ()
+    loading: Annotated[Loading, Without("columns")] = Loading()
+    columns: Annotated[
+        Columns,
+        Help(
+            "What the columns of DATA's table are (docs/data.md); with a role prediction or scores, "
+            "those of --predictions.",
+            metavar="ROLE=COLUMN,…",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_perturbed_wanted = any(protocol.wants(PERTURBED) for protocol in self.protocols.values())
+        if self.perturbed and not is_perturbed_wanted:
+            raise BadInput(f"--perturbed has no effect on {', '.join(self.protocols)}; add stability or strict")
+        for scoring in self.scorings:
+            if self.scorings.count(scoring) > 1:
+                raise BadInput(f"scoring {scoring!r} is named twice: name it once")
+        # A wrong role is refused here, before anything is read.
+        _ = self.columns_of_predictions
+
+    @property
+    def protocol_names(self) -> tuple[str, ...]:
+        """The protocols as they were named, `artifacts@non_associative`; all of them by default."""
+        if isinstance(self.protocol, str):
+            return (self.protocol,)
+        return tuple(self.protocol or PROTOCOLS)
+
+    @cached_property
+    def protocols(self) -> dict[str, Protocol]:
+        """The protocols by name, each once."""
+        names = [name.partition("@")[0] for name in self.protocol_names]
+        return {name: PROTOCOLS[name] for name in names}
+
+    @property
+    def wanted_variants(self) -> set[str]:
+        """The variants that some protocol looks at."""
+        return {name for name in TRANSFORMS if any(protocol.wants(name) for protocol in self.protocols.values())}
+
+    @property
+    def scorings(self) -> tuple[str | None, ...]:
+        """The scorings by name; None is the default of a model's kind."""
+        if self.scoring is None or isinstance(self.scoring, str):
+            return (self.scoring,)
+        return tuple(self.scoring)
+
+    @cached_property
+    def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
+        """The columns of DATA's table, and those of the predictions, whichever option named them."""
+        columns, prediction_columns = self.columns, self.prediction_columns
+        if columns is not None and prediction_columns is None and are_of_predictions(columns):
+            columns, prediction_columns = (None, columns) if self.predictions else split_columns(columns)
+        if prediction_columns is None:
+            return columns, None
+        return columns, checked_columns(prediction_columns)
+
+    @property
+    def columns_of_predictions(self) -> dict[str, str] | None:
+        """The columns of a table of predictions by their roles; None if nobody named them."""
+        return self.columns_by_owner[1]
+
+    @property
+    def data_loading(self) -> Loading:
+        """How DATA is loaded, with the columns of its table."""
+        return replace(self.loading, columns=self.columns_by_owner[0])
