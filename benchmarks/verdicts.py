@@ -491,7 +491,9 @@ def summary(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"{kind}: {sum(counts):,} of {audits:,} verdicts, {sum(counts) / audits:.1%}"
         for cell, count in zip(cells, counts, strict=True):
             p = float(stats.binom.sf(count - 1, cell.times, MOST_BOLD))
-            tests.append((p, f"above {MOST_BOLD:.0%}, {kind}: {cell.nature}, {cell.n:,} problems: {count} of {cell.times}"))
+            tests.append(
+                (p, f"above {MOST_BOLD:.0%}, {kind}: {cell.nature}, {cell.n:,} problems: {count} of {cell.times}")
+            )
     corrected = holm([p for p, _ in tests])
     shown = [said for p, (_, said) in zip(corrected, tests, strict=True) if p < MOST_BOLD]
     yield from shown

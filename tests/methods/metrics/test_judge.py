@@ -87,7 +87,7 @@ def test_a_prediction_knows_whether_it_is_right(choice, answer, is_right):
 
 
 def test_fewer_pairs_than_a_coin_gets_are_never_called_above_whatever_is_left_open():
-    """Silent on half of the pairs, 40 % of the rest right: above a coin with the same silences, below the papers' 25 %."""
+    """Silent on half of the pairs, 40 % of the rest right: above a coin as silent, and below the papers' 25 %."""
     data = pairs(400)
     choices = [None if number < 400 else 0 for number in range(800)]
     for pair in range(200, 280):

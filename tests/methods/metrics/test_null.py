@@ -321,7 +321,7 @@ def test_the_null_says_how_far_a_score_strays_by_chance():
     test = null_of_choices(data, [problem.answer for problem in data]).whole_groups()
     assert test.error == pytest.approx(0.5 / 40**0.5)
     alone = null_of_choices(problems_alone([0, 1] * 50), [0, 1] * 50).right()
-    assert alone.error == pytest.approx((100**2 / 4 / 99) ** 0.5 / 100 , rel=1e-6)
+    assert alone.error == pytest.approx((100**2 / 4 / 99) ** 0.5 / 100, rel=1e-6)
 
 
 def test_where_the_judge_has_a_test_rows_stand_by_it():
