@@ -303,3 +303,15 @@ def test_the_command_line_exits_with_1_and_writes_a_summary(tmp_path):
     outcome = json.loads(machine.stdout)
     assert outcome["passed"]
     assert {test["metric"] for test in outcome["tests"]} == {"accuracy", "group_accuracy"}
+
+
+def test_replayed_answers_and_unlike_scorings_are_noted_in_the_summary_too(tmp_path):
+    counts = {"answers": 300, "replayed": 300, "of_unknown_date": 0, "check": None, "asked_again": 0}
+    times = {"first": "2026-03-01T09:30:00+00:00", "last": "2026-03-01T09:30:59+00:00"}
+    old = run(0.8, scoring="lmeval", replayed={"m": counts | times})
+    outcome = winokit.gate(run(0.8), against=old, markdown=tmp_path / "gate.md")
+    replayed = "--against: m: 300 of 300 answers are replayed from the cache, of 2026-03-01 09:30 UTC"
+    unlike = "--against (lmeval) does not say how the model was scored: a difference may be one of scoring"
+    assert outcome.notes == (unlike, replayed)
+    summary = (tmp_path / "gate.md").read_text()
+    assert f"- Note: {unlike}\n- Note: {replayed}\n" in summary

@@ -20,6 +20,7 @@ from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_num
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
+from winokit.methods.scoring.replay import replay_sentences
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
@@ -67,6 +68,11 @@ class Run(Brief):
     def notes(self) -> list[str]:
         """What a user should know about the data, the models and the predictions."""
         return list(self.settings.get("notes", ()))
+
+    @property
+    def replay_notes(self) -> list[str]:
+        """A sentence for each model of which answers were replayed from the cache."""
+        return replay_sentences(self.settings.get("replayed", {}))
 
     def find(
         self, protocol: str, subset: str, metric: str, model: str | None = None, scoring: str | None = None

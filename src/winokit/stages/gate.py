@@ -33,6 +33,7 @@ from winokit.problem import Dataset
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
+from winokit.stages.compare.run import replay_notes
 
 RUN_HELP = "A run's folder, or a file of predictions."
 PASSED, FAILED, OPEN = "passed", "failed", "open"
@@ -138,7 +139,7 @@ def gate(
     if scoring not in (None, ours.scoring, theirs.scoring):
         raise UnknownName("scoring in the runs", str(scoring), [ours.scoring, theirs.scoring])
     _check_alike(ours, theirs)
-    notes = _scoring_notes(ours, theirs)
+    notes = _scoring_notes(ours, theirs) + replay_notes(runs)
     tell(notes)
     measures = tuple(dict.fromkeys(metric or usual_measures(SharedAnswers.of(ours.answers(), theirs.answers()))))
     tests = tuple(_test_drop(each, ours, theirs, margin / 100, 1 - level / len(measures)) for each in measures)

@@ -187,6 +187,14 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
         load(tmp_path)
 
 
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_file_that_is_missing_is_said_to_be_missing_in_every_format(name, tmp_path):
+    path = tmp_path / "nowhere.txt"
+    with pytest.raises(BadInput) as failure:
+        load(f"{name}:{path}")
+    assert str(failure.value) == f"{path}: no such file"
+
+
 def test_a_misspelled_bundled_name_is_corrected():
     with pytest.raises(UnknownName, match=r"Did you mean 'open'\?"):
         load("opne")

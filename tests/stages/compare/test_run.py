@@ -309,3 +309,24 @@ def test_each_problem_written_three_times_makes_nothing_surer(right, other, marg
         assert WORDS.index(three.word) <= WORDS.index(one.word)
         assert (three.verdict.gap_to_find or 2) >= (one.verdict.gap_to_find or 2) - 1e-9
         assert one.verdict.can_show_equality >= three.verdict.can_show_equality
+
+
+REPLAYED = {"answers": 60, "replayed": 40, "first": "2026-03-01T09:30:00+00:00", "last": "2026-03-01T09:30:59+00:00"}
+REPLAYED |= {"of_unknown_date": 0, "check": None, "asked_again": 0}
+
+
+def test_replayed_answers_are_counted_and_dated_beside_the_difference(tmp_path):
+    fresh, old = run(lambda i: i % 3, model="fresh"), run(lambda i: i % 3, model="old")
+    old.settings["replayed"] = {"old": REPLAYED}
+    compared = compare({"fresh": fresh, "old": old}, out=tmp_path / "page")
+    said = "old: old: 40 of 60 answers are replayed from the cache, of 2026-03-01 09:30 UTC"
+    assert compared.notes == (said,)
+    assert said[1:] in compared.page.read_text()
+
+
+def test_runs_whose_variants_are_made_in_different_styles_are_noted():
+    usual, paper = run(lambda i: i % 3, model="usual"), run(lambda i: i % 3, model="paper")
+    assert not compare({"usual": usual, "paper": paper}).notes
+    paper.settings["style"] = "paper"
+    (note,) = compare({"usual": usual, "paper": paper}).notes
+    assert note.endswith("not of the same texts: usual (default) and paper (paper)")

@@ -147,6 +147,36 @@ def test_a_test_of_few_units_could_have_seen_nothing():
 def test_who_answers_nothing_is_named():
     found = compared(0.3, SURE, first_refuses=True)
     (sentence,) = comparison_sentences([ScorerPair("one", "two", "expected_accuracy", judged(found, SURE))])
-    assert sentence.startswith("one and two. one has +30.0 points of expected accuracy [")
+    assert sentence.startswith(
+        "By expected accuracy, neither one nor two is ahead. one has +30.0 points of expected accuracy ["
+    )
     assert sentence.endswith("one answers nothing, and is never ahead.")
     assert UNKNOWN not in sentence
+
+
+OTHER_MEASURES = ("expected_accuracy", "consistency")
+
+
+@pytest.mark.parametrize("measure", OTHER_MEASURES)
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (ABOVE, "one is ahead of two."),
+        (BELOW, "two is ahead of one."),
+        (WITHIN, "one and two are equal within 5 points."),
+        (AT, "no difference between one and two is shown."),
+    ],
+)
+def test_who_is_ahead_is_said_of_every_measure_that_was_asked_for(measure, where, said):
+    claim = f"By {measure.replace('_', ' ')}, {said}"
+    alone = ComparePage({}, pair_of(measure, where), margin=MARGIN)
+    assert comparison_words(alone.pairs) == [claim]
+    assert alone.sentences[0].startswith(claim)
+    beside = ComparePage({}, {**pair_of(measure, where), **pair_of("accuracy", BELOW)}, margin=MARGIN)
+    assert comparison_words(beside.pairs) == [f"two is ahead of one. {claim}"]
+
+
+def test_by_other_measures_too_nobody_is_ahead_for_abstaining():
+    refuses = {("one", "two", "expected_accuracy"): compared(0.3, SURE, first_refuses=True)}
+    page = ComparePage({}, refuses, margin=MARGIN)
+    assert comparison_words(page.pairs) == ["By expected accuracy, neither one nor two is ahead."]

@@ -91,12 +91,30 @@ def test_features_that_know_nothing_are_refused_unless_they_are_allowed(twins, r
         debias(twins, SMALL, **how)
     found = debias(twins, SMALL, **how, allow_uninformed=True)
     assert found.settings["features"]["finetuned"]["informed"] is False
+    assert "these features know nothing: the fine-tuned model has 50.0" in found.notes[0]
 
 
-@pytest.mark.parametrize("informed", [True, None])
-def test_features_that_know_something_or_do_not_say_pass(twins, rows, tmp_path, informed):
-    write_features(rows, twins, tmp_path / "X.npy", finetuned(informed))
-    assert debias(twins, SMALL, features=tmp_path / "X.npy", compare=(), assess=False).kept
+def earlier(dev_accuracy: float | None) -> dict:
+    """What earlier versions stored beside features: the share of dev problems right, and no word on what it means."""
+    about = {"trained_on": 50, "chosen_on": 10}
+    if dev_accuracy is not None:
+        about["dev_accuracy"] = dev_accuracy
+    return {**ABOUT, "finetuned": about}
+
+
+@pytest.mark.parametrize("about", [finetuned(True), earlier(0.6), earlier(None)])
+def test_features_that_know_something_or_do_not_say_pass(twins, rows, tmp_path, about):
+    write_features(rows, twins, tmp_path / "X.npy", about)
+    found = debias(twins, SMALL, features=tmp_path / "X.npy", compare=(), assess=False)
+    assert found.kept
+    assert not found.notes
+
+
+@pytest.mark.parametrize("dev_accuracy", [0.5, 0.483])
+def test_features_of_earlier_versions_know_nothing_if_a_coin_has_as_many_right(twins, rows, tmp_path, dev_accuracy):
+    write_features(rows, twins, tmp_path / "X.npy", earlier(dev_accuracy))
+    with pytest.raises(BadInput, match=r"these features know nothing: .* not above chance \(50\.0.%\)"):
+        debias(twins, SMALL, features=tmp_path / "X.npy", compare=(), assess=False)
 
 
 def test_one_shard_that_knows_nothing_is_enough_to_refuse(twins, rows, tmp_path):
@@ -109,3 +127,9 @@ def test_one_shard_that_knows_nothing_is_enough_to_refuse(twins, rows, tmp_path)
 def test_allowing_what_is_not_there_is_refused(twins):
     with pytest.raises(BadInput, match=r"--allow-uninformed: an option of --features X\.npy"):
         debias(twins, "random", size=4, allow_uninformed=True)
+
+
+def test_replayed_features_are_counted_and_dated_in_the_notes(tmp_path):
+    how = {"method": "pmi", "size": 20, "limit": 40, "cache": tmp_path / "answers", "compare": ()}
+    assert not any("replayed" in note for note in debias("open", **how).notes)
+    assert "replayed from the cache, of " in debias("open", **how).notes[-1]

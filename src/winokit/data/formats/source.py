@@ -187,6 +187,7 @@ class Source:
         Expat resolves no external entities and limits entity expansion. When lenient, the elements before the place
         where the XML breaks are still given.
         """
+        content = self.raw()
         parser, builder = expat.ParserCreate(), TreeBuilder()
         lines: dict[Element, int] = {}
         ended: set[Element] = set()
@@ -197,7 +198,7 @@ class Source:
         parser.StartElementHandler, parser.CharacterDataHandler = start, builder.data
         parser.EndElementHandler = lambda name: ended.add(builder.end(name))
         try:
-            parser.Parse(self.raw(), True)
+            parser.Parse(content, True)
         except expat.ExpatError as error:
             broken = Malformed(f"well-formed XML expected ({expat.ErrorString(error.code)}; is the file cut off?)")
             self.reject(broken, error.lineno)

@@ -15,7 +15,6 @@ from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
 from winokit.methods.scoring.base import all_whole
-from winokit.methods.scoring.replay import replay_sentences
 from winokit.problem import collector_off, grouped
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots
@@ -60,7 +59,7 @@ class AuditPage:
         self.left_out = [row for row in run.left_out if row.n]
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
         self.notes = run.notes or run.dataset.notes
-        self.replayed = replay_sentences(run.settings.get("replayed", {}))
+        self.replayed = run.replay_notes
         self.undecided = undecided(run)
         self.scale = Forest(())
         self.labels = labels(self.judged)

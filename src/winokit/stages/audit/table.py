@@ -11,7 +11,6 @@ from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
 from winokit.methods.scoring.canary import shortened
-from winokit.methods.scoring.replay import replay_sentences
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
@@ -49,7 +48,7 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     else:
         yield summary_table(run) if every else _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
     yield ""
-    yield from replay_sentences(run.settings.get("replayed", {}))
+    yield from run.replay_notes
     if not every and len(judged) <= MANY:
         yield "Every row: --all"
     if run.report is not None:
@@ -66,7 +65,7 @@ def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
         yield f"To {shortened(each.question)!r} {each.model} said {shortened(each.reply, REPLY_SHOWN)!r}"
     if nothing.way_out:
         yield f"What to try: {nothing.way_out}"
-    yield from replay_sentences(run.settings.get("replayed", {}))
+    yield from run.replay_notes
     if run.report is not None:
         yield f"Full report: {run.report}"
 

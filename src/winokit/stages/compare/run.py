@@ -69,7 +69,7 @@ def compare(
     comparisons = compare_runs(loaded, measures, columns)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
-    notes = unpaired(loaded) + number_notes(columns)
+    notes = [*unpaired(loaded), *number_notes(columns), *_style_notes(loaded), *replay_notes(loaded)]
     tell(notes)
     page = None
     if out is not None:
@@ -87,6 +87,20 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
         f"{plural(len(pairs), 'pair')} of runs not compared, such as {pairs[0][0]} and {pairs[0][1]}"
         for (one, other), pairs in datasets.items()
     ]
+
+
+def _style_notes(runs: Mapping[str, Run]) -> list[str]:
+    """A note if the variants of some runs were made in another style: only the problems as they are are the same."""
+    styles = {name: run.settings.get("style", "default") for name, run in runs.items()}
+    if len(set(styles.values())) < 2:
+        return []
+    named = join([f"{name} ({style})" for name, style in styles.items()])
+    return [f"variants are made in different styles, so their rows are not of the same texts: {named}"]
+
+
+def replay_notes(runs: Mapping[str, Run]) -> list[str]:
+    """A note for each model of each run of which answers were replayed: two runs may show one and the same answers."""
+    return [f"{name}: {sentence}" for name, run in runs.items() for sentence in run.replay_notes]
 
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:

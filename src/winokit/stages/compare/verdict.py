@@ -21,7 +21,7 @@ COUNTED = {"group_accuracy": "group"}
 def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
     """What may be said of each two scorers, from every test between them; at last for how many tests p is corrected."""
     for own in _by_scorers(pairs):
-        sentences = [f"{_word(own)}."]
+        sentences = _words(own)
         if not own[0].verdict.both_refuse:
             sentences += [*map(_test_sentence, own), *_refusal_sentences(own)]
         yield " ".join(sentences)
@@ -31,7 +31,7 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
 
 def comparison_words(pairs: Sequence[ScorerPair]) -> list[str]:
     """Who is ahead of whom, without the numbers."""
-    return [f"{_word(own)}." for own in _by_scorers(pairs)]
+    return [" ".join(_words(own)) for own in _by_scorers(pairs)]
 
 
 def _by_scorers(pairs: Sequence[ScorerPair]) -> list[list[ScorerPair]]:
@@ -53,15 +53,38 @@ def _place(pair: ScorerPair | None) -> str:
     return WITHIN if pair.word == EQUAL else AT
 
 
-def _word(pairs: Sequence[ScorerPair]) -> str:
-    """Who is ahead of whom, by all tests of two scorers together."""
+def _words(pairs: Sequence[ScorerPair]) -> list[str]:
+    """Who is ahead of whom: a sentence on the measures of the table together, and one on each other measure."""
     one = pairs[0]
     if one.verdict.both_refuse:
-        return f"{one.first} and {one.second} answer nothing, so there is nothing to compare"
-    margin = f"{margin_points(one.verdict)} points"
+        return [f"{one.first} and {one.second} answer nothing, so there is nothing to compare."]
     tests = {pair.measure: pair for pair in pairs}
+    words = []
+    if not tests.keys().isdisjoint(COMPARED.facts):
+        words.append(_table_word(one, tests))
+    words += [_measure_word(pair) for pair in pairs if pair.measure not in COMPARED.facts]
+    return [f"{word}." for word in words]
+
+
+def _table_word(one: ScorerPair, tests: Mapping[str, ScorerPair]) -> str:
+    """What the table says of two scorers, from its measures together."""
+    margin = f"{margin_points(one.verdict)} points"
     case = COMPARED.decide(state_of(tests))
     return case.word.format(first=one.first, second=one.second, margin=margin, by=_by_how_much(tests))
+
+
+def _measure_word(pair: ScorerPair) -> str:
+    """Who is ahead by one measure that the table does not know."""
+    by_measure = f"By {pair.measure_title}"
+    if pair.ahead is not None:
+        behind = pair.second if pair.ahead == pair.first else pair.first
+        by_how_much = ", by little" if pair.word == LITTLE else ""
+        return f"{by_measure}, {pair.ahead} is ahead of {behind}{by_how_much}"
+    if pair.word == EQUAL:
+        return f"{by_measure}, {pair.first} and {pair.second} are equal within {margin_points(pair.verdict)} points"
+    if pair.word == REFUSES:
+        return f"{by_measure}, neither {pair.first} nor {pair.second} is ahead"
+    return f"{by_measure}, no difference between {pair.first} and {pair.second} is shown"
 
 
 def _by_how_much(tests: Mapping[str, ScorerPair]) -> str:

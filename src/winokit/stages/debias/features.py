@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from winokit.problem import Dataset
 from winokit.progress import Progress
 
 HASHED_AT_ONCE = 4096
+COIN = 0.5
+"""What a coin gets: features are of problems with two candidates."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,27 @@ def refuse_uninformed(path: Path) -> None:
 
     `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
     """
-    for about in _described(open_features(path)):
+    for words in _uninformed_words(path, _described(open_features(path))):
+        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --allow-uninformed")
+
+
+def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """That features know nothing, for each file that says it of its own, or has no more right than a coin.
+
+    Earlier versions wrote how many dev problems were right, and not what that means. Half of them is at most what the
+    commonest answer has.
+    """
+    for about in descriptions:
         finetuned = about.get("finetuned")
-        if isinstance(finetuned, Mapping) and finetuned.get("informed") is False:
-            right = percent(finetuned.get("dev_accuracy"))
-            null = percent(finetuned.get("dev_null"))
-            raise BadInput(
-                f"{path}: these features know nothing: the fine-tuned model has {right} of its own dev problems right, "
-                f"not above chance ({null}). Fine-tune again, or use them all the same: --allow-uninformed"
+        if not isinstance(finetuned, Mapping):
+            continue
+        right, null = finetuned.get("dev_accuracy"), finetuned.get("dev_null")
+        is_coin_at_most = isinstance(right, (int, float)) and right <= COIN
+        if finetuned.get("informed", not is_coin_at_most) is False:
+            chance = COIN if null is None else null
+            yield (
+                f"{path}: these features know nothing: the fine-tuned model has {percent(right)} of its own dev "
+                f"problems right, not above chance ({percent(chance)})"
             )
 
 
@@ -117,6 +132,7 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     first = known[0] if known else {}
     more: dict[str, Any] = {name: first[name] for name in ("pooling", "finetuned") if name in first}
     model, kind = str(first.get("model", path.name)), str(first.get("features", "unknown"))
+    notes = (*notes, *dict.fromkeys(_uninformed_words(path, known)))
     return DebiasFeatures(rows, model, kind, {"file": path.name, **more}, notes)
 
 

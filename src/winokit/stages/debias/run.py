@@ -209,7 +209,8 @@ def debias(
         with open_cache(cache) as known:
             asked: dict[str, Any] = {"kind": kind, "pooling": pooling, "cache": known, "progress": progress}
             vectors = embedded(dataset, model or "builtin", **asked)
-            tell(known.ledger.replays.notes)
+            vectors = replace(vectors, notes=tuple(known.ledger.replays.notes))
+            tell(vectors.notes)
     how = replace(assessment, seed=chosen.seed) if assess else None
     filtering = replace(_filtered(dataset, chosen, vectors, compared, how, progress), folder=folder)
     tell((*filtering.notes, *filtering.warnings))
