@@ -71,4 +71,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from quiet import watched
+
+    with watched():
+        main()

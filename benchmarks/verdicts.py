@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +29,7 @@ from itertools import repeat
 import numpy as np
 
 from winokit.answers import Answers
+from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.judge_pairs import compare_answers, verdicts
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, Variant
@@ -359,6 +360,8 @@ NATURES = (
     ),
     Nature("alone: right on 60 %", reasoner(0.6), {"single": ABOVE, "consistency": ABOVE}, make_alone),
 )
+MOST_BOLD = 0.05
+"""The share of verdicts in a cell that may be bold."""
 FLOORS = {("alone: right on 60 %", 200): 0.60, ("alone: right on 60 %", 1267): 0.98}
 """The least share of verdicts that must find what is so, by scorer and size."""
 
@@ -473,6 +476,31 @@ def _cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
     return compared(what, n, times, seed) if kind == "compared" else debiased(what, n)
 
 
+def summary(cells: Sequence[Cell]) -> Iterator[str]:
+    """How many verdicts of all were bold, and the cells in which more than the claimed 5 % are.
+
+    A cell is named if so many bold verdicts are no accident at 5 %, corrected for the number of cells (Holm).
+    """
+    from scipy import stats
+
+    kinds = {"bold headlines": lambda cell: cell.bold, "bold findings": lambda cell: cell.findings}
+    tests = []
+    for kind, share_of in kinds.items():
+        counts = [round(share_of(cell) * cell.times) for cell in cells]
+        audits = sum(cell.times for cell in cells)
+        yield f"{kind}: {sum(counts):,} of {audits:,} verdicts, {sum(counts) / audits:.1%}"
+        for cell, count in zip(cells, counts, strict=True):
+            p = float(stats.binom.sf(count - 1, cell.times, MOST_BOLD))
+            tests.append(
+                (p, f"above {MOST_BOLD:.0%}, {kind}: {cell.nature}, {cell.n:,} problems: {count} of {cell.times}")
+            )
+    corrected = holm([p for p, _ in tests])
+    shown = [said for p, (_, said) in zip(corrected, tests, strict=True) if p < MOST_BOLD]
+    yield from shown
+    if not shown:
+        yield f"in no cell more than {MOST_BOLD:.0%} are shown to be bold"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=TIMES)
@@ -498,9 +526,8 @@ def main() -> None:
         floor = FLOORS.get((cell.nature, cell.n))
         if floor is not None and not asked.json:
             print(f"power: {cell.nature}, {cell.n:,} problems: {cell.right:.2f}, at least {floor:.2f} wanted")
-    worst = max(cells, key=lambda cell: max(cell.bold, cell.findings))
     if not asked.json:
-        print(f"worst: {worst.nature}, {worst.n:,} problems, {max(worst.bold, worst.findings):.1%} too bold")
+        print(*summary(cells), sep="\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import pytest
 import winokit
 
 ROOT = Path(winokit.__file__).parent
-JUDGED = ("stages", "drawing", "data", "methods/training", "methods/aflite", "methods/formalizations")
+JUDGED = (
+    *("stages", "drawing", "data", "cli"),
+    *("methods/training", "methods/aflite", "methods/formalizations", "methods/hunting", "methods/scoring"),
+)
 """Rooms that write answers and draw rows."""
 METRICS = "winokit.methods.metrics."
 FORBIDDEN = {f"{METRICS}{name}" for name in ("intervals", "compare", "null", "luck", "trials")}
@@ -27,6 +30,8 @@ NO_CHOICES = {
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",
     "methods/formalizations/cases.py": "what is trained on",
+    "methods/scoring/scorer.py": "the one row of predictions.jsonl",
+    "methods/scoring/special_word.py": "a question that is made from its answer",
 }
 """Files that compare right answers with something else than a scorer's choice."""
 

@@ -22,6 +22,10 @@ TIE = "a tie"
 NOT_A_NUMBER = "a score is not a number"
 NULL = "null"
 """The detail of a row of right answers: what the scorer's own choices would get if right answers changed places."""
+NULL_ERROR = "null_error"
+"""The detail beside the null: the standard deviation of the score if right answers change places."""
+COIN = "coin"
+"""The detail of whole groups with abstentions: what a coin gets that never abstains, as in the papers' rows."""
 P = "p"
 """The detail with a row's p-value: of its null, or of `chance` where it has none."""
 IN_ONE_PLACE = "in_one_place"
@@ -114,6 +118,17 @@ class Metric:
         return self.details.get(NULL) is not None and self.p is None
 
     @property
+    def coin(self) -> float | None:
+        """What a coin gets that never abstains."""
+        known = self.details.get(COIN)
+        return self.chance if known is None else float(known)
+
+    @property
+    def is_below_coin(self) -> bool:
+        """Whether fewer whole groups are right than a coin gets: that is never called above (METHODS M.1)."""
+        return self.metric == "group_accuracy" and self.coin is not None and self.value < self.coin
+
+    @property
     def is_in_one_place(self) -> bool:
         """Whether the right answers of its problems are all in one place."""
         return bool(self.details.get(IN_ONE_PLACE))
@@ -182,9 +197,7 @@ def tested(row: Metric, p: float, sure: float) -> str:
         return AT
     if row.value <= level:
         return BELOW
-    # Of whole groups nothing below what a coin gets is called above (METHODS M.1).
-    is_below_coin = row.metric == "group_accuracy" and row.chance is not None and row.value < row.chance
-    return AT if is_below_coin else ABOVE
+    return AT if row.is_below_coin else ABOVE
 
 
 def decide(scores: Sequence[float]) -> tuple[int | None, str | None]:

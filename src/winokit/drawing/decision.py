@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from winokit.drawing.wording import say
+from winokit.drawing.wording import percent, say
 from winokit.files import our_toml
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands, tested
 
@@ -124,6 +124,8 @@ def said(row: Metric, place: str, unit: str = "problems") -> str:
     """A row with what it was computed on and where it stands, as part of a sentence."""
     level = "unknown" if row.level is None else f"{100 * row.level:.1f}"
     where = SAID[place].format(level=f"chance ({level})")
+    if place == AT and row.is_below_coin and row.level is not None and row.value > row.level:
+        where = f"fewer than guessing gets ({percent(row.coin)})"
     if row.is_untestable:
         where = "which its choices get wherever the right answers are"
     return f"{say(row)} of {row.n:,} {unit}, {where}"

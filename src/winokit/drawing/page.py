@@ -46,6 +46,7 @@ def environment() -> "Environment":
         "interval": wording.say_interval,
         "chance": wording.say_chance,
         "coin": wording.say_coin,
+        "coin_name": wording.name_coin,
         "percent": wording.percent,
         "points": wording.points,
         "probability": wording.probability,

@@ -187,6 +187,7 @@ TABLE = {
     "p_chance": Row(lambda c: m.p_chance(int(c.correct.sum()), len(c.correct), guessed(c))),
     "p_best_of": Row(lambda c: m.p_best_of(10, m.p_chance(int(c.correct.sum()), len(c.correct), one_in(c)))),
     "n_to_beat_chance": Row(lambda c: m.n_to_beat_chance(float(np.mean(c.correct)), one_in(c))),
+    "share_to_find": Row(lambda c: m.share_to_find(one_in(c), len(c.correct) ** -0.5)),
     "n_to_tell_apart": Row(lambda c: m.n_to_tell_apart(c.correct, c.other_correct, c.units)),
     "wilson": Row(wilson_of_groups),
     "share": Row(lambda c: (m.share(c.correct, c.units).effective, m.share(c.correct, c.units).p(0.4))),

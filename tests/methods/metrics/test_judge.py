@@ -1,16 +1,18 @@
 """The judge's own rows: group scores of any kind, and classifiers that were trained on one another's rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.templates import template_twins, text_noise
 
 from winokit.answers import Answers, Scorer
-from winokit.drawing.decision import standing
+from winokit.drawing.decision import said, standing
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.metrics.judge import Judge
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
-from winokit.results import AT
+from winokit.results import ABOVE, AT
 
 OWN = Judge("data", Scorer("model"))
 SCORE = ("groups", "complete", "group_score")
@@ -82,3 +84,18 @@ def test_features_that_lean_towards_the_answer_are_still_found():
 )
 def test_a_prediction_knows_whether_it_is_right(choice, answer, is_right):
     assert Prediction("a", "original", "m", "partial", None, choice, answer).is_right is is_right
+
+
+def test_fewer_pairs_than_a_coin_gets_are_never_called_above_whatever_is_left_open():
+    """Silent on half of the pairs, 40 % of the rest right: above a coin as silent, and below the papers' 25 %."""
+    data = pairs(400)
+    choices = [None if number < 400 else 0 for number in range(800)]
+    for pair in range(200, 280):
+        choices[2 * pair + 1] = 1
+    (row,) = OWN.by_group(("groups", "complete", "group_accuracy"), Answers.of_choices(data, choices))
+    assert (row.value, row.chance, row.coin) == (0.2, 0.125, 0.25)
+    assert row.p < 0.001
+    assert row.value > row.level
+    assert standing(row) == AT
+    assert said(row, AT, "pairs") == "20.0\u00a0% of 400 pairs, fewer than guessing gets (25.0\u00a0%)"
+    assert standing(replace(row, value=0.26)) == ABOVE

@@ -7,7 +7,7 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.metrics.intervals import share
-from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.units import Units
 
 
@@ -123,3 +123,28 @@ def test_no_number_of_problems_shows_what_is_not_there():
 def test_what_is_no_count_or_share_is_refused(call, says):
     with pytest.raises(BadInput, match=says):
         call()
+
+
+def found_share(n: int, ability: float, alpha: float, times: int = 2000) -> float:
+    """How often a scorer alone on n problems, half of which are the first candidate's, is shown to be above chance."""
+    rng = np.random.default_rng(0)
+    right = rng.binomial(n, ability, times)
+    # Choices vary little: their null is about that of so many coins.
+    upper = stats.binom.sf(right, n, 0.5) + stats.binom.pmf(right, n, 0.5) / 2
+    return float((2 * upper < alpha).mean())
+
+
+@pytest.mark.parametrize("n", [60, 200, 1267])
+def test_a_score_that_could_be_seen_is_found_four_times_in_five(n):
+    least = share_to_find(0.5, 0.5 / n**0.5, alpha=0.015)
+    assert found_share(n, least, 0.015) == pytest.approx(0.8, abs=0.06)
+    assert found_share(n, least - 0.3 * (least - 0.5), 0.015) < 0.55
+
+
+def test_what_no_scorer_can_reach_would_not_have_been_seen():
+    assert share_to_find(0.5, 0.02) < 0.6
+    assert share_to_find(0.25, 0.1, most=0.5) is None
+    assert share_to_find(0.5, 0.02, most=0.5) is None
+    assert share_to_find(0.0, 0.0) == 0.0
+    with pytest.raises(BadInput, match="chance"):
+        share_to_find(1.5, 0.1)

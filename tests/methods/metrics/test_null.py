@@ -291,9 +291,37 @@ def test_written_three_times_nothing_gets_surer(data, seed):
         other = thrice[name]
         assert other.value == pytest.approx(row.value)
         if row.p is not None and other.p is not None:
-            assert other.p >= row.p - 0.01, name  # problems alone are exact once, and drawn in units of three
+            assert other.p >= row.p - 1e-9, name
         if row.low is not None:
-            assert other.high - other.low >= (row.high - row.low) - 0.005, name
+            assert other.high - other.low >= (row.high - row.low) - 1e-9, name
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_copies_side_by_side_or_one_after_another_are_counted_as_one(is_exact):
+    """Three times the count, to the last digit: also where it is drawn."""
+    rng = np.random.default_rng(3)
+    width, values = (1, 2) if is_exact else (2, 3)
+    first, second = rng.integers(-1, values, (30, width)), rng.integers(0, values, (30, width))
+    once = matches_if_exchanged(first, second, np.random.default_rng(0))
+    for copied in (lambda columns: np.tile(columns, (1, 3)), lambda columns: np.repeat(columns, 3, axis=1)):
+        thrice = matches_if_exchanged(copied(first), copied(second), np.random.default_rng(0))
+        assert chances_of(thrice) == {3 * count: chance for count, chance in chances_of(once).items()}
+        assert thrice.resolution == once.resolution
+
+
+def test_columns_that_are_equal_in_one_table_alone_are_no_copies():
+    first, second = np.array([[0, 0], [1, 1], [0, 0]]), np.array([[0, 1], [1, 0], [0, 0]])
+    found = matches_if_exchanged(first, second, np.random.default_rng(0))
+    assert chances_of(found) == pytest.approx({2: 1 / 3, 4: 2 / 3}, abs=0.015)
+
+
+def test_the_null_says_how_far_a_score_strays_by_chance():
+    """Forty coins, of which each moves the share right by a fortieth or not at all."""
+    data = pairs(40)
+    test = null_of_choices(data, [problem.answer for problem in data]).whole_groups()
+    assert test.error == pytest.approx(0.5 / 40**0.5)
+    alone = null_of_choices(problems_alone([0, 1] * 50), [0, 1] * 50).right()
+    assert alone.error == pytest.approx((100**2 / 4 / 99) ** 0.5 / 100, rel=1e-6)
 
 
 def test_where_the_judge_has_a_test_rows_stand_by_it():

@@ -356,6 +356,30 @@ def test_a_score_above_chance_that_may_be_chance_is_not_called_no_better():
     assert "48.6 % of 284 problems right, no better than chance (50.0 %)" in headline(lower)
 
 
+def test_a_score_that_shows_nothing_says_what_could_have_been_seen():
+    single = row("accuracy/all/accuracy", 0.514, 0.46, 0.57, 0.5, p=UNSURE, null_error=0.03)
+    assert "as chance may get too (50.0 %); less than 59.0 % would usually have been missed;" in headline(single)
+    turned = row("groups/complete/right_way_round", 0.55, 0.4, 0.7, 0.5, p=UNSURE, null_error=0.1)
+    told = row("groups/complete/told_apart", 0.2, 0.15, 0.25, 0.5)
+    both = headline(single, told, turned)
+    # The two tests of a headline share its level.
+    assert "less than 59.8 % would usually have been missed. It tells" in both
+    assert "55.0 %, as chance may do too (less than 80.9 % would usually have been missed)" in both
+
+
+def test_nothing_could_have_been_seen_of_a_scorer_that_says_too_little():
+    single = row("accuracy/all/accuracy", 0.03, 0.0, 0.1, 0.025, p=UNSURE, null_error=0.015)
+    abstained = row("accuracy/all/abstained", 0.95)
+    assert "no better than chance" not in headline(single, abstained)
+    assert "chance may get too (2.5 %); no score would usually have been found" in headline(single, abstained)
+
+
+def test_a_score_that_shows_something_does_not_say_what_would_have_been_missed():
+    above = row("accuracy/all/accuracy", 0.9, 0.85, 0.95, 0.5, p=SURE, null_error=0.03)
+    assert "missed" not in headline(above)
+    assert "missed" not in headline(row("accuracy/all/accuracy", 0.514, 0.46, 0.57, 0.5, p=UNSURE))
+
+
 def test_a_finding_says_why_chance_is_not_excluded_although_the_interval_excludes_it():
     stricter = "the verdict's tests share a level of 3 %, below the interval's 5 %"
     near = row("accuracy/all/accuracy", 0.537, 0.501, 0.574, 0.5, p=0.046)

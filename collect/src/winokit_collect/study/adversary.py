@@ -136,7 +136,7 @@ class Adversary:
 
     def _evaluate(self) -> AdversaryEvaluation:
         problems = load(EVALUATION_DATA)
-        right = [row.prediction == row.answer for row in self._score({"original": problems})]
+        right = [row.is_right for row in self._score({"original": problems})]
         pairs = len(problems.groups)
         solved = round(pairs * group_accuracy(right, [problem.group for problem in problems]))
         return AdversaryEvaluation(self._loaded().fingerprint, self.scoring, pairs, solved)
@@ -148,8 +148,8 @@ class Adversary:
             asked["part-sent"] = Dataset([p.replace(group="twins") for p in clauses])
         rows = self._score(asked)
         first, second = whole = [row for row in rows if row.variant == "original"]
-        clause = [row.prediction == row.answer for row in rows if row.variant == "part-sent"]
-        right = [None if row.prediction is None else row.prediction == row.answer for row in whole]
+        clause = [row.is_right for row in rows if row.variant == "part-sent"]
+        right = [None if row.prediction is None else row.is_right for row in whole]
         names = [None if row.prediction is None else pair[0].candidates[row.prediction] for row in whole]
         fooled, gives_away = False in right, len(clause) == 2 and all(clause)
         message = say("model.did_not_answer") if None in right and not fooled else MESSAGES[fooled, gives_away]

@@ -18,10 +18,10 @@ from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
-from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
+from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
-from winokit.results import IN_ONE_PLACE, NULL, Detail, Metric, P
+from winokit.results import COIN, IN_ONE_PLACE, NULL, NULL_ERROR, Detail, Metric, P
 from winokit.units import Units
 
 Name = tuple[str, str, str]
@@ -252,7 +252,11 @@ class Judge:
         chance = chances(answers.chances, layout)
         units = answers.units.take(layout.rows[layout.starts])
         if name[2] == "group_accuracy" and not by_answer:
-            yield self.tested_share(name, values, units, chance, whole_groups_test(answers))
+            row = self.tested_share(name, values, units, chance, whole_groups_test(answers))
+            if answers.silent.any():
+                never_silent = float(np.mean(chances(answers.guesses, layout)))
+                row = replace(row, details={**row.details, COIN: never_silent})
+            yield row
         else:
             yield from self.share(name, values, units, chance)
 
@@ -366,9 +370,21 @@ def _null_details(test: NullTest) -> dict[str, Detail]:
     details: dict[str, Detail] = {NULL: test.null}
     if test.p is not None:
         details[P] = test.p
+        details[NULL_ERROR] = test.error
     if test.untestable:
         details[UNTESTABLE] = test.untestable
     return details
+
+
+def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
+    """The least score that the row's test would have found four times in five; None if none up to `most`.
+
+    None, too, for a row without a null that varies: it has no test.
+    """
+    error = row.details.get(NULL_ERROR)
+    if error is None or row.level is None:
+        return None
+    return share_to_find(row.level, float(error), alpha=alpha, most=most)
 
 
 def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:

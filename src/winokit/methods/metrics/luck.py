@@ -103,6 +103,32 @@ def n_to_beat_chance(
     return math.ceil(design_effect * float(by_chance + by_model) ** 2 / (accuracy - chance) ** 2)
 
 
+def share_to_find(
+    chance: float, error: float, *, alpha: float = 0.05, power: float = 0.8, most: float = 1.0
+) -> float | None:
+    """The least share that a test finds to be above chance with that power; None if none up to `most`.
+
+    `error` is the standard deviation of the share by chance. Two-sided at level `alpha`, by the normal approximation; a
+    share near 0 or 1 varies less.
+
+    >>> share_to_find(0.5, 0.035), share_to_find(0.5, 0.3)
+    (0.5975, None)
+    """
+    from scipy import optimize, special
+
+    _check_share(chance, "chance")
+    by_chance = float(special.ndtri(1 - alpha / 2)) * error
+    spread = error / math.sqrt(chance * (1 - chance)) if 0 < chance < 1 else 0.0
+    quantile = float(special.ndtri(power))
+
+    def excess(share: float) -> float:
+        return share - chance - by_chance - quantile * spread * math.sqrt(share * (1 - share))
+
+    if most <= chance or excess(most) < 0:
+        return None
+    return round(float(optimize.brentq(excess, chance, most)), 4)
+
+
 def _check_share(value: float, what: str) -> None:
     if not 0 <= value <= 1:
         raise BadInput(f"{what} is a share from 0 to 1, found {value}")

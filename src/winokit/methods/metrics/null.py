@@ -92,6 +92,12 @@ class CountDistribution:
         resolution = max(self.resolution, other.resolution)
         return CountDistribution(self.start + other.start, chances, resolution)._trimmed()
 
+    def times(self, factor: int) -> CountDistribution:
+        """Distribution of so many times the count."""
+        chances = np.zeros(factor * (len(self.chances) - 1) + 1)
+        chances[::factor] = self.chances
+        return replace(self, start=factor * self.start, chances=chances)
+
     def _trimmed(self) -> CountDistribution:
         """The same without negligible ends."""
         kept = np.flatnonzero(self.chances > NEGLIGIBLE)
@@ -108,6 +114,12 @@ class CountDistribution:
         """The expected count."""
         counts = self.start + np.arange(len(self.chances))
         return float((counts * self.chances).sum() / self.chances.sum())
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the count."""
+        counts = self.start + np.arange(len(self.chances)) - self.mean
+        return math.sqrt(float((counts**2 * self.chances).sum() / self.chances.sum()))
 
     def upper_mid_p(self, observed: int) -> float:
         """Probability of a larger count, and half of that of the observed one.
@@ -142,6 +154,11 @@ class NullTest:
     def null(self) -> float | None:
         """Expected share under the null."""
         return self.distribution.mean / self.n if self.n else None
+
+    @property
+    def error(self) -> float | None:
+        """Standard deviation of the share under the null."""
+        return self.distribution.deviation / self.n if self.n else None
 
     @property
     def p(self) -> float | None:
@@ -416,7 +433,9 @@ class Null:
             is_alone[list(rows)] = False
         alone = np.flatnonzero(is_alone)
         if self.answers.units.take(alone).all_alone:
-            return self._pools_of_single_problems(alone)
+            pools = self._pools_of_single_problems(alone)
+            # In the order of the file, as below: a pool's number seeds its draws.
+            return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
         for unit_rows in self.answers.units.take(alone).rows():
             own = alone[unit_rows]
@@ -512,8 +531,11 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
     """Distribution of the number of equal entries if the rows of `second` are permuted.
 
     Both have a row per unit and a column per member; -1 in `first` matches nothing. Exact for one column with the
-    values 0 and 1; otherwise drawn.
+    values 0 and 1; otherwise drawn. Columns that are copies of others are counted out, or drawn, as one.
     """
+    columns, copies = _columns_without_copies(first, second)
+    if copies > 1:
+        return matches_if_exchanged(first[:, columns], second[:, columns], rng).times(copies)
     if first.shape[1] == 1 and max(first.max(), second.max()) <= 1:
         chosen = np.bincount(first[first >= 0].ravel(), minlength=2)
         wanted = np.bincount(second.ravel(), minlength=2)
@@ -526,6 +548,19 @@ def matches_if_exchanged(first: IntArray, second: IntArray, rng: np.random.Gener
     if matches.size <= max(len(first), 64):
         return _drawn_tables(matches, first_counts, second_counts, rng)
     return _drawn_permutations(first, second, rng)
+
+
+def _columns_without_copies(first: IntArray, second: IntArray) -> tuple[IntArray, int]:
+    """Columns to count, and as how many each of them counts: problems written three times are one column, three times.
+
+    Columns are equal if they are so in both tables.
+    """
+    both = np.concatenate([first, second])
+    _, first_places, frequencies = np.unique(both, axis=1, return_index=True, return_counts=True)
+    copies = math.gcd(*frequencies.tolist())
+    by_appearance = np.argsort(first_places)
+    columns = np.repeat(first_places[by_appearance], frequencies[by_appearance] // copies)
+    return columns, copies
 
 
 def matches_of_two(chosen_first: int, chosen_second: int, right_first: int, right_second: int) -> CountDistribution:
@@ -621,9 +656,11 @@ def _drawn_within(
 ) -> CountDistribution:
     """Drawn numbers right, over trials, if units swap and the members of each text exchange their answers."""
     at_once = max(DRAWN_AT_ONCE // right.size, 1)
+    # Two streams, so that the size of blocks, which copies of problems change, changes no draw.
+    of_units, of_members = rng.spawn(2)
     counts = []
     for start in range(0, DRAWS, at_once):
-        drawn = _exchanged_within(right, texts, min(at_once, DRAWS - start), rng)
+        drawn = _exchanged_within(right, texts, min(at_once, DRAWS - start), of_units, of_members)
         counts.append(sum((drawn == own).sum(axis=(1, 2)) for own in choices))
     return CountDistribution.of_draws(np.concatenate(counts))
 
@@ -631,13 +668,15 @@ def _drawn_within(
 def _exchanged(right: IntArray, pool: _Pool, draws: int, rng: np.random.Generator) -> IntArray:
     """Right answers of a pool whose units swap, draws by units by members."""
     if pool.exchanges_within:
-        return _exchanged_within(right, pool.texts, draws, rng)
+        return _exchanged_within(right, pool.texts, draws, rng, rng)
     orders = rng.permuted(np.tile(np.arange(len(right)), (draws, 1)), axis=1)
     exchanged: IntArray = right[orders]
     return exchanged
 
 
-def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: np.random.Generator) -> IntArray:
+def _exchanged_within(
+    right: IntArray, texts: tuple[int, ...], draws: int, of_units: np.random.Generator, of_members: np.random.Generator
+) -> IntArray:
     """Right answers whose units swap and whose members of each text exchange theirs, draws by units by members.
 
     Texts of a unit with one number of questions exchange alike, by one draw: copies of a text are no further evidence.
@@ -646,9 +685,9 @@ def _exchanged_within(right: IntArray, texts: tuple[int, ...], draws: int, rng: 
     # A member that is no yes/no question stays at its place.
     text_numbers = np.array([text if text >= 0 else size + at for at, text in enumerate(texts)])
     in_text_order = np.argsort(text_numbers, kind="stable")
-    orders = rng.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
+    orders = of_units.permuted(np.tile(np.arange(unit_count), (draws, 1)), axis=1)
     slots = _slots(text_numbers.tolist())
-    keys = text_numbers + rng.random((draws, unit_count, max(slots) + 1))[:, :, slots]
+    keys = text_numbers + of_members.random((draws, unit_count, max(slots) + 1))[:, :, slots]
     members = np.argsort(keys, axis=2)
     drawn = np.empty((draws, unit_count, size), np.int64)
     drawn[:, :, in_text_order] = right[orders[:, :, None], members]

@@ -8,9 +8,10 @@ than it should be.
 
 from collections.abc import Mapping, Sequence
 
-from winokit.drawing.decision import DecisionTable, State, Verdict, standing
+from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, USUAL_LEVEL, Metric
+from winokit.methods.metrics.judge import score_to_find
+from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
@@ -97,8 +98,13 @@ def _states(rows: Mapping[str, Metric | None]) -> dict[str, str]:
 
     A step-down correction would find a little more, and spend the whole level on one row where the others are clear.
     """
-    test_count = sum(row is not None and row.p is not None for row in rows.values())
+    test_count = _count_tests(rows)
     return {fact: standing(row, test_count) for fact, row in rows.items()}
+
+
+def _count_tests(rows: Mapping[str, Metric | None]) -> int:
+    """How many rows of a family have a test: they share its level."""
+    return sum(row is not None and row.p is not None for row in rows.values())
 
 
 def _abstained(rows: MetricRows) -> str:
@@ -181,7 +187,24 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     if row.is_untestable:
         how = "it always gives the same answer" if rows.told_apart is None else "it gives twins the same answer"
         return f"{score}: {how}, which gets as much whatever the texts say."
-    return f"{score}, {_against_chance(row, state['single'])}{beyond}{_without_twins(rows)}."
+    seen = ""
+    if state["single"] == AT:
+        seen = _could_have_seen(rows, row, "; ")
+    return f"{score}, {_against_chance(row, state['single'])}{beyond}{seen}{_without_twins(rows)}."
+
+
+def _could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
+    """What a test of the headline that shows nothing could have seen; nothing for a row of an earlier version."""
+    if row.details.get(NULL_ERROR) is None:
+        return ""
+    abstained = rows.find("accuracy", "all", "abstained")
+    most = 1.0
+    if row is rows.single and abstained is not None:
+        most -= abstained.value
+    least = score_to_find(row, SURE / _count_tests(rows.headline), most)
+    if least is None:
+        return f"{before}no score would usually have been found"
+    return f"{before}less than {percent(least)} would usually have been missed"
 
 
 def _against_chance(row: Metric, where: str) -> str:
@@ -220,7 +243,10 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
     sentence = f"It tells the twins apart in {percent(told.value)} of {plural(told.n, 'pair')}"
     if rows.twins is not None:
         right = percent(rows.twins.value)
-        endings = {AT: ", as chance may do too", BELOW: ", which is worse than chance"}
+        seen = _could_have_seen(rows, rows.twins, " (")
+        if seen:
+            seen += ")"
+        endings = {AT: f", as chance may do too{seen}", BELOW: ", which is worse than chance"}
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
     if whole is not None and whole.n == told.n:
         return [f"{sentence}: {percent(whole.value)} of pairs are right ({name_coin(whole)}: {percent(whole.chance)})."]
