@@ -1,7 +1,7 @@
 """Scoring WinoGrande through one server: `winokit score completions:` against `lm_eval --model local-completions`.
 
 python benchmarks/servers.py --harness-python PATH [--instant | --llama-python PATH] [--problems N] [--concurrency N]
-                             [--rounds N] [--quick]
+                             [--rounds N] [--quick] [--before SRC]
 
 The server is a process of its own that speaks as OpenAI's completions did, with SmolLM2-135M's log-probabilities by
 transformers, one text at a time; with --llama-python it is llama-cpp-python's, with texts that begin with BOS. All
@@ -11,7 +11,7 @@ request to the last reply as the server saw them, and the client's own CPU secon
 these least; Linux only); wall and CPU seconds of the whole command; calls and tokens per problem; predictions. The
 machine's load is printed before and after: a median means little where it is above the number of cores. With --instant
 the server has its replies ready, with numbers made from the tokens, so that only the clients are timed; the first round
-makes them, and is not counted.
+makes them, and is not counted. With --before another winokit, of which SRC is the folder src, takes its turns too.
 
 A harness environment: python -m venv H && H/bin/pip install 'lm_eval[api]==0.4.13' torch transformers
 A server's: python -m venv L && L/bin/pip install 'llama-cpp-python[server]==0.3.36'
@@ -77,6 +77,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="a round of 20 problems, to see that it runs")
+    parser.add_argument("--before", type=Path, help="the folder src of another winokit, to compare with")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--instant", action="store_true", help="numbers made from tokens, without a model")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
@@ -106,12 +107,15 @@ def compare(args, model, harness, folder) -> None:
     data = harness_task(folder, args.problems)
     as_text = ",tokenized_requests=False" if args.llama_python else ""  # it takes no tokens
 
-    def ours(batch):
+    def ours(batch, name="winokit"):
         return (
             f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --cache off --scoring partial "
-            f"--out {folder / f'winokit-{batch}.jsonl'} "
+            f"--out {folder / f'{name}-{batch}.jsonl'} "
             f"--model completions:smollm2@{url}?concurrency={args.concurrency}&batch={batch}"
         )
+
+    def before(batch):
+        return f"env PYTHONPATH={args.before.resolve()} {ours(batch, 'before')}"
 
     def theirs(batch):
         return (
@@ -130,7 +134,8 @@ def compare(args, model, harness, folder) -> None:
         return {**counts, "asking": asking, "asking cpu": asking_cpu, "command": client.wall, "command cpu": client.cpu}
 
     batches = (1,) if args.llama_python else (1, BATCH)  # it takes no lists
-    sides = {f"{side.__name__} {batch}": (side, batch) for batch in batches for side in (ours, theirs)}
+    compared = (ours, theirs, before) if args.before else (ours, theirs)
+    sides = {f"{side.__name__} {batch}": (side, batch) for batch in batches for side in compared}
     arms = {name: lambda command=side(batch): run(command) for name, (side, batch) in sides.items()}
     results = interleaved(arms, args.rounds + args.instant)
     medians = {
@@ -149,6 +154,9 @@ def compare(args, model, harness, folder) -> None:
         for clock in ("asking", "asking cpu", "command", "command cpu"):
             ratio = medians[f"theirs {batch}"][clock] / medians[f"ours {batch}"][clock]
             print(f"with {batch:2} in a call winokit is {ratio:.2f} x as fast by the {clock}")
+            if args.before:
+                ratio = medians[f"before {batch}"][clock] / medians[f"ours {batch}"][clock]
+                print(f"with {batch:2} in a call it is {ratio:.2f} x as fast as before by the {clock}")
         say_differing(folder / f"winokit-{batch}.jsonl", folder / f"harness-{batch}")
     if BATCH in batches:
         ratio = medians["theirs 1"]["asking"] / medians[f"ours {BATCH}"]["asking"]

@@ -2,9 +2,11 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 
 from winokit.errors import BadInput
 from winokit.files import BETWEEN, json_lines, json_rows, locked, user_state, write_whole
@@ -107,16 +109,13 @@ def test_without_a_home_the_way_out_is_named(monkeypatch):
 
 
 def test_a_lock_is_held_by_one_at_a_time_and_its_file_is_its_owners(tmp_path):
-    import fcntl
-
     path = tmp_path / "lock"
-    with locked(path) as is_locked, path.open() as other:
-        assert is_locked
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    other = FileLock(path, is_singleton=False)
+    with locked(path), ThreadPoolExecutor(1) as thread, pytest.raises(Timeout):
+        thread.submit(other.acquire, blocking=False).result()
     assert path.stat().st_mode & 0o077 == 0
-    with path.open() as other:
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with other.acquire(blocking=False), pytest.raises(Timeout):
+        FileLock(path, thread_local=False, is_singleton=False, blocking=False).acquire()
 
 
 def test_a_lock_in_a_folder_that_is_missing_is_one_line(tmp_path):

@@ -153,21 +153,18 @@ def _platform_state() -> Path:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Keep others who lock the same file waiting meanwhile; gives False on a system that keeps no locks.
+def locked(path: Path) -> Iterator[None]:
+    """Keep others who lock the same file waiting meanwhile, on every system.
 
     The file is made, for its owner alone, where it is missing; its folder must exist.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield False
-        return
+    from filelock import FileLock
+
     with refused(path, "locked"):
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
-        fcntl.flock(file, fcntl.LOCK_EX)
-    with file:  # Closing it frees the lock.
-        yield True
+        path.parent.stat()  # A missing folder would be made, for others to read.
+        held = FileLock(path, mode=OWNER_ONLY).acquire()
+    with held:
+        yield
 
 
 def write_whole(path: Path, data: bytes) -> None:

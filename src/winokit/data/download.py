@@ -75,16 +75,22 @@ def _download(entry: CatalogueEntry, part: str, target: Path) -> None:
 
 
 def _fetched(url: str, why: str, way_out: str) -> bytes:
-    import httpx
+    """Return what an address has, redirects followed."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    from winokit.models.http_client import trusted_certificates
 
     try:
-        reply = httpx.get(url, follow_redirects=True, timeout=TIMEOUT)
-        reply.raise_for_status()
-        return reply.content
-    except httpx.HTTPStatusError as error:
-        reason = f"status {error.response.status_code}"
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = str(error) or type(error).__name__
+        with urlopen(url, timeout=TIMEOUT, context=trusted_certificates()) as reply:
+            content: bytes = reply.read()
+            return content
+    except HTTPError as error:
+        error.close()
+        reason = f"status {error.code}"
+    except (OSError, HTTPException, ValueError) as error:
+        reason = str(getattr(error, "reason", error)) or type(error).__name__
     raise BadInput(f"{why}, and {url} cannot be downloaded ({reason}): {way_out}")
 
 

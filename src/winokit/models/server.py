@@ -25,7 +25,15 @@ from urllib.parse import urlsplit
 
 from winokit.errors import BadInput, WinokitError, needing
 from winokit.models.base import Usage, estimated_tokens
-from winokit.models.http_client import ExchangeFailed, HttpClient, HttpReply, NotConnected, Outcome, open_client
+from winokit.models.http_client import (
+    CannotConnect,
+    ExchangeFailed,
+    HttpClient,
+    HttpReply,
+    NotConnected,
+    Outcome,
+    open_client,
+)
 from winokit.models.identity import ServerIdentity, read_identity, server_time
 from winokit.models.registry import Spec
 
@@ -162,7 +170,10 @@ class ModelServer:
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
         outcome = self._fetch(IDENTITY_PATH, give_up_at)
         for _ in range(min(IDENTITY_RETRIES, self._policy.retries)):
-            has_said = isinstance(outcome, HttpReply) and not _may_pass(outcome.status)
+            if isinstance(outcome, HttpReply):
+                has_said = not _may_pass(outcome.status)
+            else:
+                has_said = isinstance(outcome, CannotConnect)
             pause = min(self._policy.delay, LONGEST_PAUSE)
             if has_said or monotonic() + pause >= give_up_at:
                 break
@@ -464,6 +475,8 @@ class _Exchange:
     def _read(self, call: _Call, outcome: Outcome) -> list[Any]:
         """The answers to the bodies of a call."""
         server = self.server
+        if isinstance(outcome, CannotConnect):
+            raise server.error(self.path, str(outcome), outcome.way_out)
         if isinstance(outcome, ExchangeFailed):
             raise _Failed(str(outcome))
         status = outcome.status

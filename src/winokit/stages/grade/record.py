@@ -9,8 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit import files
 from winokit.errors import BadInput, Malformed, refusing
 from winokit.files import json_bytes, read_object, refused, result_bytes, write_whole
 from winokit.stages.grade.ladder import LadderRules
@@ -29,7 +27,6 @@ AUC, ACCURACY, GROUP_ACCURACY = "auc", "accuracy", "group_accuracy"
 LOG, LOCK, OUTCOMES = "log.jsonl", "lock", "graded"
 ENTRY = "entry"
 """A key of the log's rows: the hash of what a submitter got."""
-UNLOCKED = "this system keeps no locks: grade one submission at a time, or the budget may be overspent"
 LONGEST = 300
 MOST_TRIALS = 1_000_000
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]")
@@ -201,13 +198,6 @@ def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
         return {size: np.array(list(flags)) == "1" for size, flags in read_object(path).items() if size != "schema"}
     except (ValueError, TypeError) as error:
         raise BadInput(f"{path}: not what winokit grade keeps ({error}); grade that submission again") from None
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Keep others from grading on this test meanwhile; gives notes, where the system cannot do that."""
-    with files.locked(folder / LOCK) as is_locked:
-        yield () if is_locked else (UNLOCKED,)
 
 
 def best_shown(folder: Path, name: str | None, metric: str, but: str) -> float:

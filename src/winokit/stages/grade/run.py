@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
-from winokit.files import refuse_overwriting, refused
+from winokit.files import locked, refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.groups import all_right, group_accuracy_chance
 from winokit.methods.metrics.judge_graded import curve_weights, interval_at, p_best_by_coins, score_interval, spread_of
@@ -189,7 +189,7 @@ def grade_submission(
         rules=rules,
         notes=tuple(note for note in (no_curve, units.note) if note),
     )
-    with record.locked(labels.folder) as notes, open_registry() as registry:
+    with locked(labels.folder / record.LOCK), open_registry() as registry:
         hidden_test = known_test(registry, release, labels)
         spent = spent_budget(registry, hidden_test, labels)
         spent.check(submission.sha256, name, rules)
@@ -211,7 +211,7 @@ def grade_submission(
         append_private(labels.folder / record.LOG, json.dumps(row))
         spent = spent.with_grading(submission.sha256, name)
         registry.save(hidden_test.with_gradings(spent.own))
-        notes_on_test = (*notes, *_registry_notes(hidden_test, spent))
+        notes_on_test = _registry_notes(hidden_test, spent)
         owner = replace(owner, gradings=spent.gradings(name), notes=(*owner.notes, *notes_on_test))
         if statement is not None:
             record.keep_outcome(labels.folder, submission.sha256, submission.columns, right)
