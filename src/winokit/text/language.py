@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from winokit.errors import BadInput, Message
 from winokit.files import our_toml
@@ -111,14 +111,7 @@ class Language:
         """Take attributes from an asset by their names: patterns, words with spaces between, or what stands there."""
         said = our_toml(f"assets/{data}") if data else {}
         for name in said.keys() & Language.__annotations__.keys():
-            usual, value = getattr(Language, name), said[name]
-            if isinstance(value, list):
-                value = tuple(frozenset(words.split()) for words in value)
-            elif isinstance(usual, re.Pattern):
-                value = re.compile(value)
-            elif isinstance(usual, (frozenset, tuple)):
-                value = type(usual)(value.split())
-            setattr(cls, name, value)
+            setattr(cls, name, _attribute_from(name, said[name]))
         if set(BEINGS) <= said.keys():
             cls.beings = {kind: frozenset(said[kind].split()) for kind in BEINGS}
 
@@ -274,6 +267,18 @@ class Language:
         return None
 
 
+def _attribute_from(name: str, written: Any) -> Any:
+    """Return an attribute of `Language` as a pack has it, from what its asset says."""
+    usual = getattr(Language, name)
+    if isinstance(written, list):
+        return tuple(frozenset(words.split()) for words in written)
+    if isinstance(usual, re.Pattern):
+        return re.compile(written)
+    if isinstance(usual, (frozenset, tuple)):
+        return type(usual)(written.split())
+    return written
+
+
 SENTENCE_END = re.compile(r"(?:^|[.!?…][\"'”’)»]*|[。！？]|:\s*[\"“„«])\s*[\"'“‘(„«「]*$")
 OPENING_QUOTE = re.compile(r"(?:^|\s)[\"“„«「]$")
 
@@ -390,6 +395,27 @@ SPOKEN, STRANGE = 0.05, 0.03
 that it is another."""
 
 
+@dataclass(frozen=True, slots=True)
+class LanguageSigns:
+    """What shows that a text is in a language: attributes of its pack."""
+
+    common: frozenset[str]
+    script: re.Pattern[str]
+    letters: re.Pattern[str]
+
+
+@cache
+def _signs_of(code: str) -> LanguageSigns:
+    """Return what a language is recognised by; one of ours is not imported for it."""
+    names = [field.name for field in fields(LanguageSigns)]
+    if code in LANGUAGES.homes:
+        said = our_toml(f"assets/words_{code}.toml")
+        signs = [_attribute_from(name, said[name]) if name in said else getattr(Language, name) for name in names]
+    else:
+        signs = [getattr(LANGUAGES[code], name) for name in names]
+    return LanguageSigns(*signs)
+
+
 def detect(texts: Sequence[str]) -> str:
     """The language of some texts, by their letters and commonest words; `und` where it is none with a pack.
 
@@ -397,7 +423,7 @@ def detect(texts: Sequence[str]) -> str:
     languages are in neither. Too little text to tell, with nothing foreign in it, is taken for English.
     """
     sample = " ".join(texts[:: max(1, len(texts) // LOOKED_AT)])
-    packs = {code: LANGUAGES[code] for code in LANGUAGES}
+    packs = {code: _signs_of(code) for code in LANGUAGES}
     letters = len(_LETTERS.findall(sample))
     words = Counter(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFC", sample).casefold()))
     total = max(words.total(), 1)
