@@ -42,7 +42,7 @@ from winokit.methods.transforms.special_word import (
     special_word_pairs,
     twin_pairs,
 )
-from winokit.models.builtin import piece_counts
+from winokit.models.pieces import piece_counts
 from winokit.problem import Card, Dataset, Problem
 
 BASELINES = {"no-cands": no_cands, "part-sent": part_sent}

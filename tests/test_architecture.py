@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import winokit
+from winokit.methods.transforms.variants import make_variants
 
 ROOT = Path(__file__).parents[1]
 SRC = Path(winokit.__file__).parent
@@ -64,6 +65,23 @@ def typed(monkeypatch, tmp_path, *arguments: str) -> Callable[[], None]:
         assert not left.value.code
 
     return job
+
+
+def test_the_page_says_what_becomes_of_the_problem_it_follows():
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = re.search(r"^## One problem, room by room\n(.*?)(?=^## )", page, re.DOTALL | re.MULTILINE).group(1)
+    pair = winokit.load("open")[:2]
+    first = pair.problems[0]
+    assert first.before.removesuffix("never have to fetch ") in section
+    variants = make_variants(pair)
+    assert f'"{variants["part-sent"].problems.problems[0].text}"' in section
+    assert variants["switched"].problems.problems[0].text.startswith("The spaniel can squeeze")
+    rows = winokit.score(pair, "builtin", scoring="masked-candidate", cache="off").predictions
+    numbers = [f"{score:.3f}".replace("-", "−") for row in rows for score in row.scores]
+    assert [number for number in numbers if number not in section] == []
+    assert [row.is_right for row in rows] == [True, False]
+    assert len(variants) == 6
+    assert "six variants" in section
 
 
 def test_an_audit_goes_its_way(monkeypatch, tmp_path, capsys):

@@ -54,7 +54,7 @@ class Registry(Mapping[str, T], Generic[T]):
     group
         The group of entry points by which other packages add to it.
     homes
-        Things that are imported when first asked for, since they are slow to import or need an extra: `module:name`.
+        Things that are imported when first asked for: `module:name`, or a `module` that registers the thing itself.
     """
 
     def __init__(self, kind: str, group: str | None = None, homes: Mapping[str, str] | None = None) -> None:
@@ -75,7 +75,9 @@ class Registry(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name not in self._things and name in self.homes:
             module, _, attribute = self.homes[name].partition(":")
-            self._things.setdefault(name, getattr(import_module(module), attribute))
+            home = import_module(module)
+            if attribute:
+                self._things.setdefault(name, getattr(home, attribute))
         elif name not in self._things and name in self._entries():
             entry = self._entries()[name]
             try:

@@ -21,7 +21,6 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 from winokit.files import our_toml
-from winokit.methods.overlap import copy_keys
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
 
@@ -160,6 +159,8 @@ def are_public(problems: Sequence[Problem]) -> list[bool]:
     """
     import numpy as np
 
+    from winokit.methods.overlap import copy_keys
+
     known, _, _ = _known()
     keys = [problem_key(problem) for problem in problems]
     bundled = _bundled_texts()
@@ -206,6 +207,7 @@ def _are_known_questions(problems: Sequence[Problem], keys: Sequence[str]) -> ND
 def _bundled_texts() -> frozenset[str]:
     """The normalised texts of the twins that come with winokit."""
     from winokit.data.formats.jsonl import parse
+    from winokit.methods.overlap import copy_keys
 
     rows = map(json.loads, (ASSETS / "open.jsonl").read_text("utf-8").splitlines())
     return frozenset(copy_keys(parse(row))[0] for row in rows if "card" not in row)

@@ -9,16 +9,12 @@ from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.download import find_file, named_parts
-from winokit.data.formats import FORMATS, annotate, load_hub, read, recognise
-from winokit.data.formats.columns import checked_columns
+from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
 from winokit.data.formats.records import FileRecords, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry
-from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName, check_known
-from winokit.methods.overlap import overlap, said
 from winokit.methods.scoring.scorer import ScoringPlan
-from winokit.methods.transforms.views import VIEWS
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
 from winokit.settings import Help, Settings, Without, verb
@@ -67,13 +63,16 @@ class Reading(Settings):
         super().__post_init__()
         if self.language is not None:
             object.__setattr__(self, "language", check_code(self.language))
-        if self.columns is not None:
-            checked_columns(self.columns)
+        _ = self.named_columns  # Refuses what names no columns.
 
     @property
     def named_columns(self) -> dict[str, str] | None:
         """The columns by their roles, however they were given."""
-        return None if self.columns is None else checked_columns(self.columns)
+        if self.columns is None:
+            return None
+        from winokit.data.formats.columns import checked_columns
+
+        return checked_columns(self.columns)
 
 
 Lenient = Annotated[bool, Help("Skip malformed records, and report how many.")]
@@ -143,9 +142,13 @@ def load(
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
+        from winokit.data.formats.trichelair import annotate
+
         formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
         dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
     if as_ is not None:
+        from winokit.methods.transforms.views import VIEWS
+
         check_known("view", as_, VIEWS)
         dataset = VIEWS[as_](dataset)
         if not len(dataset):
@@ -258,6 +261,8 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
         return plan
     if not plan.shots:
         raise BadInput("--shots-from needs --shots: how many to put before each problem")
+    from winokit.methods.overlap import overlap, said
+
     pool = load_one(plan.shots_from)
     shared = overlap(pool, dataset)
     if shared.given:
@@ -407,6 +412,8 @@ def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] |
                 raise
             raise BadInput(f"{name}: no such file; split at +: {error}") from None
     if colon and prefix == "hub":
+        from winokit.data.formats.dialects import load_hub
+
         return load_hub(place, lenient=lenient, columns=columns)
     dataset = _read_own(name, lenient)
     if columns is not None:
@@ -423,6 +430,8 @@ def _read_own(name: str, lenient: bool) -> Dataset:
         count = name.partition("-")[2]
         if len(count) > 7 or not 1 <= int(count) <= MOST_GENERATED:
             raise BadInput(f"{name}: from 1 to {MOST_GENERATED:,} pairs can be made")
+        from winokit.data.synthetic import synthetic
+
         return synthetic(int(count))
     if (known := named_parts(name)) is not None:
         return _read_named(name, *known, lenient)

@@ -13,9 +13,8 @@ what the last layer does beside keys and values, are computed only where a token
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from importlib.resources import files
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,13 +22,13 @@ import numpy.typing as npt
 
 from winokit.models.base import Answer, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.packing import packed
+from winokit.models.pieces import FOLDER, tokenizer
 from winokit.models.reading import WINDOW, Guess, Ids, TextReading, assembled, lookups, planned, windows
 from winokit.models.registry import Spec
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    pass
 
-FOLDER = files("winokit") / "assets" / "minilm-mlm"
 LONGEST = 512
 """Tokens the model has positions for, [CLS] and [SEP] included."""
 BUDGET = 1024
@@ -72,7 +71,7 @@ class BuiltinModel:
         self._session = onnxruntime.InferenceSession(
             (FOLDER / "model_int8.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
         )
-        self._tokenizer = _tokenizer()
+        self._tokenizer = tokenizer()
         (self._mask,) = self._tokenizer.encode("[MASK]", add_special_tokens=False).ids
 
     @cached_property
@@ -131,21 +130,3 @@ class BuiltinModel:
         values: npt.NDArray[np.float32]
         (values,) = self._session.run([output], {"input_ids": ids, "attention_mask": attended, "positions": asked})
         return values
-
-
-def piece_counts(texts: Iterable[str]) -> dict[str, int]:
-    """How many word pieces each distinct text has: one ruler for every model, and for logs alone.
-
-    >>> piece_counts(["trophy", "the suitcase"])
-    {'trophy': 1, 'the suitcase': 2}
-    """
-    distinct = list(dict.fromkeys(texts))
-    encodings = _tokenizer().encode_batch(distinct, add_special_tokens=False)
-    return {text: len(encoding.ids) for text, encoding in zip(distinct, encodings, strict=True)}
-
-
-@cache
-def _tokenizer() -> "Tokenizer":
-    from tokenizers import Tokenizer
-
-    return Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+from winokit.answers import ORIGINAL
 from winokit.data.loading import Data, Limited, Loading, load_shots
 from winokit.drawing.tables import Lines, plan_lines
 from winokit.methods.cluster import ClusterSettings
@@ -15,7 +16,6 @@ from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.replay import replay_sentences
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec, as_model
 from winokit.progress import Progress, tell

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from winokit.data.formats import load_hub
+from winokit.data.formats.dialects import load_hub
 from winokit.data.loading import load
 from winokit.errors import BadInput, MissingExtra
 

@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from winokit.data.formats import WriteOptions, annotate, read, recognise, superglue_wsc, winogender, write
+from winokit.data.formats import WriteOptions, read, recognise, superglue_wsc, winogender, write
+from winokit.data.formats.trichelair import annotate
 from winokit.data.loading import load
 from winokit.errors import BadInput
 

@@ -18,7 +18,7 @@ from winokit.data.checks.statistics import connective, special_is_last
 from winokit.data.formats import write
 from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.transforms.variants import make_variants
-from winokit.models.builtin import piece_counts
+from winokit.models.pieces import piece_counts
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import Metric, decide
 from winokit.stages.audit.protocols import PROTOCOLS

@@ -98,7 +98,32 @@ PUBLIC_ID = re.compile(r"[0-9a-f]{16}(?:\.\d+)?")
 """How a qID ends that winokit wrote; it names the group that it was given, however large."""
 
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-FORMATS: Registry[Format] = Registry("format", "winokit.formats")
+_HOMES = {
+    "pdp": "wsc",
+    "wsc": "wsc",
+    "wsc273": "wsc",
+    "copa": "copa",
+    "superglue-copa": "copa",
+    "knowref": "knowref",
+    "trichelair": "trichelair",
+    "minimal-pairs": "minimal_pairs",
+    "jsonl": "jsonl",
+    "superglue-wsc": "superglue_wsc",
+    "winogrande": "winogrande",
+    "gap": "columns",
+    "lmeval": "dialects",
+    "perturbed-wsc": "perturbed_wsc",
+    "csv": "csv_table",
+    "xwinograd": "xwinograd",
+    "winogender": "winogender",
+    "winogender-templates": "winogender",
+    "winobias": "winobias",
+    "dpr": "dpr",
+}
+FORMATS: Registry[Format] = Registry(
+    "format", "winokit.formats", {name: f"winokit.data.formats.{home}" for name, home in _HOMES.items()}
+)
+"""Every format by its name, in the order of recognition."""
 
 
 def native_format(

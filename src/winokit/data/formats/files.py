@@ -21,11 +21,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from winokit.data.formats import base, winogrande
-from winokit.data.formats.columns import advice, checked_columns, read_columns
+from winokit.data.formats import base
 from winokit.data.formats.records import remember_records
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import read_table, said_columns
 from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError, refusing
 from winokit.files import read_text, write_whole
@@ -58,6 +56,9 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
     """
     columns = columns or remembered(path.parent)[0] if columns or has_columns(path) else None
     if columns:
+        from winokit.data.formats.columns import read_columns
+        from winokit.data.formats.tables import said_columns
+
         return base.Format(TABLE, said_columns(columns), "", lambda _: True, partial(read_columns, columns=columns))
     head = base.FileHead(path)
     if not head.text:
@@ -65,6 +66,8 @@ def recognise(path: Path, columns: Mapping[str, str] | None = None) -> base.Form
     for known in base.FORMATS.values():
         if known.recognise(head):
             return known
+    from winokit.data.formats.columns import advice
+
     table = advice(path)
     if table:
         raise BadInput(f"{path}: no known format; {table}")
@@ -79,6 +82,8 @@ def has_columns(path: Path, columns: Mapping[str, str] | None = None) -> bool:
     columns = columns or remembered(path.parent)[0]
     if not columns:
         return False
+    from winokit.data.formats.tables import read_table
+
     try:
         read_table(Source(path, lenient=True)).places({"text": columns.get("text") or columns["text1"]})
     except WinokitError:
@@ -208,6 +213,8 @@ def write(
     write_bytes(path, chosen.encode(text))
     files = [path]
     if options.labels_apart:
+        from winokit.data.formats import winogrande
+
         labels = "".join(f"{base.need_answer(p, 'a label list') + 1}\n" for p in kept)
         files.append(winogrande.labels_path(path))
         write_bytes(files[-1], labels.encode())
@@ -228,6 +235,8 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
     path = folder / FILE
     if not path.is_file():
         return {}, None
+    from winokit.data.formats.columns import checked_columns
+
     with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):
         said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     columns, language = said.pop("columns", {}), said.pop("language", None)

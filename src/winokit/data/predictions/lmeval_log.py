@@ -24,7 +24,7 @@ from winokit.data.formats.records import Place, name_place
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
-from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug
+from winokit.data.predictions.documents import DATED, SOLVED, LoggedDocument, parse_document, scoring_of, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
@@ -34,8 +34,6 @@ from winokit.problem import Problem
 from winokit.results import decide
 from winokit.text.language import language_of
 
-KEYS = frozenset({"doc_id", "doc"})
-DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
 COLLAPSED = 6
 """How many characters before its stated place the pronoun of a wsc273 document may stand: the task removes doubled
 spaces from the text and leaves `pronoun_loc` as it was."""

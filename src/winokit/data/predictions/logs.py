@@ -14,23 +14,22 @@ from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.data.loading import load
-from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
-from winokit.data.predictions.documents import LoggedDocument
+from winokit.data.predictions.documents import DATED, LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
 from winokit.problem import Card, Dataset, Problem, grouped
 from winokit.progress import tell
+from winokit.registry import Registry
 
-PROBLEM_READERS: dict[object, Callable[[Source], Iterator[LoggedDocument]]] = {
-    lmeval_log.read: lmeval_log.problems,
-    inspect_log.read: inspect_log.problems,
-}
-"""The readers of files that hold problems, and what finds these."""
+PROBLEM_READERS: Registry[Callable[[Source], Iterator[LoggedDocument]]] = Registry(
+    "kind of logs", homes={name: f"winokit.data.predictions.{name}_log:problems" for name in ("lmeval", "inspect")}
+)
+"""What finds the problems in a kind of files that hold them."""
 EXAMPLES = Path(str(resources.files("winokit") / "assets" / "examples"))
 LOGS = frozenset({".jsonl", ".json", ".eval"})
 """Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
-IN_FOLDERS = (*PROBLEM_READERS, winokit_rows.read)
+IN_FOLDERS = (*PROBLEM_READERS, "winokit")
 
 
 def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
@@ -56,7 +55,7 @@ def _inside(folder: Path) -> list[PredictionFile]:
     older = 0
     for path in sorted(folder.rglob("*")):
         if path.is_file() and _is_log(path):
-            dated = lmeval_log.DATED.fullmatch(path.name)
+            dated = DATED.fullmatch(path.name)
             # Dates of one task sort as text.
             older += (path.parent, dated["task"] if dated else path.name) in logs
             logs[path.parent, dated["task"] if dated else path.name] = path
@@ -99,7 +98,9 @@ class LoggedProblems:
 
 def _task(path: Path) -> str:
     """What the problems of a log are called where their content is not known."""
-    dated = lmeval_log.DATED.fullmatch(path.name) or inspect_log.DATED.fullmatch(path.name)
+    from winokit.data.predictions import inspect_log
+
+    dated = DATED.fullmatch(path.name) or inspect_log.DATED.fullmatch(path.name)
     return dated["task"] if dated else path.name.split(".")[0]
 
 
@@ -111,7 +112,7 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     """
     parts: list[LoggedProblems] = []
     versions: dict[str, Problem] = {}
-    with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, table.read_table)]
+    with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
     strange: list[BadInput] = []
     for file in with_problems:
         try:
@@ -141,8 +142,8 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
 
 def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
     """The problems of one file."""
-    source, reader = Source(path, lenient=lenient), recognise(path)
-    if reader not in PROBLEM_READERS:
+    source, kind = Source(path, lenient=lenient), recognise(path)
+    if kind not in PROBLEM_READERS:
         try:
             return LoggedProblems([path], {p.id: p for p in load(path, groups=False, lenient=lenient)})
         except Malformed:
@@ -151,7 +152,7 @@ def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
             raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
     documents: list[LoggedDocument] = []
     try:
-        documents += PROBLEM_READERS[reader](source)
+        documents += PROBLEM_READERS[kind](source)
     except Malformed as error:
         if documents:
             raise

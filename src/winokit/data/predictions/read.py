@@ -2,27 +2,42 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
-from winokit.data.predictions import inspect_log, labels, lmeval_log, table, winokit_rows
+from winokit.data.predictions import winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import ORIGINAL, Variant
 from winokit.problem import Dataset, grouped
+from winokit.registry import Registry
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
     "winokit's predictions.jsonl, a list of labels, a table with a prediction column, a JSON object of them by id, "
     "an lm-evaluation-harness samples_*.jsonl, or an Inspect log"
 )
+LMEVAL_KEYS = frozenset({"doc_id", "doc"})
+"""What each row of a sample log of lm-evaluation-harness has."""
+OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-LOGS: tuple[Reader, ...] = (lmeval_log.read, inspect_log.read, labels.read_labels)
-"""The readers of files that have no columns to be named."""
+_HOMES = {
+    "winokit": "winokit_rows:read",
+    "lmeval": "lmeval_log:read",
+    "inspect": "inspect_log:read",
+    "labels": "labels:read_labels",
+    "table": "table:read_table",
+}
+READERS: Registry[Reader] = Registry(
+    "kind of predictions", homes={name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
+)
+"""Each is imported when a file is of its kind."""
+WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
+"""The kinds of files that have no columns to be named."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,15 @@ class PredictionFile:
 
     path: Path
     folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class PredictionsWithin:
+    """The predictions in a file of problems, if they are used, and what there is to say of them."""
+
+    files: Sequence[PredictionFile] = ()
+    columns: Mapping[str, str] | None = None
+    notes: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -100,9 +124,12 @@ class NothingMatches(BadInput):
 
 
 def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
-    path, reader = source.path, recognise(source.path)
-    if columns and reader not in LOGS:
-        reader = partial(table.read_table, given=columns)
+    path, kind = source.path, recognise(source.path)
+    reader = READERS[kind]
+    if columns and kind not in WITHOUT_COLUMNS:
+        from winokit.data.predictions.table import read_table
+
+        reader = partial(read_table, given=columns)
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():
@@ -118,7 +145,7 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
         unused = [reason for read in reads for reason in (*read.unmatched, *read.notes)]
         reasons = [*unused, *notes, "it has no rows"]
         name = matcher.dataset.card.name
-        hint = table.OTHER_IDS if "no problem with the id" in reasons[0] else ""
+        hint = OTHER_IDS if "no problem with the id" in reasons[0] else ""
         raise NothingMatches(f"{path}: nothing in it matches a problem of {name}; the first: {reasons[0]}{hint}")
     for read in reads:
         if read not in useful:
@@ -129,8 +156,8 @@ def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = 
     return useful
 
 
-def recognise(path: Path) -> Reader:
-    """The reader for a file, told from its content."""
+def recognise(path: Path) -> str:
+    """Return which of `READERS` reads a file, told from its content."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -139,41 +166,43 @@ def recognise(path: Path) -> Reader:
     if path.suffix.lower() in WORKBOOKS:
         raise BadInput(f"{path}: a workbook; save the table in it as csv")
     if head.startswith(b"PK"):
-        return inspect_log.read
+        return "inspect"
     if head.startswith(b"PAR1"):
-        return table.read_table
+        return "table"
     text = decode_head(head)
     first = text.lstrip().split("\n", 1)[0]
     if not first:
         raise BadInput(f"{path}: the file is empty")
     if first.startswith("{"):
-        return _json_reader(path, first, text)
+        return _json_kind(path, first, text)
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
-    if keys >= lmeval_log.KEYS:
-        return lmeval_log.read
-    if labels.is_labels(text.split("\n")):
-        return labels.read_labels
+    if keys >= LMEVAL_KEYS:
+        return "lmeval"
+    from winokit.data.predictions.labels import is_labels
+
+    if is_labels(text.split("\n")):
+        return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
-        return table.read_table
+        return "table"
     raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
 
 
-def _json_reader(path: Path, first: str, text: str) -> Reader:
+def _json_kind(path: Path, first: str, text: str) -> str:
     row: dict[str, object] = {}
     try:
         row = json.loads(first)
         keys = frozenset(row)
     except (ValueError, RecursionError):
         keys = frozenset(re.findall(r'"(\w+)"\s*:', text))
-    if keys >= lmeval_log.KEYS:
-        return lmeval_log.read
+    if keys >= LMEVAL_KEYS:
+        return "lmeval"
     if "eval" in keys:
-        return inspect_log.read
+        return "inspect"
     if keys >= winokit_rows.KEYS and winokit_rows.are_own(keys, row):
-        return winokit_rows.read
+        return "winokit"
     if keys >= {"results", "configs"}:
         raise BadInput(f"{path}: the harness's totals; run it with --log_samples and name its samples_*.jsonl")
-    return table.read_table
+    return "table"
 
 
 class RowMatching:

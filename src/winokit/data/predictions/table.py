@@ -29,7 +29,6 @@ from winokit.results import decide
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
 JSON = frozenset((".json", ".jsonl", ".parquet"))
-OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
 

@@ -6,7 +6,6 @@ else a note says which columns there are, and that the built-in model is scored.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -16,7 +15,6 @@ from winokit.data.formats.base import FileHead
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, parse_columns, read_table
 from winokit.data.loading import DataLike, paths_of
-from winokit.data.predictions import lmeval_log
 from winokit.data.predictions.columns import (
     OPTION,
     ROLES,
@@ -29,7 +27,7 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.match import Matcher
 from winokit.data.predictions.proposals import TableProposals, TriedOption
-from winokit.data.predictions.read import PredictionFile
+from winokit.data.predictions.read import LMEVAL_KEYS, PredictionFile, PredictionsWithin
 from winokit.data.predictions.table import try_reading
 from winokit.errors import BadInput
 from winokit.problem import Dataset
@@ -42,15 +40,6 @@ OF_PROBLEMS = re.compile(
     r"|(?:is|has|was)[_ ].*"
 )
 """Names of columns that say something of a problem or of a row."""
-
-
-@dataclass(frozen=True)
-class PredictionsWithin:
-    """The predictions in a file of problems, if they are used, and what there is to say of them."""
-
-    files: Sequence[PredictionFile] = ()
-    columns: Mapping[str, str] | None = None
-    notes: Sequence[str] = ()
 
 
 def split_columns(given: str | Mapping[str, str]) -> tuple[dict[str, str] | None, dict[str, str]]:
@@ -96,7 +85,7 @@ def _within_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsW
     """The predictions in one file of problems."""
     try:
         head = FileHead(path)
-        if head.json_keys >= lmeval_log.KEYS or head.array_keys >= lmeval_log.KEYS:
+        if head.json_keys >= LMEVAL_KEYS or head.array_keys >= LMEVAL_KEYS:
             return _of_log(path, is_scored)
         columns = [*head.json_keys, *head.array_keys, *head.columns]
         if any(map(_may_be_predicted, columns)) or _unexplained(columns, problems) or head.bytes.startswith(b"PAR1"):

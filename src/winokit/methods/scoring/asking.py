@@ -8,7 +8,6 @@ from typing import Annotated
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
-from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Model
 from winokit.models.registry import ModelLike, as_model, release
@@ -38,6 +37,8 @@ class Asking(Settings):
 
         So two large models are never in memory together. A model that was given as an object stays loaded.
         """
+        from winokit.methods.scoring.ray_model import load_on
+
         given = as_model(model)
         loaded = load_on(given, self.cluster)
         try:

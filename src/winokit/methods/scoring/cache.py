@@ -19,9 +19,7 @@ from winokit.methods.scoring.answer_bytes import decode, encode
 from winokit.methods.scoring.answer_bytes import key_of as key_of
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.replay import KeptAnswer
-from winokit.methods.scoring.shelf import ModelShelf
 from winokit.models.base import Answer, Model, Refusal, Request
-from winokit.models.ensemble import EnsembleModel
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -167,6 +165,9 @@ def answer_all(
     Raises AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can
     be read.
     """
+    from winokit.methods.scoring.shelf import ModelShelf
+    from winokit.models.ensemble import EnsembleModel
+
     distinct = list(dict.fromkeys(requests))
     shelf = ModelShelf(model, cache)
     kept = shelf.find(distinct)

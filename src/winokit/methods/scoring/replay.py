@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.models.base import Answer, Model
-from winokit.models.identity import ServerIdentity
+
+if TYPE_CHECKING:
+    from winokit.models.identity import ServerIdentity
 
 ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED = "asked again", "same model", "sampled", "not reached"
 """How kept answers of a server were checked: some were asked again and the same; the server names the same model; not
@@ -77,7 +79,7 @@ class Replays:
         self.changes: list[str] = []
         """Notes on servers that name another model than the last time."""
 
-    def identity_of(self, model: Model, ask: Callable[[], ServerIdentity]) -> ServerIdentity:
+    def identity_of(self, model: Model, ask: Callable[[], "ServerIdentity"]) -> "ServerIdentity":
         """What the server of a model said of it in this run; asked once."""
         if model.fingerprint not in self._identities:
             self._identities[model.fingerprint] = ask()

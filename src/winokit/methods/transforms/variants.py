@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from winokit.answers import ORIGINAL as ORIGINAL
 from winokit.errors import BadInput
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
@@ -19,8 +20,6 @@ from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule, s
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.registry import Registry
 
-ORIGINAL = "original"
-"""The name of the problems as they are, among variants."""
 PERTURBED = "perturbed."
 """What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
 REVERSED = "reversed"

@@ -7,8 +7,7 @@ from typing import Any
 
 from winokit.data.loading import DataLike, load, load_one, paths_of
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
-from winokit.data.predictions.read import PredictionFile, ReadPredictions, read_files
-from winokit.data.predictions.within import PredictionsWithin, predictions_within
+from winokit.data.predictions.read import PredictionFile, PredictionsWithin, ReadPredictions, read_files
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan
 from winokit.methods.transforms.variants import (
@@ -87,6 +86,8 @@ def read_inputs(
     dataset = whole if settings.loading.limit is None else whole[: settings.loading.limit]
     within = PredictionsWithin()
     if data is not None and not files and model is None:
+        from winokit.data.predictions.within import predictions_within
+
         within = predictions_within(data, whole, is_scored=_is_for_models(settings, plan))
         tell(within.notes)
         files, columns = within.files, within.columns

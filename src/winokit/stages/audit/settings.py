@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 from winokit.data.loading import Loading, Perturbed
-from winokit.data.predictions.columns import are_of_predictions, checked_columns
-from winokit.data.predictions.within import split_columns
 from winokit.errors import BadInput
 from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Style
 from winokit.settings import Help, Settings, Without
@@ -109,6 +107,11 @@ class AuditSettings(Settings):
     def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
         """The columns of DATA's table, and those of the predictions, whichever option named them."""
         columns, prediction_columns = self.columns, self.prediction_columns
+        if columns is None and prediction_columns is None:
+            return None, None
+        from winokit.data.predictions.columns import are_of_predictions, checked_columns
+        from winokit.data.predictions.within import split_columns
+
         if columns is not None and prediction_columns is None and are_of_predictions(columns):
             columns, prediction_columns = (None, columns) if self.predictions else split_columns(columns)
         if prediction_columns is None:

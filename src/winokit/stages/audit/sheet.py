@@ -4,7 +4,7 @@ Protocols choose which problems a row is about; what the row says of them is a f
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,6 @@ import numpy as np
 from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.runs import LeftOut
 from winokit.methods.arrays import BoolArray
-from winokit.methods.formalizations.cases import guesses
 from winokit.methods.metrics.judge import Judge, Name
 from winokit.methods.scoring.base import SCORINGS, Scoring
 from winokit.methods.scoring.scorer import Prediction
@@ -72,7 +71,11 @@ class AuditSheet:
         ids = self.problems.ids
         predicted = [row for row in rows.tolist() if ids[row] in predictions]
         choices = choice_numbers([predictions[ids[row]].prediction for row in predicted])
-        chances = guesses([self.problems.problems[row] for row in predicted], self.formalization)
+        chances: Sequence[float] | None = None
+        if self.formalization is not None:
+            from winokit.methods.formalizations.cases import guesses
+
+            chances = guesses([self.problems.problems[row] for row in predicted], self.formalization)
         return Answers(
             self.problems,
             np.array(predicted, np.int64),

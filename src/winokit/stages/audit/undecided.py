@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from winokit.data.runs import Run
-from winokit.methods.scoring.first_replies import OTHERWISE, UNREADABLE, WAYS_OUT
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.stages.audit.problems import shown_ends
 
@@ -73,6 +72,8 @@ def undecided(run: Run) -> UndecidedRun | None:
 
 def _way_out(transcripts: Iterable[Transcript]) -> str:
     """What to try, by what is commonest among the replies; empty if there are none."""
+    from winokit.methods.scoring.first_replies import OTHERWISE, UNREADABLE, WAYS_OUT
+
     causes = Counter(CONTRADICTORY if row.choice is not None else row.why or UNREADABLE for row in transcripts)
     if not causes:
         return ""

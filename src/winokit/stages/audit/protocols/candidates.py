@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from winokit.methods.metrics.consistency import choice_kept, choice_kept_chance, choice_turned, in_first_order
-from winokit.models.builtin import piece_counts
+from winokit.models.pieces import piece_counts
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
