@@ -97,7 +97,7 @@ class Formalization:
 
     @classmethod
     def parse(cls, spec: str) -> "Formalization":
-        """Take `name?switch=value&…` apart; a wrong name or value says what exists."""
+        """Parse `name?switch=value&…`. A wrong name or value says what exists."""
         name, _, query = spec.partition("?")
         definition = FORMALIZATIONS[name]
         asked = dict(parse_qsl(query, keep_blank_values=True))

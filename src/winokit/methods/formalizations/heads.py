@@ -68,7 +68,7 @@ class Spans(nn.Module):
 
 
 class GuessedWords(nn.Module):
-    """The mean (or summed) log-probability of an option's tokens, each guessed at its place in the text."""
+    """The mean (or summed) log-probability of an option's tokens at their places."""
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class GuessedWords(nn.Module):
 
 
 class WrittenWords(nn.Module):
-    """The mean (or summed) log-probability of what a decoder writes after the encoder has read an option's row."""
+    """The mean (or summed) log-probability of what the decoder writes after an option."""
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()

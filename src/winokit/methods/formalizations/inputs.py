@@ -127,7 +127,7 @@ class Input:
     row: Callable[[Marked, TextReading, InputReader, Switches], Seen]
 
     def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
-        """What the head sees of each text."""
+        """A row per text, with the places that the head looks at."""
         texts = list(dict.fromkeys(each.text for each in marked))
         readings = dict(zip(texts, read(reader.tokenizer, texts, reader.longest), strict=True))
         return [self.row(each, readings[each.text], reader, switches) for each in marked]
@@ -135,12 +135,12 @@ class Input:
 
 @dataclass(frozen=True)
 class FollowingInput:
-    """What follows an option in its text, token by token, as `partial` and `full` scoring have it."""
+    """The text after an option, split into tokens as `partial` and `full` scoring do."""
 
     texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
 
     def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
-        """What the head sees of each text: a row, where it guesses, and which tokens it is to guess."""
+        """A row per text, with the places of its guesses and the tokens to guess."""
         continuations = [_continuation(each, switches) for each in marked]
         if reader.boundary is not None:
             return [_guessed_after(encoded) for encoded in reader.boundary.split(continuations)]
@@ -163,7 +163,7 @@ def encode(cases: Sequence[Case], formalization: Formalization, reader: InputRea
 
 
 def _encoded(case: Case, texts: Sequence[tuple[Marked, Seen]], reader: InputReader) -> Encoded:
-    """A case from its marked texts and what the head sees of each."""
+    """Make a case of its marked texts and their rows."""
     rows: dict[InputRow, int] = {}
     options = []
     for (marked, (row, places, tokens)), right in zip(texts, case.right, strict=True):
@@ -249,7 +249,7 @@ def _followed_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
 
 
 def _continuation(marked: Marked, switches: Switches) -> Continuation:
-    """What is given of a text, and what is guessed of it."""
+    """The text up to the option's end as context, and the rest to be guessed."""
     if switches["scored"] == "full":
         return Continuation("", marked.text)
     option_end = marked.spans[0][1]
@@ -257,7 +257,7 @@ def _continuation(marked: Marked, switches: Switches) -> Continuation:
 
 
 def _guessed_after(encoded: EncodedText | Refusal) -> Seen:
-    """A causal model's row; each token is guessed at the place before it."""
+    """A causal model's row, and the place before each guessed token."""
     if isinstance(encoded, Refusal):
         raise BadInput(f"cannot be trained on: {encoded.why}")
     scored = encoded.scored
@@ -266,7 +266,10 @@ def _guessed_after(encoded: EncodedText | Refusal) -> Seen:
 
 
 def _written_after(continuations: Sequence[Continuation], reader: InputReader) -> list[Seen]:
-    """The encoder's rows, where the decoder's scored tokens stand, and all that the decoder writes up to the last."""
+    """The encoder's rows, and what its decoder writes.
+
+    Places count the decoder's tokens. Tokens after the last scored one (`</s>`) are left out.
+    """
     sides = [moved(continuation) for continuation in continuations]
     prompts = read(reader.tokenizer, [context for context, _ in sides], reader.longest)
     longest_target = reader.longest_target or reader.longest

@@ -196,7 +196,7 @@ def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
 
 
 def check_kind(place: str, kind: str, formalization: Formalization) -> None:
-    """Refuse a formalization that does not train this kind of model, and name those that do."""
+    """Raise BadInput unless a formalization trains this kind of model."""
     if kind in formalization.definition.kinds:
         return
     kinds = " or ".join(formalization.definition.kinds)
@@ -205,7 +205,7 @@ def check_kind(place: str, kind: str, formalization: Formalization) -> None:
 
 
 def kind_of(spec: str) -> str:
-    """The kind of a model that can be trained: masked, causal or seq2seq. Its weights are not loaded."""
+    """The kind of a trainable model, from its configuration: masked, causal or seq2seq."""
     parsed = Spec.parse(spec)
     if parsed.prefix not in TRAINABLE:
         raise BadInput(f"{spec}: only builtin and hf: models can be trained")
@@ -213,7 +213,7 @@ def kind_of(spec: str) -> str:
 
 
 def _writing(settings: HfSettings, formalization: Formalization, tokenizer: Any) -> Network:
-    """A causal model or an encoder-decoder, with matrices beside its weights if `lora` asks for them."""
+    """Load a causal model or an encoder-decoder, with LoRA if asked."""
     switches = formalization.switches
     if settings.kind == "causal":
         encoder = load_weights(transformers.AutoModelForCausalLM, settings)
@@ -259,7 +259,7 @@ def _decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> Inpu
 
 
 def _with_lora(model: Any, rank: float) -> Any:
-    """The model with trainable matrices beside its linear layers; its own weights are frozen."""
+    """Freeze a model's weights and put trainable matrices beside its linear layers."""
     if not rank.is_integer():
         raise BadInput(f"mc-lm?lora={rank}: expected a whole number, the rank of the matrices")
     with needing("mc-lm?lora=", "hf"):
@@ -269,7 +269,7 @@ def _with_lora(model: Any, rank: float) -> Any:
 
 
 def _with_plain_weights(model: Any) -> Any:
-    """The model itself; one with LoRA matrices as a copy that has them added to its weights."""
+    """The model, or a copy of it with LoRA matrices added to the weights."""
     if not hasattr(model, "merge_and_unload"):
         return model
     return copy.deepcopy(model).merge_and_unload()
@@ -286,7 +286,7 @@ def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
 
 
 def _body(settings: HfSettings) -> Any:
-    """The encoder without a head; a pooler, which no formalization uses, is left out where the model allows it."""
+    """Load the encoder without a head, and without a pooler if the model allows it."""
     model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
     poolable = "add_pooling_layer" in inspect.signature(model_class).parameters
     return load_weights(transformers.AutoModel, settings, **({"add_pooling_layer": False} if poolable else {}))
