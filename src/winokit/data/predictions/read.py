@@ -57,6 +57,23 @@ class PredictionsWithin:
     notes: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class PredictionTable:
+    """Predictions in memory, and the reader of their rows."""
+
+    name: str
+    read_rows: Reader
+    folder: None = None
+
+    @property
+    def path(self) -> Path:
+        """Their name where others have a path."""
+        return Path(self.name)
+
+
+PredictionSource = PredictionFile | PredictionTable
+
+
 @dataclass(slots=True)
 class ReadPredictions:
     """What a file says about one model under one scoring on one variant of a dataset."""
@@ -94,11 +111,12 @@ def read_predictions(
     columns
         What the columns of a table are, by their roles; else their names tell.
     """
-    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), columns)
+    reader = _reader_of(Path(path), columns)
+    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
 
 
 def read_files(
-    files: Iterable[PredictionFile],
+    files: Iterable[PredictionSource],
     dataset: Dataset,
     versions: Mapping[str, Variant] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -109,7 +127,8 @@ def read_files(
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
-            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, columns)
+            reader = file.read_rows if isinstance(file, PredictionTable) else _reader_of(file.path, columns)
+            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, reader)
         except NothingMatches as error:
             if file.folder is None:
                 raise
@@ -123,13 +142,18 @@ class NothingMatches(BadInput):
     """A file of predictions is about other problems than those of the dataset."""
 
 
-def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
-    path, kind = source.path, recognise(source.path)
-    reader = READERS[kind]
+def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
+    """The reader of a file, told of the columns if it has any."""
+    kind = recognise(path)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
-        reader = partial(read_table, given=columns)
+        return partial(read_table, given=columns)
+    return READERS[kind]
+
+
+def _read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+    path = source.path
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():
