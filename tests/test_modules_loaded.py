@@ -17,7 +17,7 @@ except SystemExit as end:
 print("MODULES " + json.dumps(sorted(sys.modules)))
 """
 LANGUAGES = ("chinese", "french", "german", "japanese", "portuguese", "russian")
-MOST_FOR_SCORE, MOST_FOR_AUDIT = 60, 108
+MOST_FOR_SCORE, MOST_FOR_AUDIT = 60, 109
 """Modules of winokit that these commands import today; fewer is better, and then the number here falls too."""
 
 

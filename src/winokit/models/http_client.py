@@ -105,8 +105,8 @@ class HttpClient:
         self._thread = Thread(target=self._loop.run_forever, name="winokit-server", daemon=True)
         self._thread.start()
         has_tls = any(address.startswith("https:") for address in (url, proxy or ""))
-        opening = _open_session(headers, connections, trusted_certificates() if has_tls else True)
-        self._session = asyncio.run_coroutine_threadsafe(opening, self._loop).result()
+        session = _open_session(headers, connections, trusted_certificates() if has_tls else True)
+        self._session = asyncio.run_coroutine_threadsafe(session, self._loop).result()
 
     def send(self, ticket: Any, body: bytes | None) -> None:
         """Send a POST of JSON, or a GET if there is no body; redirects are replies like others."""
@@ -256,17 +256,17 @@ def _proxy_of(url: str) -> str | None:
 
 def trusted_certificates() -> ssl.SSLContext:
     """Return what a server's certificate is checked with: $SSL_CERT_FILE, else the system's, else certifi's."""
-    named = os.environ.get("SSL_CERT_FILE") or None
-    if named and not Path(named).is_file():
-        raise BadInput(f"SSL_CERT_FILE: no file {named}; name one with certificates, or unset it")
+    own_file = os.environ.get("SSL_CERT_FILE") or None
+    if own_file and not Path(own_file).is_file():
+        raise BadInput(f"SSL_CERT_FILE: no file {own_file}; name one with certificates, or unset it")
     try:
-        context = ssl.create_default_context(cafile=named)
-        if not named and not _has_certificates(ssl.get_default_verify_paths()):
+        context = ssl.create_default_context(cafile=own_file)
+        if not own_file and not _has_certificates(ssl.get_default_verify_paths()):
             import certifi
 
             context.load_verify_locations(certifi.where())
     except (ssl.SSLError, OSError) as error:
-        raise BadInput(f"SSL_CERT_FILE: {named} has no certificates ({error})") from None
+        raise BadInput(f"SSL_CERT_FILE: {own_file} has no certificates ({error})") from None
     return context
 
 

@@ -9,20 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Number
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, numbered_rows
-from winokit.data.predictions.columns import LINE, PredictionColumns, check_order
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.data.predictions.read import PredictionFile, PredictionSource, PredictionTable, read_files
-from winokit.data.predictions.table import TableReading
 from winokit.data.runs import Run
 from winokit.errors import BadInput, Malformed
 from winokit.methods.scoring.scorer import Prediction
 from winokit.notebook import Frame, frame_rows
 from winokit.problem import Dataset
 from winokit.progress import tell
+
+if TYPE_CHECKING:
+    from winokit.data.formats.tables import Table
+    from winokit.data.predictions.columns import PredictionColumns
 
 UNNAMED = "predictions"
 """The model's name if the values have none."""
@@ -134,6 +135,8 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
+    from winokit.data.predictions.columns import LINE
+
     return _table(name, [{"model": name, "value": value} for value in values], order=LINE)
 
 
@@ -144,6 +147,9 @@ def _table_by_id(by_id: Mapping[str, Any]) -> PredictionTable:
 
 def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
     """A table of choices or of scores, whichever the values are."""
+    from winokit.data.formats.tables import Table, numbered_rows
+    from winokit.data.predictions.columns import PredictionColumns
+
     are_scores = any(_is_column(row["value"]) for row in rows)
     if are_scores:
         columns = PredictionColumns(scores=("value",), model="model", is_given=True, **places)
@@ -166,9 +172,12 @@ def _scores_text(scores: Any) -> str | None:
 
 
 def _read_memory_rows(
-    table: Table, columns: PredictionColumns, scoring: str, source: Source, matcher: Matcher
+    table: "Table", columns: "PredictionColumns", scoring: str, source: Source, matcher: Matcher
 ) -> Iterator[PredictionRow]:
     """The rows of a table in memory."""
+    from winokit.data.predictions.columns import check_order
+    from winokit.data.predictions.table import TableReading
+
     check_order(table, columns, matcher.dataset)
     reading = TableReading(table, columns, matcher, source)
     reading.scoring = scoring
