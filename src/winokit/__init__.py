@@ -25,7 +25,7 @@ HOMES = {
     "curve": "winokit.stages.curve.run",
     "datasets": "winokit.stages.datasets",
     "debias": "winokit.stages.debias.run",
-    "embed": "winokit.stages.embed",
+    "embed": "winokit.stages.embed.run",
     "evolve": "winokit.stages.evolve.run",
     "find_duplicates": "winokit.data.checks.checkup",
     "find_groups": "winokit.data.checks.groups",

@@ -9,8 +9,7 @@ choose on, nothing is chosen: one setting, its last weights.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import Any, Self
+from typing import Self
 
 from winokit.errors import BadInput
 from winokit.files import our_toml
@@ -84,16 +83,6 @@ class TransferPlan:
     def chooses_weights(self) -> bool:
         """Whether the weights of a run are chosen too."""
         return self.grid[0].keep == "best"
-
-
-def grid_of(settings: TrainSettings, **choices: Sequence[Any]) -> tuple[TrainSettings, ...]:
-    """Every combination of the choices, each in place of what `settings` has.
-
-    >>> [settings.learning_rate for settings in grid_of(TrainSettings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
-    [1e-05, 3e-05]
-    """
-    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
-    return tuple(dict.fromkeys(replace(settings, **combination) for combination in combinations))
 
 
 def with_choices(
@@ -172,6 +161,29 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
         if held.setdefault(named.name, named).data.content_hash != named.data.content_hash:
             raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
     return list(held.values())
+
+
+def arms_without_overlap(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[TrainingArm]:
+    """The arms without problems that overlap a test set or a set to choose on."""
+    held = [held_set.data for held_set in held_sets(tests)]
+    return [arm.without(held) for arm in arms]
+
+
+def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> dict[tuple[str, str], str]:
+    """By arm and test set, why the arm is not tested on it; pairs that are tested are absent."""
+    reasons = {}
+    for arm in arms:
+        for test in tests:
+            why = why_not(arm, test)
+            if why is not None:
+                reasons[arm.name, test.name] = why
+    return reasons
+
+
+def refuse_overlap(reasons: Mapping[tuple[str, str], str]) -> None:
+    """Refuse the first arm that is not tested on a set."""
+    for (arm, test), why in reasons.items():
+        raise BadInput(f"{arm} on {test}: {why} (--drop-overlap leaves them out, or the cell empty)")
 
 
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
