@@ -31,7 +31,7 @@ HOMES = {
     "find_groups": "winokit.data.checks.groups",
     "find_leaks": "winokit.data.checks.leaks",
     "from_frame": "winokit.data.frames",
-    "gate": "winokit.stages.gate",
+    "gate": "winokit.stages.gate.run",
     "grade": "winokit.stages.grade.run",
     "hunt": "winokit.stages.hunt",
     "load": "winokit.data.loading",

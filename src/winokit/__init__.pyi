@@ -1,6 +1,5 @@
 # Written by tools/make_stub.py from the settings of the verbs.
 from collections.abc import Callable, Mapping, Sequence
-from numpy import ndarray
 from pathlib import Path
 from typing import Any, Literal
 from winokit.data.checks.checkup import Findings
@@ -23,18 +22,19 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.models.base import Model
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
+from winokit.stages.compare.settings import PairSettings
 from winokit.stages.convert.tasks import WrittenTasks
 from winokit.stages.convert.variants import WrittenVariants
 from winokit.stages.curve.run import LearningCurve
 from winokit.stages.curve.settings import CurveDesign, CurveGoal, CurveSets
-from winokit.stages.debias.assessment import Assessment
-from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased
+from winokit.stages.debias.filtering import Debiased
+from winokit.stages.debias.settings import Assessment, Comparison, FeatureRows, FeatureSource
 from winokit.stages.embed.run import Embedding
 from winokit.stages.embed.settings import EmbedDesign, Finetuning
 from winokit.stages.evolve.run import EvolvedRelease
 from winokit.stages.evolve.settings import EvolveSettings
-from winokit.stages.gate import GateOutcome
+from winokit.stages.gate.run import GateOutcome
+from winokit.stages.gate.settings import GateSettings
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
 from winokit.stages.release.run import Release
@@ -135,6 +135,7 @@ def compare(
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
     margin: float = 5.0,
     out: str | Path | None = None,
+    settings: PairSettings = ...,
 ) -> ComparedRuns: ...
 
 def convert(
@@ -211,12 +212,12 @@ def debias(
     data: str | Path | Dataset,
     method: str | DebiasMethod = 'aflite',
     *,
-    features: str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
+    features: str | Path | FeatureRows | None = None,
     allow_uninformed: bool = False,
     model: str | Model | None = None,
-    out: str | Path | None = None,
     kind: str = 'concat',
     pooling: str = 'first',
+    cache: str | Path | Cache | None = None,
     compare: str | Sequence[str] = ...,
     assess: bool = True,
     folds: int = 5,
@@ -227,10 +228,12 @@ def debias(
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     limit: int | None = None,
     lenient: bool = False,
-    cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
-    assessment: Assessment = ...,
+    source: FeatureSource = ...,
+    comparison: Comparison = ...,
     loading: Loading = ...,
+    assessment: Assessment = ...,
     **settings: Any,
 ) -> Debiased: ...
 
@@ -323,6 +326,7 @@ def gate(
     scoring: str | None = None,
     data: str | Path | Dataset | None = None,
     markdown: str | Path | None = None,
+    settings: GateSettings = ...,
 ) -> GateOutcome: ...
 
 def grade(

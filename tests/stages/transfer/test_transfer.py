@@ -330,7 +330,7 @@ def cell_of(data, choices, folder):
     ]
     write_predictions(predictions, folder / "predictions" / "test.jsonl")
     outcome = TrainOutcome(folder, {}, evaluated_rows(data, predictions, "test"))
-    return _cell_of_arm(TrainingArm("arm", ()), TransferTarget(data.card.name, data), [outcome], "m")
+    return _cell_of_arm(TrainingArm("arm", ()), TransferTarget(data.card.name, data), [{data.card.name: outcome}], "m")
 
 
 @pytest.mark.parametrize("right", [0.5, 0.7, 0.9])

@@ -9,7 +9,6 @@ from typing import Annotated
 from winokit.data.runs import Run
 from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
-from winokit.methods.metrics.judge_pairs import PairMeasure
 from winokit.problem import grouped
 from winokit.progress import tell
 from winokit.results import Brief
@@ -24,9 +23,7 @@ from winokit.stages.compare.pairs import (
     number_notes,
     paired,
 )
-
-MARGIN = 5.0
-"""Points that matter unless it is said: fewer cannot be shown on the usual test sets."""
+from winokit.stages.compare.settings import PairSettings
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,11 +41,7 @@ def compare(
         Sequence[str | Path | Run] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
     ],
     *,
-    metric: Annotated[
-        Sequence[PairMeasure] | None,
-        Help("What to compare by; repeatable. Default: accuracy, and group_accuracy where there are groups."),
-    ] = None,
-    margin: Annotated[float, Help("The difference that matters, in points.", least=0, most=100)] = MARGIN,
+    settings: PairSettings = PairSettings(),
     out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
@@ -65,16 +58,15 @@ def compare(
     """
     loaded = dict(runs) if isinstance(runs, Mapping) else _named(runs)
     columns = columns_of_named(loaded) if isinstance(runs, Mapping) else columns_of_models(loaded)
-    measures = None if metric is None else tuple(dict.fromkeys(metric))
-    comparisons = compare_runs(loaded, measures, columns)
+    comparisons = compare_runs(loaded, settings.measures, columns)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
     notes = [*unpaired(loaded), *number_notes(columns), *_style_notes(loaded), *replay_notes(loaded)]
     tell(notes)
     page = None
     if out is not None:
-        page = write_comparison(loaded, comparisons, Path(out), notes, margin, columns)
-    return ComparedRuns(paired(comparisons, margin), page, tuple(notes))
+        page = write_comparison(loaded, comparisons, Path(out), notes, settings.margin, columns)
+    return ComparedRuns(paired(comparisons, settings.margin), page, tuple(notes))
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:

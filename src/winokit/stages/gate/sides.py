@@ -1,0 +1,128 @@
+"""The two runs of a gate, and whose answers in them are compared."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winokit.answers import Answers
+from winokit.data.loading import load_one
+from winokit.data.predictions.read import read_predictions
+from winokit.data.runs import Run
+from winokit.drawing.wording import plural
+from winokit.errors import BadInput, UnknownName
+from winokit.methods.scoring.base import SCORINGS
+from winokit.problem import Dataset
+from winokit.progress import tell
+from winokit.stages.gate.settings import GateSettings
+
+RunLike = str | Path | Run
+"""A run, its folder, or a file of predictions."""
+
+
+@dataclass(frozen=True)
+class GateSide:
+    """One of the two runs, and whose answers in it are compared."""
+
+    run: Run
+    model: str
+    scoring: str
+
+    def answers(self, variant: str = "original") -> Answers:
+        """The answers to the problems of a variant."""
+        return self.run.answers(variant, self.model, self.scoring)
+
+    @property
+    def is_scored_by_us(self) -> bool:
+        """Whether its scoring is one of ours; predictions of files have the name of a format, or their own."""
+        return self.scoring.split("?")[0] in SCORINGS
+
+
+def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> GateSide:
+    """The model of a run that is asked for, or the only one; likewise its scoring."""
+    if not run.predictions:
+        raise BadInput(f"{name} has no predictions")
+    model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
+    own = [row for row in run.predictions if row.model == model]
+    scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")
+    return GateSide(run, model, scoring)
+
+
+def _only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
+    """The name that is asked for where there are several, or the only one."""
+    known = list(dict.fromkeys(names))
+    if len(known) != 1 and asked not in known:
+        raise BadInput(f"{several}: name one with {option} ({', '.join(known)})")
+    return asked if asked in known else known[0]
+
+
+def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[GateSide, GateSide]":
+    """The sides to compare. Raises BadInput if they differ in more than the model."""
+    runs = _load_runs({"NEW": new, "--against": old}, settings.data)
+    ours, theirs = (side_of(run, name, settings.model, settings.scoring) for name, run in runs.items())
+    if settings.model not in (None, ours.model, theirs.model):
+        raise UnknownName("model in the runs", str(settings.model), [ours.model, theirs.model])
+    if settings.scoring not in (None, ours.scoring, theirs.scoring):
+        raise UnknownName("scoring in the runs", str(settings.scoring), [ours.scoring, theirs.scoring])
+    _check_alike(ours, theirs)
+    return ours, theirs
+
+
+def _load_runs(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | None) -> dict[str, Run]:
+    """The runs; a file of predictions is read with the problems of `data`, or of the run beside it."""
+    folders = {name: run for name, run in given.items() if isinstance(run, Run) or not Path(run).is_file()}
+    runs = {name: run if isinstance(run, Run) else Run.load(Path(run)) for name, run in folders.items()}
+    dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
+    for name, file in given.items():
+        if name not in runs:
+            if dataset is None:
+                raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
+            reads = read_predictions(str(file), dataset)
+            tell(note for read in reads for note in read.notes)
+            runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
+    return {name: runs[name] for name in given}
+
+
+def _check_alike(new: GateSide, old: GateSide) -> None:
+    """Refuse runs that differ in more than the model; a file of predictions says its scoring alone."""
+    if new.run.dataset.content_hash != old.run.dataset.content_hash:
+        datasets = [side.run.dataset for side in (new, old)]
+        about = [f"{dataset.card.name} ({plural(len(dataset), 'problem')})" for dataset in datasets]
+        raise BadInput(f"NEW is over {about[0]}, --against over {about[1]}: a gate needs the same problems and answers")
+    values: dict[str, tuple[Any, Any]] = {}
+    if new.is_scored_by_us and old.is_scored_by_us:
+        values["scoring"] = (new.scoring, old.scoring)
+    ours, theirs = new.run.settings, old.run.settings
+    if ours and theirs:
+        names = ["shots", "substitution", "prompt", "style"]
+        if ours.get("shots"):
+            names += ["shots_from", "seed"]
+        values |= {name: (ours.get(name), theirs.get(name)) for name in names}
+    for name, (own, other) in values.items():
+        if own != other:
+            raise BadInput(f"NEW has {name} {own}, --against {other}: a gate needs the same")
+
+
+def scoring_notes(new: GateSide, old: GateSide) -> list[str]:
+    """A note if the predictions of a file do not say whether they were scored as the others were."""
+    if new.scoring == old.scoring:
+        return []
+    unknown = [
+        f"{name} ({side.scoring})" for name, side in (("NEW", new), ("--against", old)) if not side.is_scored_by_us
+    ]
+    verb = "do" if len(unknown) > 1 else "does"
+    return [f"{' and '.join(unknown)} {verb} not say how the model was scored: a difference may be one of scoring"]
+
+
+def scoring_in_words(new: GateSide, old: GateSide) -> str:
+    """How both were scored."""
+    return new.scoring if new.scoring == old.scoring else f"{new.scoring} against {old.scoring}"
+
+
+def model_names(new: GateSide, old: GateSide, given: tuple[RunLike, RunLike]) -> tuple[str, str]:
+    """The models; with the folder or file only to tell two of one name apart."""
+    places = ["" if isinstance(each, Run) else Path(each).name for each in given]
+    if new.model == old.model and places[0] != places[1]:
+        names = [f"{new.model} ({place})" if place else new.model for place in places]
+        return names[0], names[1]
+    return new.model, old.model
