@@ -28,7 +28,7 @@ from winokit.stages.convert.variants import WrittenVariants
 from winokit.stages.curve.run import LearningCurve
 from winokit.stages.curve.settings import CurveDesign, CurveGoal, CurveSets
 from winokit.stages.debias.filtering import Debiased
-from winokit.stages.debias.settings import Assessment, Comparison, FeatureRows, FeatureSource
+from winokit.stages.debias.settings import Assessment, DebiasComparison, FeatureMatrix, FeatureSource
 from winokit.stages.embed.run import Embedding
 from winokit.stages.embed.settings import EmbedDesign, Finetuning
 from winokit.stages.evolve.run import EvolvedRelease
@@ -212,7 +212,7 @@ def debias(
     data: str | Path | Dataset,
     method: str | DebiasMethod = 'aflite',
     *,
-    features: str | Path | FeatureRows | None = None,
+    features: str | Path | FeatureMatrix | None = None,
     allow_uninformed: bool = False,
     model: str | Model | None = None,
     kind: str = 'concat',
@@ -231,7 +231,7 @@ def debias(
     out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
     source: FeatureSource = ...,
-    comparison: Comparison = ...,
+    comparison: DebiasComparison = ...,
     loading: Loading = ...,
     assessment: Assessment = ...,
     **settings: Any,

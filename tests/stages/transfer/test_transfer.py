@@ -19,7 +19,7 @@ from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.stages.transfer.page import write_transfer_page
-from winokit.stages.transfer.run import _cell_of_arm, train_arms
+from winokit.stages.transfer.run import _build_cell, train_arms
 from winokit.stages.transfer.selection import (
     NamedData,
     TrainingArm,
@@ -330,7 +330,7 @@ def cell_of(data, choices, folder):
     ]
     write_predictions(predictions, folder / "predictions" / "test.jsonl")
     outcome = TrainOutcome(folder, {}, evaluated_rows(data, predictions, "test"))
-    return _cell_of_arm(TrainingArm("arm", ()), TransferTarget(data.card.name, data), [{data.card.name: outcome}], "m")
+    return _build_cell(TrainingArm("arm", ()), TransferTarget(data.card.name, data), [{data.card.name: outcome}], "m")
 
 
 @pytest.mark.parametrize("right", [0.5, 0.7, 0.9])

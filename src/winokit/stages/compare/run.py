@@ -1,4 +1,4 @@
-"""Paired tests between the scorers of several runs, on the problems they share; and their page."""
+"""Paired tests between the scorers of runs, on the problems they share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from winokit.stages.compare.settings import PairSettings
 
 @dataclass(frozen=True, repr=False)
 class ComparedRuns(Brief):
-    """Every paired test, corrected for their number, and the page on them where one was written."""
+    """All paired tests, corrected for their number, and their page."""
 
     pairs: list[ScorerPair]
     page: Path | None
@@ -70,7 +70,10 @@ def compare(
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:
-    """The runs that have no problem in common, a sentence for each two datasets they are on."""
+    """Sentences on runs that have no problem in common.
+
+    There is one for every two datasets.
+    """
     ids = {name: {problem.id for problem in run.dataset} for name, run in runs.items()}
     apart = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
     datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
@@ -82,7 +85,10 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _style_notes(runs: Mapping[str, Run]) -> list[str]:
-    """A note if the variants of some runs were made in another style: only the problems as they are are the same."""
+    """Note that runs have variants of different styles.
+
+    Only their original problems are the same.
+    """
     styles = {name: run.settings.get("style", "default") for name, run in runs.items()}
     if len(set(styles.values())) < 2:
         return []
@@ -91,12 +97,18 @@ def _style_notes(runs: Mapping[str, Run]) -> list[str]:
 
 
 def replay_notes(runs: Mapping[str, Run]) -> list[str]:
-    """A note for each model of each run of which answers were replayed: two runs may show one and the same answers."""
+    """Note the models whose answers were replayed from the cache.
+
+    Two runs may show the same answers.
+    """
     return [f"{name}: {sentence}" for name, run in runs.items() for sentence in run.replay_notes]
 
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
-    """Runs by the shortest names that tell them apart: of their folders, or of the models in them."""
+    """Load the runs, by short names that tell them apart.
+
+    They are named after their folders, or after the models in them.
+    """
     given = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
     folders = [Path(run).absolute().name for run in given if not isinstance(run, Run)]
     are_told_apart = len(set(folders)) == len(folders)

@@ -1,4 +1,4 @@
-"""What two scorers are compared by, and which difference matters: shared by `compare` and `gate`."""
+"""The settings of a paired test, shared by `compare` and `gate`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from winokit.settings import Help, Settings
 
 @dataclass(frozen=True)
 class PairSettings(Settings):
-    """The measures of a paired test, and the margin that it is held against."""
+    """The measures of a paired test, and its margin."""
 
     metric: Annotated[
         Sequence[PairMeasure] | None,
@@ -21,7 +21,7 @@ class PairSettings(Settings):
 
     @property
     def measures(self) -> tuple[PairMeasure, ...] | None:
-        """The measures, each once; None for those that two scorers can usually be compared by."""
+        """The measures, each once, or None for the usual ones."""
         return None if self.metric is None else tuple(dict.fromkeys(self.metric))
 
     @property

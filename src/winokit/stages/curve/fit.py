@@ -43,7 +43,7 @@ class CurvePoint:
 
     @property
     def trial(self) -> TrialName:
-        """Which run of its scorer it is."""
+        """The name of this run among those of its scorer."""
         return TrialName(self.seed, self.asked, f"restart {self.restart}")
 
     def score(self, measure: str) -> Metric | None:
@@ -52,7 +52,10 @@ class CurvePoint:
 
 
 def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset]) -> list[CurveSeries]:
-    """Every curve that the points make, in the order in which they come, single accuracy before group accuracy."""
+    """Build the curves from their points.
+
+    They are in the order of the points, single accuracy before group accuracy.
+    """
     known = {test.card.name: test for test in tests}
     goals = {ACCURACY: goal.human, GROUP: goal.human_group}
     curves = grouped(((point.dataset, point.formalization), point) for point in points)

@@ -96,7 +96,7 @@ class NestedGrowth:
 
 
 def restart_seed(seed: int, restart: int) -> int:
-    """The seed of a restart: of the order of the training groups, of head, dropout and batches."""
+    """Seed of a restart, for the order of groups, head, dropout and batches."""
     return int(np.random.default_rng([seed, restart]).integers(2**31))
 
 

@@ -76,7 +76,7 @@ def curve(
 
 
 def folder_of_curve(out: str | Path | None, dataset: Dataset) -> Path:
-    """The folder to write: as given, or one named after the largest training set."""
+    """The folder to write, by default named after the data."""
     return Path("runs", f"{dataset.card.file_name}-curve") if out is None else Path(out)
 
 
@@ -106,7 +106,10 @@ class LearningCurve(Brief):
         return rows_of(self.points, self.series, str(self.run.get("model", "")))
 
     def save(self, folder: Path) -> "LearningCurve":
-        """Write points.csv, results.json and the page; return the curve with the path of the page."""
+        """Write points.csv, results.json and the page.
+
+        Returns the curve with the path of the page.
+        """
         write_points(self.points, folder / "points.csv")
         saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
         write_whole(folder / "results.json", result_bytes(saved))
@@ -123,7 +126,9 @@ def learning_curve(
     *,
     progress: Progress | None = None,
 ) -> LearningCurve:
-    """Train on every size in every restart under every formalization, test each, and fit the lines.
+    """Train and test every point of a curve, and fit the lines.
+
+    A point is a size in a restart under a formalization.
 
     Parameters
     ----------
@@ -150,7 +155,10 @@ def learning_curve(
 
 
 def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
-    """The data with test sets, and a note if the dev set is to be one. Raises BadInput if there is nothing to score."""
+    """Make the dev set the test set if there is none.
+
+    Returns a note about that too. Raises BadInput if there is nothing to score.
+    """
     if not data.tests:
         if data.dev is None:
             raise BadInput("a learning curve needs a set to score: --test, or --dev")
@@ -166,7 +174,10 @@ def select_scored_sets(data: TrainingData) -> tuple[TrainingData, list[str]]:
 
 
 def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> NestedGrowth:
-    """The training problems that have the variant to be trained on, so that a size counts what is trained on."""
+    """Keep the training problems that have the variant to train on.
+
+    So a size counts what is trained on.
+    """
     variant = data.arm.trained_on
     if variant == ORIGINAL:
         return growth
@@ -194,7 +205,10 @@ class CurveJob:
 
 
 def planned_jobs(growth: NestedGrowth, design: CurveDesign, settings: TrainSettings, out: Path) -> Iterator[CurveJob]:
-    """Every point, the smallest sizes first, so that there is something to look at early."""
+    """Plan every point, the smallest sizes first.
+
+    So there is something to look at early.
+    """
     formalizations = design.formalizations
     seeds = {restart: restart_seed(design.seed, restart) for restart in range(1, design.restarts + 1)}
     training_sets = {restart: growth.sets(seed) for restart, seed in seeds.items()}
@@ -218,7 +232,10 @@ def train_points(
     design: CurveDesign,
     progress: Progress | None,
 ) -> tuple[list[CurvePoint], list[str]]:
-    """Train and test every point. Returns the points, and the notes of the runs."""
+    """Train and test every point.
+
+    Returns the points and the notes of their runs.
+    """
     from winokit.methods.training.finetune import finetune, untrained
 
     points: list[CurvePoint] = []
@@ -245,7 +262,7 @@ def train_points(
 
 
 def _point_of_run(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
-    """The scores of a run on a test set, with its choice for every problem."""
+    """Read the scores and choices of a run on a test set."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]
     predictions = json_lines((outcome.folder / "predictions" / f"{accuracy.subset}.jsonl").read_text("utf-8"))
@@ -266,7 +283,7 @@ def _point_of_run(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> Curv
 
 
 def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """How many runs learned nothing, and how many problems were left undecided."""
+    """Warn of runs that learned nothing and of undecided problems."""
     trained = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
     suspicious = [point for point in trained.values() if point.warnings]
     if suspicious:
@@ -284,7 +301,7 @@ def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
 def describe_curve(
     growth: NestedGrowth, data: TrainingData, model: str, settings: TrainSettings, design: CurveDesign
 ) -> dict[str, Any]:
-    """The settings of a curve: what would be needed to do it again."""
+    """Settings of a curve, enough to do it again."""
     of_design = ["formalization", "seed"]
     if design.steps:
         of_design += ["epochs", "steps"]

@@ -1,4 +1,4 @@
-"""What a learning curve is made of, beside the data and the settings of each training run."""
+"""The settings of a learning curve, beside those of its training runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ EVALUATIONS = 10
 
 @dataclass(frozen=True)
 class CurveGoal(Settings):
-    """The scores to which curves are extrapolated, in per cent, and the size from which the line is fitted."""
+    """The scores to which curves are extrapolated, in per cent."""
 
     human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
     human_group: Annotated[
@@ -39,7 +39,7 @@ class CurveGoal(Settings):
 
 @dataclass(frozen=True)
 class CurveDesign(Settings):
-    """The runs of a curve: formalizations, sizes, restarts, and what is kept of each."""
+    """The runs of a curve: formalizations, sizes and restarts."""
 
     formalization: Annotated[
         tuple[str, ...], Help(f"{FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
@@ -61,7 +61,10 @@ class CurveDesign(Settings):
 
     @property
     def formalizations(self) -> dict[str, str]:
-        """The formalizations as given, each with its switches in one order. Raises BadInput if two are the same."""
+        """Full names of the formalizations, by the names that were given.
+
+        Raises BadInput if two are the same.
+        """
         from winokit.methods.formalizations.base import Formalization
 
         specs = {name: Formalization.parse(name).spec for name in self.formalization}
@@ -81,7 +84,10 @@ class CurveDesign(Settings):
 
 @dataclass(frozen=True)
 class CurveSets(Sets):
-    """The sets of a learning curve. Its training set may be several files, each a size."""
+    """The sets of a learning curve.
+
+    Its training set may be several files, each a size.
+    """
 
     dev: Annotated[
         str | Path | Dataset | None,
@@ -90,7 +96,10 @@ class CurveSets(Sets):
     test: Annotated[Sequence[str | Path | Dataset], Help("Score on this; repeatable.", "DATA")] = ()
 
     def loaded_for_each(self, data: Sequence[DataLike]) -> "list[TrainingData]":
-        """Load the sets once for each training set, and make sure that none gives another away."""
+        """Load the sets once for each training set.
+
+        Raises BadInput if one gives another away.
+        """
         smallest = self.unchecked(data[0])
         training_sets = [smallest.train, *(self.loading.one(name) for name in data[1:])]
         checked = []

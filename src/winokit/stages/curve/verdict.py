@@ -17,7 +17,7 @@ CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (
 
 
 def growth(series: CurveSeries, among: int = 1) -> str:
-    """Whether a line rises (above), falls (below), may do either (at), or is unknown.
+    """Whether a line rises (above), falls (below), or neither is shown (at).
 
     `among` is the number of curves that share the level of the test.
     """
@@ -66,7 +66,7 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
 
 
 def _points_of_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
-    """Findings on one curve: its growth, where it reaches the goal, and its end."""
+    """Findings on the growth of a curve, its goal and its end."""
     rise = growth(curve, among)
     claims = {f"{name}/{GROWTH}": rise}
     trained = [level for level in curve.levels if level.size > 0]
@@ -83,7 +83,7 @@ def _points_of_curve(name: str, curve: CurveSeries, among: int) -> Iterator[Verd
 
 
 def _growth_in_words(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
-    """The scores at the smallest and the largest size, and the gain per doubling."""
+    """Scores at the smallest and largest size, and the gain per doubling."""
     first = trained[0]
     last = trained[-1]
     smallest = f"{percent(first.mean.value)} with {first.asked:,} problems"
@@ -95,12 +95,15 @@ def _growth_in_words(trained: Sequence[CurveLevel], curve: CurveSeries, rise: st
 
 
 def unit_of(curve: CurveSeries) -> str:
-    """What a curve is a share of."""
+    """The unit of a curve: problems or groups."""
     return "problems" if curve.measure == ACCURACY else "groups as a whole"
 
 
 def of_reach(curve: CurveSeries) -> str:
-    """Where the goal is reached, as a sentence; or why no size is given."""
+    """A sentence on the size that reaches the goal.
+
+    It gives the reason if there is no such size.
+    """
     reach = curve.reach
     assert reach is not None
     goal = f"{reach.target:g}{PER_CENT}"

@@ -26,7 +26,7 @@ from winokit.results import Brief, Metric
 from winokit.stages.debias.assessment import ALL, DebiasMeasures, of_seed
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.page import Pictures, pictures_of
-from winokit.stages.debias.settings import Assessment, Comparison
+from winokit.stages.debias.settings import Assessment, DebiasComparison
 from winokit.stages.debias.verdict import warnings_of
 from winokit.text.language import language_of
 
@@ -177,7 +177,7 @@ def filter_and_compare(
     dataset: Dataset,
     method: DebiasMethod,
     features: DebiasFeatures | None,
-    comparison: Comparison,
+    comparison: DebiasComparison,
     progress: Progress | None,
 ) -> Debiased:
     """Run the method and those beside it, and measure what each keeps."""

@@ -14,7 +14,7 @@ from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.settings import Help, check_names, parameters_of, signature_of, verb
 from winokit.stages.debias.filtering import Debiased, check_problems, filter_and_compare
-from winokit.stages.debias.settings import Comparison, FeatureSource
+from winokit.stages.debias.settings import DebiasComparison, FeatureSource
 from winokit.stages.debias.table import check_folder, save
 
 OUT = Path("runs/DATA-METHOD")
@@ -30,7 +30,7 @@ def debias(
     method: str | DebiasMethod = "aflite",
     *,
     source: FeatureSource = FeatureSource(),
-    comparison: Comparison = Comparison(),
+    comparison: DebiasComparison = DebiasComparison(),
     loading: Limited = Loading(),
     out: Annotated[str | Path | None, Help("The folder to write.", "DIR", otherwise=OUT)] = None,
     progress: Progress | None = None,

@@ -22,7 +22,7 @@ NONE = "none"
 
 
 @runtime_checkable
-class FeatureRows(Protocol):
+class FeatureMatrix(Protocol):
     """Rows of numbers: a NumPy array, or `DebiasFeatures`."""
 
     @property
@@ -35,7 +35,7 @@ class FeatureSource(Settings):
     """Where features come from: a file, an array, or a model that is asked now."""
 
     features: Annotated[
-        str | Path | FeatureRows | None,
+        str | Path | FeatureMatrix | None,
         Help("A .npy file from winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None
     allow_uninformed: Annotated[
@@ -139,7 +139,7 @@ class Assessment(Settings):
 
 
 @dataclass(frozen=True)
-class Comparison(Settings):
+class DebiasComparison(Settings):
     """The other methods, and the features before and after."""
 
     compare: Annotated[

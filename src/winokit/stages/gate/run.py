@@ -57,21 +57,27 @@ def gate(
 
 
 def judge_drops(ours: GateSide, theirs: GateSide, settings: GateSettings) -> tuple[DropTest, ...]:
-    """One test per metric; they share the level."""
+    """Test every metric at a shared level."""
     measures = settings.measures or usual_measures(SharedAnswers.of(ours.answers(), theirs.answers()))
     level_each = 1 - settings.level / len(measures)
     return tuple(judge_drop(measure, ours, theirs, settings.margin_share, level_each) for measure in measures)
 
 
 def may_pass(tests: tuple[DropTest, ...], *, strict: bool) -> bool:
-    """Whether no test failed; for a strict gate, whether every test passed."""
+    """Whether the new model may pass.
+
+    A strict gate wants every test to pass, another none to fail.
+    """
     verdicts = {test.verdict for test in tests}
     return verdicts == {PASSED} if strict else FAILED not in verdicts
 
 
 @dataclass(frozen=True, repr=False)
 class GateOutcome(Brief):
-    """Whether the new model may pass, and the tests behind that; `margin`, the allowed drop, is in points."""
+    """Whether the new model may pass, and the tests behind that.
+
+    `margin`, the allowed drop, is in points.
+    """
 
     passed: bool
     tests: tuple[DropTest, ...]

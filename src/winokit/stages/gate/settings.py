@@ -1,4 +1,4 @@
-"""What a gate allows, and whose answers it compares."""
+"""The settings of a gate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The two runs of a gate, and whose answers in them are compared."""
+"""The two sides of a gate: runs, models and scorings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,12 +34,18 @@ class GateSide:
 
     @property
     def is_scored_by_us(self) -> bool:
-        """Whether its scoring is one of ours; predictions of files have the name of a format, or their own."""
+        """Whether the scoring is one of ours.
+
+        Predictions of files have the name of a format, or their own.
+        """
         return self.scoring.split("?")[0] in SCORINGS
 
 
 def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> GateSide:
-    """The model of a run that is asked for, or the only one; likewise its scoring."""
+    """Select the model and the scoring of a run.
+
+    Raises BadInput if there are several and none is named.
+    """
     if not run.predictions:
         raise BadInput(f"{name} has no predictions")
     model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
@@ -49,7 +55,7 @@ def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> Gate
 
 
 def _only(several: str, names: Iterable[str], asked: str | None, option: str) -> str:
-    """The name that is asked for where there are several, or the only one."""
+    """Select the only name, or the one that is asked for."""
     known = list(dict.fromkeys(names))
     if len(known) != 1 and asked not in known:
         raise BadInput(f"{several}: name one with {option} ({', '.join(known)})")
@@ -57,7 +63,10 @@ def _only(several: str, names: Iterable[str], asked: str | None, option: str) ->
 
 
 def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[GateSide, GateSide]":
-    """The sides to compare. Raises BadInput if they differ in more than the model."""
+    """Read the sides to compare.
+
+    Raises BadInput if they differ in more than the model.
+    """
     runs = _load_runs({"NEW": new, "--against": old}, settings.data)
     ours, theirs = (side_of(run, name, settings.model, settings.scoring) for name, run in runs.items())
     if settings.model not in (None, ours.model, theirs.model):
@@ -69,7 +78,10 @@ def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[Gat
 
 
 def _load_runs(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | None) -> dict[str, Run]:
-    """The runs; a file of predictions is read with the problems of `data`, or of the run beside it."""
+    """Load both runs.
+
+    A file of predictions is read with the problems of `data`, or of the other run.
+    """
     folders = {name: run for name, run in given.items() if isinstance(run, Run) or not Path(run).is_file()}
     runs = {name: run if isinstance(run, Run) else Run.load(Path(run)) for name, run in folders.items()}
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
@@ -84,7 +96,10 @@ def _load_runs(given: Mapping[str, str | Path | Run], data: str | Path | Dataset
 
 
 def _check_alike(new: GateSide, old: GateSide) -> None:
-    """Refuse runs that differ in more than the model; a file of predictions says its scoring alone."""
+    """Refuse runs that differ in more than the model.
+
+    A file of predictions states only its scoring.
+    """
     if new.run.dataset.content_hash != old.run.dataset.content_hash:
         datasets = [side.run.dataset for side in (new, old)]
         about = [f"{dataset.card.name} ({plural(len(dataset), 'problem')})" for dataset in datasets]
@@ -104,7 +119,7 @@ def _check_alike(new: GateSide, old: GateSide) -> None:
 
 
 def scoring_notes(new: GateSide, old: GateSide) -> list[str]:
-    """A note if the predictions of a file do not say whether they were scored as the others were."""
+    """Note that a file does not state how its predictions were scored."""
     if new.scoring == old.scoring:
         return []
     unknown = [
@@ -115,12 +130,15 @@ def scoring_notes(new: GateSide, old: GateSide) -> list[str]:
 
 
 def scoring_in_words(new: GateSide, old: GateSide) -> str:
-    """How both were scored."""
+    """The scorings of both sides in words."""
     return new.scoring if new.scoring == old.scoring else f"{new.scoring} against {old.scoring}"
 
 
 def model_names(new: GateSide, old: GateSide, given: tuple[RunLike, RunLike]) -> tuple[str, str]:
-    """The models; with the folder or file only to tell two of one name apart."""
+    """Names of both models.
+
+    Two of one name have that of the folder or file too.
+    """
     places = ["" if isinstance(each, Run) else Path(each).name for each in given]
     if new.model == old.model and places[0] != places[1]:
         names = [f"{new.model} ({place})" if place else new.model for place in places]

@@ -1,4 +1,4 @@
-"""The outcome of a gate on the terminal, for scripts and for a pull request; and the exit code."""
+"""The outcome of a gate on the terminal and for scripts."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The test of one metric: old minus new, and whether that is more or less than allowed.
+"""The test of one metric: old minus new, against the allowed drop.
 
 The gate fails where the interval lies wholly above the margin; a strict gate passes only where it lies wholly below.
 """
@@ -17,7 +17,10 @@ PASSED, FAILED, OPEN = "passed", "failed", "open"
 
 @dataclass(frozen=True)
 class DropTest:
-    """One metric of two models on the same problems, as shares; the drop is old minus new, with its interval."""
+    """One metric of two models on the same problems, as shares.
+
+    The drop is old minus new, with its interval.
+    """
 
     metric: str
     old: float
@@ -35,7 +38,7 @@ class DropTest:
     """Whether the new model abstains everywhere: it never passes."""
 
     def sentence(self, margin: float) -> str:
-        """The drop and its interval, whether it is more than allowed, and the drop that would have been found."""
+        """A sentence on the drop and on what the test could have found."""
         change = f"{self.metric.replace('_', ' ')} {self._change_in_words()}"
         if self.answers_nothing:
             return f"{change}, and the new model answers nothing"
@@ -47,7 +50,7 @@ class DropTest:
         return f"{change}; {drop} would have been found with {100 * POWER:.0f} % power"
 
     def _change_in_words(self) -> str:
-        """How far the metric fell or rose, with the interval."""
+        """The change of the metric with its interval."""
         low, high = (self.low, self.high)
         moved = "stayed the same"
         if self.drop > 0:
@@ -60,7 +63,7 @@ class DropTest:
 
 
 def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float, level: float) -> DropTest:
-    """The test of one metric: old minus new, and whether it is more or less than allowed."""
+    """Test whether a metric dropped by more or less than allowed."""
     found = _compare_sides(metric, new, old, level)
     least_drop = found.resolution.gap_to_find(1 - level, POWER, allowed=allowed, most=found.first)
     interval = found.interval
@@ -76,7 +79,10 @@ def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float
 
 
 def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: float) -> Comparison:
-    """Old against new by one metric. Raises BadInput if they did not answer the same problems."""
+    """Compare old with new by one metric.
+
+    Raises BadInput if they did not answer the same problems.
+    """
     _check_same_problems(metric, new, old)
     switched = None
     if metric == "consistency":

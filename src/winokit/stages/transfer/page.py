@@ -1,4 +1,7 @@
-"""The page of a transfer: what training on one dataset does for others, and whether gender statistics move that."""
+"""The page of a transfer.
+
+It shows what training on one dataset does for others, and whether gender statistics move that.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
-    """Write the page and, beside its folder, the tables in Markdown; return the page."""
+    """Write the page and the tables in Markdown, and return the page.
+
+    tables.md is beside the page's folder.
+    """
     tables = tables_of(transfer)
     gender = any("Gender" in table.title for table in tables)
     sources = ("SAKAGUCHI_FIRST", "SAKAGUCHI", "LIU", *(("RUDINGER",) if gender else ()))

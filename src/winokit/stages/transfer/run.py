@@ -117,7 +117,10 @@ class Transfer(Brief):
         return {"run": self.run, "metrics": metrics, "left_out": left_out, "warnings": self.warnings}
 
     def save(self, folder: Path) -> "Transfer":
-        """Write results.json, tables.md and the page; return the transfer with the path of the page."""
+        """Write results.json, tables.md and the page.
+
+        Returns the transfer with the path of the page.
+        """
         write_whole(folder / "results.json", result_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
 
@@ -131,7 +134,7 @@ def train_arms(
     drop_overlap: bool = False,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Train every arm with every setting, choose for each test set where it says, and test.
+    """Train every arm with every setting, choose, and test.
 
     With `drop_overlap` training problems that overlap a test set or a set to choose on are left out, unless they are
     half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
@@ -155,7 +158,7 @@ def train_arms(
         for test in tests:
             why = reasons.get((arm.name, test.name))
             if why is None:
-                cells.append(_cell_of_arm(arm, test, outcomes_by_arm[arm.name], plan.model))
+                cells.append(_build_cell(arm, test, outcomes_by_arm[arm.name], plan.model))
             else:
                 cells.append(TransferCell(arm.name, test.name, why=why))
     notes_on_sets = _notes_on_sets(arms, tests)
@@ -173,10 +176,13 @@ def train_arms(
 def _train_settings(
     arm: TrainingArm, tests: Sequence[TransferTarget], out: Path, plan: TransferPlan, progress: Progress | None
 ) -> list[OutcomesByTest]:
-    """Train an arm with each setting in turn. Returns the outcomes of each setting."""
+    """Train an arm with each setting in turn.
+
+    Returns the outcomes of each setting.
+    """
     outcomes = []
     for number, settings in enumerate(plan.grid, 1):
-        folder = out / "runs" / _file_name(arm.name) / f"setting-{number}"
+        folder = out / "runs" / _as_folder_name(arm.name) / f"setting-{number}"
         own_progress = part(progress, number - 1, 1, len(plan.grid))
         outcomes.append(_train_stages(arm, tests, folder, replace(plan, grid=(settings,)), own_progress))
     return outcomes
@@ -209,7 +215,7 @@ def _train_stages(
         chosen_on = targets[0].chosen_on
         dev = chosen_on.data if name and chosen_on else None
         held = tuple(held_set.data for held_set in selection.held_sets(targets) if held_set.name != name)
-        place = folders[-1] / f"chosen-on-{_file_name(name)}" if name else folders[-1]
+        place = folders[-1] / f"chosen-on-{_as_folder_name(name)}" if name else folders[-1]
         own_progress = part(progress, part_index, 1, part_count)
         sets = TrainingData(last_stage, dev, held)
         outcome = finetune(sets, place, model, settings, device=plan.device, save=plan.save, progress=own_progress)
@@ -218,14 +224,17 @@ def _train_stages(
 
 
 def _name_of_weights_choice(test: TransferTarget, plan: TransferPlan) -> str:
-    """The set on which weights are chosen for a test set; empty if the last weights are taken."""
+    """Name of the set on which weights are chosen for a test set.
+
+    Empty if the last weights are taken.
+    """
     return test.chosen_on.name if plan.chooses_weights and test.chosen_on else ""
 
 
-def _cell_of_arm(
-    arm: TrainingArm, test: TransferTarget, outcomes: Sequence[OutcomesByTest], model: str
-) -> TransferCell:
-    """The cell of the setting that does best where it is chosen, the first of several alike.
+def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[OutcomesByTest], model: str) -> TransferCell:
+    """Build the cell of the setting that is best where it is chosen.
+
+    Of several alike the first is taken.
 
     Its rows are those of an audit. Beside them are the scores of every setting where it was chosen: accuracy, undecided
     problems counted 1/candidates.
@@ -260,7 +269,10 @@ def _cell_of_arm(
 
 
 def _scores_where_chosen(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
-    """The score of every setting on the set that is chosen on; none if nothing is chosen."""
+    """Score of every setting on the set that is chosen on.
+
+    Empty if nothing is chosen.
+    """
     if test.chosen_on is None:
         return []
     scores = []
@@ -285,7 +297,7 @@ def _gender_rows_of_run(
 
 
 def _notes_on_sets(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[str]:
-    """The notes on the training sets, and how many problems were left out of those that are chosen on."""
+    """Notes on the training sets and on the sets that are chosen on."""
     notes: list[str] = []
     for arm in arms:
         for stage in arm.stages:
@@ -307,7 +319,7 @@ def _notes_on_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> l
 
 
 def _warnings_of_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
-    """The warnings of all runs, each once, with the arm and the setting."""
+    """Warnings of all runs, each once, with arm and setting."""
     warnings: dict[str, None] = {}
     for arm, outcomes in outcomes_by_arm.items():
         for number, by_test in enumerate(outcomes, 1):
@@ -316,14 +328,14 @@ def _warnings_of_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -
     return list(warnings)
 
 
-def _file_name(name: str) -> str:
+def _as_folder_name(name: str) -> str:
     return as_file_name(name.replace(ARROW, " then "))
 
 
 def describe_transfer(
     arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], card_names: dict[str, str], plan: TransferPlan
 ) -> dict[str, Any]:
-    """The settings of a transfer: what would be needed to do it again."""
+    """Settings of a transfer, enough to do it again."""
     dropped: dict[str, Any] = {arm.name: arm.dropped for arm in arms}
     for test in tests:
         if test.chosen_on and test.dropped:

@@ -37,13 +37,15 @@ class TransferDesign(Settings):
     save: Save = False
 
     def plan(self, model: str, settings: TrainSettings) -> "TransferPlan":
-        """How every arm is trained: one run per combination of the values."""
+        """Plan of the runs of an arm, one per combination of the values."""
         from winokit.stages.transfer.selection import TransferPlan
 
         return TransferPlan(model, self.grid(settings), self.device, self.save)
 
     def grid(self, settings: TrainSettings) -> tuple[TrainSettings, ...]:
-        """Every combination of the values, each once, in place of those that `settings` has.
+        """Every combination of the values, each once.
+
+        They replace those of `settings`.
 
         >>> design = TransferDesign(learning_rate=(1e-5, 3e-5), epochs=(3,))
         >>> [settings.learning_rate for settings in design.grid(TrainSettings())]
@@ -59,7 +61,7 @@ class TransferDesign(Settings):
 
 @dataclass(frozen=True)
 class TransferSets(Settings):
-    """The sets to choose on, and how arms and test sets are loaded."""
+    """The sets to choose on, and how every set is loaded."""
 
     choose: Annotated[
         Sequence[str],
@@ -73,7 +75,7 @@ class TransferSets(Settings):
     loading: Plain = Loading()
 
     def targets(self, tests: "Sequence[str | Dataset | NamedData]") -> "tuple[TransferTarget, ...]":
-        """Load the test sets, each with the set that is chosen on for it."""
+        """Load the test sets and the sets that are chosen on."""
         from winokit.stages.transfer.selection import with_choices
 
         loaded = [self._named_set(given) for given in tests]
@@ -88,7 +90,10 @@ class TransferSets(Settings):
         return with_choices(loaded, own=for_one, pool=for_all, by_rule=by_rule, drop_overlap=self.drop_overlap)
 
     def arm(self, given: "str | Dataset | TrainingArm") -> "TrainingArm":
-        """Load an arm: one set, or several with an arrow between, trained on in turn."""
+        """Load an arm.
+
+        It is one set, or several with an arrow between, which are trained on in turn.
+        """
         from winokit.stages.transfer.selection import TrainingArm
 
         if isinstance(given, TrainingArm):
@@ -112,7 +117,9 @@ class TransferSets(Settings):
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """NAME and DATA of NAME=DATA; the name is empty if there is none.
+    """Split NAME=DATA into its name and its data.
+
+    The name is empty if there is none.
 
     A file whose name has an equals sign is DATA alone.
 

@@ -23,7 +23,10 @@ SINGLE, WHOLE = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", 
 
 
 def lines(transfer: "Transfer") -> Lines:
-    """The tables with their feet, then the warnings and the files written; cells at chance are grey."""
+    """List the tables, the warnings and the files written.
+
+    Cells at chance are grey.
+    """
     for shown in tables_of(transfer):
         rows: list[list[str | Text]] = []
         for heads, cells in shown.lines:
@@ -86,7 +89,10 @@ def tables_of(transfer: "Transfer") -> list[TransferTable]:
 
 
 def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
-    """A row per arm and a column per test set that has such scores; the columns of accuracy are never left out."""
+    """A table with a row per arm and a column per test set.
+
+    Test sets without such scores have no column, except in the table of accuracy.
+    """
     columns = _columns_of_tests(transfer, named)
     marks: dict[str, str] = {}  # by the text of a footnote, its letter
     lines = []
@@ -105,7 +111,7 @@ def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> T
 
 
 def _columns_of_tests(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str, str]:
-    """By the name of a test set, what is below it: size, chance, and the set that is chosen on."""
+    """Small print of each column: size, chance, and the set that is chosen on."""
     columns: dict[str, str] = {}
     for test in transfer.tests:
         rows = [cell.row(*named) for cell in transfer.cells if cell.test == test.name]
@@ -121,7 +127,10 @@ def _columns_of_tests(transfer: "Transfer", named: tuple[str, str, str]) -> dict
 
 
 def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
-    """Accuracy by gender and the gaps, for each arm: on all problems, then without and with gotchas."""
+    """A table of accuracy by gender and the gaps, for each arm.
+
+    The first row of an arm is on all problems, the others without and with gotchas.
+    """
     lines = []
     for cell in cells:
         lines.append(((cell.arm, "all"), _cells_by_gender(cell)))

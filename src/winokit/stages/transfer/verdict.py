@@ -1,4 +1,7 @@
-"""The verdict on a transfer: single problems give the word; groups, gaps and signs of trouble qualify it."""
+"""The verdict on a transfer.
+
+Single problems give the word. Groups, gaps and signs of trouble qualify it.
+"""
 
 from collections.abc import Iterator
 from itertools import product
@@ -21,8 +24,11 @@ YES, NO = "yes", "no"
 SAID = our_toml("stages/transfer/verdict.toml")
 
 
-def _case_of_state(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
-    """Single problems give the word; groups, gaps and signs of trouble qualify it, and leave no praise as it is."""
+def _build_case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
+    """Build the case of a state.
+
+    Groups, gaps and signs of trouble qualify the word of single problems, and make praise neutral.
+    """
     word, tone = SAID["words"][cells]
     groups_said = SAID["whole"].get(groups, "") if cells in (ABOVE, MIXED) else ""
     moved = "; gender statistics move the accuracy" if gap == CLEAR else ""
@@ -33,18 +39,21 @@ def _case_of_state(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[
 
 
 FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
-TRANSFER = DecisionTable(FACTS, *(_case_of_state(*state) for state in product(*FACTS.values())))
+TRANSFER = DecisionTable(FACTS, *(_build_case(*state) for state in product(*FACTS.values())))
 
 
 def _rows_of_fact(transfer: "Transfer", fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
-    """Each arm with its accuracy or group accuracy, on one test set or on all."""
+    """Rows of accuracy or group accuracy with their arms.
+
+    They are those of one test set, or of all if there is no `test`.
+    """
     named = SINGLE if fact == CELLS else WHOLE
     rows = [(cell.arm, cell.row(*named)) for cell in transfer.cells if test in (None, cell.test)]
     return [(arm, row) for arm, row in rows if row is not None]
 
 
 def _gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
-    """The gaps between gotchas and others, with where they stand and of which pronouns."""
+    """Rows of the gaps, with their cell and their pronouns."""
     named = product(transfer.cells, ("female", "male"))
     rows = [(f"{cell.arm}, {cell.test}", gender, cell.row("delta", gender, "gender")) for cell, gender in named]
     return [(where, gender, row) for where, gender, row in rows if row is not None]
@@ -52,7 +61,7 @@ def _gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
 
 def state_of(transfer: "Transfer") -> dict[str, str]:
     """The facts of all cells together."""
-    among = _row_count(transfer)
+    among = _count_rows(transfer)
     cells = [decision.standing(row, among) for _, row in _rows_of_fact(transfer, CELLS)]
     groups = [decision.standing(row, among) for _, row in _rows_of_fact(transfer, GROUPS)]
     return {
@@ -72,8 +81,8 @@ def _state_of_gaps(transfer: "Transfer") -> str:
     return CLEAR if is_clear else UNCLEAR
 
 
-def _row_count(transfer: "Transfer") -> int:
-    """How many rows share the level: every arm on every test set, problems and groups."""
+def _count_rows(transfer: "Transfer") -> int:
+    """Number of rows that share the level of the tests."""
     return sum(len(_rows_of_fact(transfer, fact)) for fact in (CELLS, GROUPS))
 
 
@@ -81,7 +90,7 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
     """A word, a sentence and the findings behind them."""
     case = TRANSFER.decide(state_of(transfer))
     rows = [row for _, row in _rows_of_fact(transfer, CELLS)]
-    above = sum(decision.standing(row, _row_count(transfer)) == ABOVE for row in rows)
+    above = sum(decision.standing(row, _count_rows(transfer)) == ABOVE for row in rows)
     are = "is" if above == 1 else "are"
     headline = (
         f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above chance. {case.sentence}"
@@ -93,8 +102,8 @@ def verdict_of_transfer(transfer: "Transfer") -> Verdict:
 
 
 def _points_of_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
-    """For each test set, which arms are above chance, singly and in groups."""
-    among = _row_count(transfer)
+    """Findings on each test set: the arms above chance."""
+    among = _count_rows(transfer)
     for test, (fact, unit) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
         rows = _rows_of_fact(transfer, fact, test.name)
         place = decision.together(decision.standing(row, among) for _, row in rows)
