@@ -39,6 +39,34 @@ if TYPE_CHECKING:
 Named = str | Path | Dataset
 
 
+@dataclass(frozen=True, repr=False)
+class LearningCurve(Brief):
+    """The points of a learning curve and the lines fitted to them."""
+
+    run: dict[str, Any]
+    points: tuple[CurvePoint, ...] = ()
+    series: tuple[CurveSeries, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    page: Path | None = None
+    """Where its page was written."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The rows of results.json."""
+        return rows_of(self.points, self.series, str(self.run.get("model", "")))
+
+    def save(self, folder: Path) -> "LearningCurve":
+        """Write points.csv, results.json and the page.
+
+        Returns the curve with the path of the page.
+        """
+        write_points(self.points, folder / "points.csv")
+        saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
+        write_whole(folder / "results.json", result_bytes(saved))
+        return replace(self, page=write_curve_page(self, folder / "report"))
+
+
 @verb
 def curve(
     data: Annotated[
@@ -56,7 +84,7 @@ def curve(
     settings: Annotated[TrainSettings, Without("formalization", "seed", "steps")] = TrainSettings(),
     out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.")] = None,
     progress: Progress | None = None,
-) -> "LearningCurve":
+) -> LearningCurve:
     """Train on more and more, several times over, and fit the line: single and group accuracy with intervals.
 
     Each size holds the one before, and twins stay together. An interrupted run continues.
@@ -86,34 +114,6 @@ def _notes_on_data(sets: Sequence[TrainingData]) -> list[str]:
     for each in sets:
         notes |= dict.fromkeys(each.notes)
     return list(notes)
-
-
-@dataclass(frozen=True, repr=False)
-class LearningCurve(Brief):
-    """The points of a learning curve and the lines fitted to them."""
-
-    run: dict[str, Any]
-    points: tuple[CurvePoint, ...] = ()
-    series: tuple[CurveSeries, ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    page: Path | None = None
-    """Where its page was written."""
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """The rows of results.json."""
-        return rows_of(self.points, self.series, str(self.run.get("model", "")))
-
-    def save(self, folder: Path) -> "LearningCurve":
-        """Write points.csv, results.json and the page.
-
-        Returns the curve with the path of the page.
-        """
-        write_points(self.points, folder / "points.csv")
-        saved = {"run": self.run, "metrics": rows_to_json(self.metrics), "warnings": self.warnings, "notes": self.notes}
-        write_whole(folder / "results.json", result_bytes(saved))
-        return replace(self, page=write_curve_page(self, folder / "report"))
 
 
 def learning_curve(

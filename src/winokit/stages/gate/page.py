@@ -8,7 +8,7 @@ from winokit.files import write_whole
 from winokit.stages.gate.table import rows_of_tests
 
 if TYPE_CHECKING:
-    from winokit.stages.gate.run import GateOutcome
+    from winokit.stages.gate.verdict import GateOutcome
 
 
 def write_summary(outcome: "GateOutcome", path: Path) -> None:

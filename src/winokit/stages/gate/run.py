@@ -4,20 +4,18 @@ Each metric is a paired test over units: the interval of old minus new, on the s
 level (Bonferroni), so that the printed intervals hold together.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from winokit.data.runs import Run
 from winokit.methods.metrics.judge_pairs import SharedAnswers, usual_measures
 from winokit.progress import tell
-from winokit.results import Brief
 from winokit.settings import Help, verb
 from winokit.stages.compare.run import replay_notes
 from winokit.stages.gate.page import write_summary
 from winokit.stages.gate.settings import GateSettings
 from winokit.stages.gate.sides import GateSide, model_names, read_sides, scoring_in_words, scoring_notes
-from winokit.stages.gate.verdict import FAILED, PASSED, DropTest, judge_drop
+from winokit.stages.gate.verdict import FAILED, PASSED, DropTest, GateOutcome, judge_drop
 
 RUN_HELP = "A run's folder, or a file of predictions."
 
@@ -29,7 +27,7 @@ def gate(
     against: Annotated[str | Path | Run, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
     settings: GateSettings = GateSettings(),
     markdown: Annotated[Path | None, Help("Write a summary for a pull request to this file.", metavar="FILE")] = None,
-) -> "GateOutcome":
+) -> GateOutcome:
     """Fail if a new model has lost more than is allowed: one paired test over units per metric.
 
     Exit code 1 if it fails. Runs that differ in problems, scoring or shots are refused.
@@ -70,34 +68,3 @@ def may_pass(tests: tuple[DropTest, ...], *, strict: bool) -> bool:
     """
     verdicts = {test.verdict for test in tests}
     return verdicts == {PASSED} if strict else FAILED not in verdicts
-
-
-@dataclass(frozen=True, repr=False)
-class GateOutcome(Brief):
-    """Whether the new model may pass, and the tests behind that.
-
-    `margin`, the allowed drop, is in points.
-    """
-
-    passed: bool
-    tests: tuple[DropTest, ...]
-    new: str
-    old: str
-    dataset: str
-    scoring: str
-    margin: float
-    level: float
-    strict: bool
-    notes: tuple[str, ...] = ()
-
-    @property
-    def sentences(self) -> list[str]:
-        """One per metric."""
-        return [test.sentence(self.margin) for test in self.tests]
-
-    @property
-    def verdict(self) -> str:
-        """The whole in one line."""
-        strictly = " (--strict)" if self.strict else ""
-        word = "passed" if self.passed else "failed"
-        return f"{word}{strictly}: {self.new} against {self.old} on {self.dataset}, scored by {self.scoring}"

@@ -8,7 +8,7 @@ from winokit.drawing.tables import Lines, table
 from winokit.drawing.wording import percent, points
 
 if TYPE_CHECKING:
-    from winokit.stages.gate.run import GateOutcome
+    from winokit.stages.gate.verdict import GateOutcome
 
 HEADS = ("metric", "old", "new", "drop", "interval", "verdict")
 

@@ -9,6 +9,7 @@ from winokit.drawing.wording import points
 from winokit.errors import BadInput
 from winokit.methods.metrics.judge_pairs import POWER, Comparison, compare_answers, keys_of
 from winokit.methods.metrics.pair_measures import PairMeasure
+from winokit.results import Brief
 from winokit.stages.compare.pairs import SWITCHED
 from winokit.stages.gate.sides import GateSide
 
@@ -60,6 +61,37 @@ class DropTest:
             low, high = (-self.high, -self.low)
         ends = [points(end).removeprefix("+") for end in (low, high)]
         return f"{moved} [{', '.join(ends)}]"
+
+
+@dataclass(frozen=True, repr=False)
+class GateOutcome(Brief):
+    """Whether the new model may pass, and the tests behind that.
+
+    `margin`, the allowed drop, is in points.
+    """
+
+    passed: bool
+    tests: tuple[DropTest, ...]
+    new: str
+    old: str
+    dataset: str
+    scoring: str
+    margin: float
+    level: float
+    strict: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """One per metric."""
+        return [test.sentence(self.margin) for test in self.tests]
+
+    @property
+    def verdict(self) -> str:
+        """The whole in one line."""
+        strictly = " (--strict)" if self.strict else ""
+        word = "passed" if self.passed else "failed"
+        return f"{word}{strictly}: {self.new} against {self.old} on {self.dataset}, scored by {self.scoring}"
 
 
 def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float, level: float) -> DropTest:

@@ -38,37 +38,6 @@ OutcomesByTest = Mapping[str, "TrainOutcome"]
 """By the name of a test set, the run that is tested on it."""
 
 
-@verb
-def transfer(
-    *,
-    train: Annotated[
-        Sequence[str | Dataset | TrainingArm],
-        Help(
-            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one, then the other; repeatable.",
-            "DATA",
-        ),
-    ],
-    test: Annotated[Sequence[str | Dataset | NamedData], Help("DATA or NAME=DATA; repeatable.", "DATA")],
-    sets: TransferSets = TransferSets(),
-    model: Trainable = "builtin",
-    design: TransferDesign = TransferDesign(),
-    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep")] = TrainSettings(),
-    out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
-    progress: Progress | None = None,
-) -> "Transfer":
-    """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
-
-    Choosing on what is tested, or on what overlaps it, is refused. An interrupted run continues.
-    """
-    need_training("transfer")
-    targets = sets.targets(test)
-    arms = [sets.arm(given) for given in train]
-    plan = design.plan(model, settings)
-    result = train_arms(arms, targets, Path(out), plan, drop_overlap=sets.drop_overlap, progress=progress)
-    tell(result.notes)
-    return result.save(Path(out))
-
-
 @dataclass(frozen=True)
 class TransferCell:
     """One arm on one test set: rows, or why there are none."""
@@ -123,6 +92,37 @@ class Transfer(Brief):
         """
         write_whole(folder / "results.json", result_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
+
+
+@verb
+def transfer(
+    *,
+    train: Annotated[
+        Sequence[str | Dataset | TrainingArm],
+        Help(
+            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one, then the other; repeatable.",
+            "DATA",
+        ),
+    ],
+    test: Annotated[Sequence[str | Dataset | NamedData], Help("DATA or NAME=DATA; repeatable.", "DATA")],
+    sets: TransferSets = TransferSets(),
+    model: Trainable = "builtin",
+    design: TransferDesign = TransferDesign(),
+    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep")] = TrainSettings(),
+    out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
+    progress: Progress | None = None,
+) -> Transfer:
+    """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
+
+    Choosing on what is tested, or on what overlaps it, is refused. An interrupted run continues.
+    """
+    need_training("transfer")
+    targets = sets.targets(test)
+    arms = [sets.arm(given) for given in train]
+    plan = design.plan(model, settings)
+    result = train_arms(arms, targets, Path(out), plan, drop_overlap=sets.drop_overlap, progress=progress)
+    tell(result.notes)
+    return result.save(Path(out))
 
 
 def train_arms(
