@@ -8,6 +8,7 @@ from winokit.data.formats.base import Format
 from winokit.data.formats.files import WrittenFile
 from winokit.data.known import CatalogueEntry
 from winokit.data.loading import Loading, Reading
+from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
@@ -20,6 +21,7 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.base import Model
+from winokit.notebook import Frame
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
 from winokit.stages.compare.settings import PairSettings
@@ -33,8 +35,8 @@ from winokit.stages.embed.run import Embedding
 from winokit.stages.embed.settings import EmbedDesign, Finetuning
 from winokit.stages.evolve.run import EvolvedRelease
 from winokit.stages.evolve.settings import EvolveSettings
-from winokit.stages.gate.run import GateOutcome
 from winokit.stages.gate.settings import GateSettings
+from winokit.stages.gate.verdict import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
 from winokit.stages.release.run import Release
@@ -68,11 +70,11 @@ from winokit.data.formats.files import write as write
 __version__: str
 
 def audit(
-    data: str | Path | Dataset | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     model: str | Model | Callable[..., Any] | str | Model | Callable[..., Any] | Sequence[str | Model | Callable[..., Any]] | None = None,
     *,
     scoring: str | Sequence[str] | None = None,
-    predictions: str | Path | Sequence[str | Path] = ...,
+    predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     prediction_columns: str | Mapping[str, str] | None = None,
     protocol: str | Sequence[str] = ...,
     margin: float | None = None,
@@ -113,12 +115,12 @@ def audit(
 ) -> Run: ...
 
 def check(
-    data: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame],
     *,
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
     corpus: str | SentenceIndex | None = None,
-    train: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
+    train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
     examples: int = 2,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
@@ -130,16 +132,17 @@ def check(
 ) -> Findings: ...
 
 def compare(
-    runs: str | Path | Run | Sequence[str | Path | Run] | Mapping[str, Run],
+    runs: str | Path | Run | Sequence[str | Path | Run] | Mapping[str, Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape],
     *,
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     margin: float = 5.0,
     out: str | Path | None = None,
     settings: PairSettings = ...,
 ) -> ComparedRuns: ...
 
 def convert(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     out: str | Path,
     *,
     to: str | None = None,
@@ -209,7 +212,7 @@ def datasets(
 ) -> Sequence[CatalogueEntry] | Sequence[Format]: ...
 
 def debias(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     method: str | DebiasMethod = 'aflite',
     *,
     features: str | Path | FeatureMatrix | None = None,
@@ -238,7 +241,7 @@ def debias(
 ) -> Debiased: ...
 
 def embed(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     model: str | Model | Callable[..., Any] = 'builtin',
     *,
     features: Literal['concat', 'difference', 'single'] = 'concat',
@@ -315,23 +318,23 @@ def evolve(
 ) -> EvolvedRelease: ...
 
 def gate(
-    new: str | Path | Run,
+    new: Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape,
     *,
-    against: str | Path | Run,
+    against: Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape,
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     margin: float = 1.0,
     level: float = 0.05,
     strict: bool = False,
     model: str | None = None,
     scoring: str | None = None,
-    data: str | Path | Dataset | None = None,
     markdown: str | Path | None = None,
     settings: GateSettings = ...,
 ) -> GateOutcome: ...
 
 def grade(
     release: str | Path,
-    files: str | Path | Sequence[Path] = ...,
+    files: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     *,
     hidden: str | Path | None = None,
     name: str | None = None,
@@ -347,7 +350,7 @@ def grade(
 
 def hunt(
     index: str | Path | SentenceIndex,
-    data: str | Path | Dataset | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     *,
     row: int = 1,
     text: str | None = None,
@@ -360,7 +363,7 @@ def hunt(
 ) -> Hunt: ...
 
 def load(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     as_: str | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
@@ -411,7 +414,7 @@ def report(
 ) -> Path: ...
 
 def score(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     model: str | Model | Callable[..., Any] = 'builtin',
     *,
     scoring: str | None = None,
@@ -447,7 +450,7 @@ def score(
 ) -> Scored: ...
 
 def search(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     model: str = 'builtin',
     formalization: str | Sequence[str] = ...,
@@ -492,7 +495,7 @@ def search(
 ) -> SearchFindings: ...
 
 def stats(
-    data: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame],
     *,
     tokens: Literal['ptb', 'whitespace'] = 'ptb',
     language: str | None = None,
@@ -540,7 +543,7 @@ def suite(
 ) -> SuiteRun: ...
 
 def train(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     model: str = 'builtin',
     formalization: str = 'mc-mlm',

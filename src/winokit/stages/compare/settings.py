@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from winokit.data.loading import DATA_HELP, DataLike
 from winokit.methods.metrics.pair_measures import PairMeasure
 from winokit.settings import Help, Settings
 
@@ -15,6 +16,9 @@ class PairSettings(Settings):
     metric: Annotated[
         Sequence[PairMeasure] | None,
         Help("What to compare by; repeatable. Default: accuracy, and group_accuracy where there are groups."),
+    ] = None
+    data: Annotated[
+        DataLike | None, Help(f"{DATA_HELP} The problems of files of predictions.", metavar="DATA", shown=False)
     ] = None
     margin: Annotated[float, Help("The difference that matters, in points.", least=0, most=100)] = 5.0
     """Fewer points cannot be shown on the usual test sets."""

@@ -74,7 +74,7 @@ def embed(
     settings = None
     if file is not None:
         settings = write_features(vectors.rows, vectors.dataset, file, describe_embedding(vectors, encoder, design))
-    name = data.card.name if isinstance(data, Dataset) else str(data)
+    name = str(data) if isinstance(data, (str, Path)) else dataset.card.name
     return Embedding(vectors.rows, vectors.dataset, name, file, settings, vectors.finetuned, vectors.notes)
 
 

@@ -7,6 +7,7 @@ level (Bonferroni), so that the printed intervals hold together.
 from pathlib import Path
 from typing import Annotated
 
+from winokit.data.predictions.in_memory import Predictions
 from winokit.data.runs import Run
 from winokit.methods.metrics.judge_pairs import SharedAnswers, usual_measures
 from winokit.progress import tell
@@ -22,9 +23,9 @@ RUN_HELP = "A run's folder, or a file of predictions."
 
 @verb
 def gate(
-    new: Annotated[str | Path | Run, Help(RUN_HELP, metavar="NEW", typed=Path)],
+    new: Annotated[Run | Predictions, Help(RUN_HELP, metavar="NEW", typed=Path)],
     *,
-    against: Annotated[str | Path | Run, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
+    against: Annotated[Run | Predictions, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
     settings: GateSettings = GateSettings(),
     markdown: Annotated[Path | None, Help("Write a summary for a pull request to this file.", metavar="FILE")] = None,
 ) -> GateOutcome:

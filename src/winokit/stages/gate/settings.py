@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
-from winokit.data.loading import DATA_HELP
+from winokit.data.loading import DATA_HELP, DataLike
 from winokit.methods.metrics.pair_measures import PairMeasure
-from winokit.problem import Dataset
 from winokit.settings import Help
 from winokit.stages.compare.settings import PairSettings
 
@@ -28,6 +26,6 @@ class GateSettings(PairSettings):
     model: Annotated[str | None, Help("Which model, if a run has several.", metavar="NAME")] = None
     scoring: Annotated[str | None, Help("Which scoring, if a model has several.", metavar="NAME")] = None
     data: Annotated[
-        str | Path | Dataset | None,
+        DataLike | None,
         Help(f"{DATA_HELP} The dataset of the prediction files. Default: that of the other run.", metavar="DATA"),
     ] = None

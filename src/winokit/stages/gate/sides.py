@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from winokit.answers import Answers
-from winokit.data.loading import load_one
-from winokit.data.predictions.read import read_predictions
+from winokit.data.loading import DataLike, load_one
+from winokit.data.predictions.in_memory import Predictions, columns_of_frame, is_folder, run_of_predictions
 from winokit.data.runs import Run
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import SCORINGS
-from winokit.problem import Dataset
-from winokit.progress import tell
 from winokit.stages.gate.settings import GateSettings
 
-RunLike = str | Path | Run
-"""A run, its folder, or a file of predictions."""
+RunLike = Run | Predictions
+"""A run, its folder, a file of predictions, or predictions in memory."""
 
 
 @dataclass(frozen=True)
@@ -77,21 +75,22 @@ def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[Gat
     return ours, theirs
 
 
-def _load_runs(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | None) -> dict[str, Run]:
+def _load_runs(given: Mapping[str, RunLike], data: DataLike | None) -> dict[str, Run]:
     """Load both runs.
 
-    A file of predictions is read with the problems of `data`, or of the other run.
+    Predictions are read with the problems of `data`, or of the other run.
     """
-    folders = {name: run for name, run in given.items() if isinstance(run, Run) or not Path(run).is_file()}
-    runs = {name: run if isinstance(run, Run) else Run.load(Path(run)) for name, run in folders.items()}
+    runs: dict[str, Run] = {}
+    for name, side in given.items():
+        if isinstance(side, Run):
+            runs[name] = side
+        elif is_folder(side, data):
+            runs[name] = Run.load(Path(str(side)))
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
-    for name, file in given.items():
+    for name, side in given.items():
         if name not in runs:
-            if dataset is None:
-                raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
-            reads = read_predictions(str(file), dataset)
-            tell(note for read in reads for note in read.notes)
-            runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
+            assert not isinstance(side, Run)
+            runs[name] = run_of_predictions(columns_of_frame(side, data), dataset)
     return {name: runs[name] for name in given}
 
 
@@ -139,7 +138,7 @@ def model_names(new: GateSide, old: GateSide, given: tuple[RunLike, RunLike]) ->
 
     Two of one name have that of the folder or file too.
     """
-    places = ["" if isinstance(each, Run) else Path(each).name for each in given]
+    places = [Path(each).name if isinstance(each, (str, Path)) else "" for each in given]
     if new.model == old.model and places[0] != places[1]:
         names = [f"{new.model} ({place})" if place else new.model for place in places]
         return names[0], names[1]

@@ -64,12 +64,12 @@ def search(
     from winokit.stages.search.table import save_search
     from winokit.stages.search.trials import SearchJob
 
-    names = design.formalizations
+    names = design.formalizations_for(model)
     run_trials = crew.hired()
     loaded = sets.loaded(data, seed=design.seed)
     job = SearchJob(loaded, folder_of_search(out, loaded.train), model, settings)
     identity = identity_of(loaded.in_arm(), job, design.space, design.seed)
-    trials = train_trials(job, identity, design, run_trials, progress)
+    trials = train_trials(job, identity, names, design, run_trials, progress)
     description = describe_search(identity, names, design, job)
     findings = search_findings(description, loaded.in_arm(), job.out, design.space, trials, design.human_share)
     save_search(findings)
@@ -86,6 +86,7 @@ def folder_of_search(out: str | Path | None, dataset: Dataset) -> Path:
 def train_trials(
     job: "SearchJob",
     identity: dict[str, Any],
+    names: list[str],
     design: SearchDesign,
     run_trials: "RunTrials",
     progress: Progress | None,
@@ -93,7 +94,6 @@ def train_trials(
     """Train every trial that has not ended, and return all of them by formalization."""
     from winokit.stages.search.study import TrialBook
 
-    names = design.formalizations
     total = len(names) * design.trial_count
     shares_under_way: dict[Path, float] = {}
     with TrialBook(job.out, identity, design.space, design.seed) as book:

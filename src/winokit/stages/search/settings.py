@@ -32,7 +32,10 @@ UNOFFERED = ("tokens", "clip", "keep", "checkpoint_every")
 class SearchDesign(Settings):
     """What is varied, and how many trials there are."""
 
-    formalization: Annotated[Sequence[str], Help(f"{FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME")] = ()
+    formalization: Annotated[
+        Sequence[str],
+        Help(f"{FORMALIZATION_HELP}. Repeatable. Default: all that train this kind of model.", "NAME"),
+    ] = ()
     trials: Annotated[int | None, Help("Trials per formalization. Default: 60; of a grid, all.", "N", least=1)] = None
     space: SearchSpace = SearchSpace()
     seed: Annotated[int, Help("Decides the settings and the seed of every trial, and the holdout.", least=0)] = 0
@@ -40,12 +43,15 @@ class SearchDesign(Settings):
         float | None, Help("Human accuracy in per cent, if the dataset does not state it.", above=1, most=100)
     ] = None
 
-    @property
-    def formalizations(self) -> list[str]:
-        """The formalizations, each once, with their switches in one order. Raises UnknownName."""
-        from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+    def formalizations_for(self, model: str) -> list[str]:
+        """Full names of the formalizations, each once.
 
-        names = self.formalization or FORMALIZATIONS
+        By default they are all that train this kind of model. Raises UnknownName.
+        """
+        from winokit.methods.formalizations.base import Formalization, formalizations_of
+        from winokit.methods.formalizations.network import kind_of
+
+        names = self.formalization or formalizations_of(kind_of(model))
         return list(dict.fromkeys(Formalization.parse(name).spec for name in names))
 
     @property
