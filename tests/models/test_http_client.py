@@ -102,6 +102,25 @@ def test_what_is_no_reply_is_an_error_of_its_own(raw):
         send(url, b"{}")
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"sk-secret " * 20 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nsk-secret\x00: sk-secret\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsk-secret\r\n{}\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
+        zipped(b"sk-secret"),
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200,
+    ],
+)
+def test_what_is_no_reply_is_not_repeated_since_it_may_have_the_key(raw):
+    with saying(raw) as (url, _), pytest.raises(ExchangeFailed) as failure:
+        send(url, b"{}", key="sk-secret")
+    assert "sk-" not in str(failure.value)
+    assert len(str(failure.value)) < 80
+
+
 def test_nobody_there_is_one_too():
     with pytest.raises(ExchangeFailed, match=r"no connection \(Connection refused\)"):
         send("http://127.0.0.1:9/v1", b"{}")

@@ -32,8 +32,6 @@ LONGEST_REPLY = 2**27
 """Bytes of a reply at most, unpacked: far above what a model says of a full batch."""
 LARGE_BODY = 2**20
 """Bytes from which a request is sent in pieces."""
-LONGEST_TEXT = 200
-"""Characters at most of what aiohttp says went wrong; it may repeat what a server sent."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 """What OpenSSL calls an answer that is no TLS."""
 PROXY_REFUSES = 407
@@ -223,8 +221,14 @@ def _failure(error: Exception) -> ExchangeFailed:
         where = "connection to the proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "connection"
         reason = strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or cause
         return NotConnected(f"no {where} ({reason})")
-    text = " ".join(str(error).split())
-    return ExchangeFailed(f"{type(error).__name__} {text[:LONGEST_TEXT]}".strip())
+    # What a server sent is not repeated: it may be a part of the key.
+    if isinstance(error, aiohttp.ClientResponseError):
+        return ExchangeFailed("the reply is not HTTP")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return ExchangeFailed("the reply is cut off, or not packed as its headers say")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return ExchangeFailed("the connection was closed without a reply")
+    return ExchangeFailed(f"{type(error).__name__} {error}".strip())
 
 
 def _proxy_failure(status: int, reason: str | None) -> NotConnected:
