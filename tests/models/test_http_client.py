@@ -256,6 +256,7 @@ def test_certificates_that_are_not_there_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "empty.pem"))
     with pytest.raises(BadInput, match=r"SSL_CERT_FILE: .*empty\.pem has no certificates"):
         send("https://localhost:9/v1", b"{}")
+    assert "winokit-server" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_a_machine_without_certificates_has_those_of_certifi(monkeypatch, tmp_path):

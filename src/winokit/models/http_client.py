@@ -92,6 +92,8 @@ class HttpClient:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None, connections: int) -> None:
+        has_tls = any(address.startswith("https:") for address in (url, proxy or ""))
+        certificates = trusted_certificates() if has_tls else True  # This may raise: no thread runs yet.
         self._url, self._proxy = url, proxy
         self._arrived: SimpleQueue[tuple[Any, int, Outcome]] = SimpleQueue()
         self._underway: dict[Any, int] = {}
@@ -102,9 +104,9 @@ class HttpClient:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="winokit-server", daemon=True)
         self._thread.start()
-        has_tls = any(address.startswith("https:") for address in (url, proxy or ""))
-        session = _open_session(headers, connections, trusted_certificates() if has_tls else True)
-        self._session = asyncio.run_coroutine_threadsafe(session, self._loop).result()
+        self._session = asyncio.run_coroutine_threadsafe(
+            _open_session(headers, connections, certificates), self._loop
+        ).result()
 
     def send(self, ticket: Any, body: bytes | None) -> None:
         """Send a POST of JSON, or a GET if there is no body; redirects are replies like others."""
