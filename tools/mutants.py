@@ -110,11 +110,11 @@ def mutants_of(source: str) -> Iterator[Mutant]:
     whole = ast.parse(source)
     for path in list(_places(whole, (), "module")):
         node = _node_at(whole, path.steps)
-        for change, number in _changes_of(node):
+        for change, text in _changes_of(node):
             tree = copy.deepcopy(whole)
             _apply(tree, path.steps, change)
             ast.fix_missing_locations(tree)
-            yield Mutant(getattr(node, "lineno", 0), path.function, f"{_text(node)} -> {number}", tree)
+            yield Mutant(getattr(node, "lineno", 0), path.function, f"{_text(node)} -> {text}", tree)
 
 
 @dataclass(frozen=True)
@@ -295,6 +295,12 @@ def prepare() -> None:
     from scipy import optimize, signal, special, stats  # noqa: F401
 
 
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def drawn_sample(found: Sequence[Mutant], sample: int | None, seed: int) -> list[Mutant]:
     """So many of the mutants, in the order of lines; all of them if there is no number."""
     if sample is None or sample >= len(found):
@@ -318,10 +324,10 @@ def try_module(name: str, tests: Sequence[str], sample: int | None, seed: int, s
         if outcome == BROKEN:
             raise SystemExit(f"{name}: no tests were found: {' '.join(tests)}")
         if outcome == SURVIVED:
-            print(f"  survived: {name}.py:{mutant}", flush=True)
+            say(f"  survived: {name}.py:{mutant}")
         else:
             killed += 1
-    print(f"{name}: {killed} of {len(tried)} killed, {killed / len(tried):.0%} ({len(found)} mutants)", flush=True)
+    say(f"{name}: {killed} of {len(tried)} killed, {killed / len(tried):.0%} ({len(found)} mutants)")
     return killed, len(tried)
 
 
@@ -342,7 +348,7 @@ def main() -> None:
         own_killed, own_tried = try_module(name, TARGETS[name], asked.sample, asked.seed, asked.seconds)
         killed += own_killed
         tried += own_tried
-    print(f"all: {killed} of {tried} killed, {killed / tried:.1%}")
+    say(f"all: {killed} of {tried} killed, {killed / tried:.1%}")
 
 
 if __name__ == "__main__":

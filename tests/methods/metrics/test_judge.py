@@ -104,7 +104,8 @@ def test_fewer_pairs_than_a_coin_gets_are_never_called_above_whatever_is_left_op
 def pairs_and_unbalanced_singles(single_count: int) -> Dataset:
     """Forty pairs, and problems alone of which nine in ten have the first candidate right."""
     alone = [
-        Problem(f"Alone {number} says ", " so.", ("one", "two"), int(number % 10 == 0)) for number in range(single_count)
+        Problem(f"Alone {number} says ", " so.", ("one", "two"), int(number % 10 == 0))
+        for number in range(single_count)
     ]
     return Dataset([*pairs(40), *alone])
 
