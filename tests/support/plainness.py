@@ -41,6 +41,8 @@ SLACK = 1.0
 """Places of a habit that a room may have beyond its share, since other work is merged meanwhile."""
 SLACK_NODES = 0.1
 """The same for the mean size of a statement, in nodes."""
+ROUNDING = 0.01
+"""Of a share that is stored with four places."""
 
 MOST_BRANCHES, MOST_PARAMETERS, MOST_LINES, MOST_WORDS = 12, 7, 50, 12
 NAMESAKES = 3
@@ -255,7 +257,7 @@ def find_rises(rooms: Mapping[str, Room], shares: Mapping[str, Mapping[str, floa
         allowed = shares.get(name, shares[HOUSE])
         for habit, whole in HABITS.items():
             count, limit = room.counts[habit], room.limit(habit, allowed[habit])
-            if count > limit:
+            if count > limit + ROUNDING:
                 lines.append(f"{name}: {habit} {count} of {room.counts[whole]} {whole}, {limit:.1f} allowed")
     return lines
 
