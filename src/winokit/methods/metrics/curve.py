@@ -300,8 +300,7 @@ class Polynomial:
 
     def _powers(self, x: float) -> FloatArray:
         away = math.log(_positive(x)) - self.centre
-        powers: FloatArray = away ** np.arange(len(self.coefficients))
-        return powers
+        return np.array([away**power for power in range(len(self.coefficients))])
 
     def _interval(self, weights: FloatArray, level: float) -> Interval:
         from scipy import special

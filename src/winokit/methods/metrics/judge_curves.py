@@ -212,7 +212,8 @@ class _Curve:
         if len(sizes) < FEWEST_SIZES:
             return series
         fit = self.line(fitted)
-        bend, twist = self.polynomial(fitted, 2), self.polynomial(fitted, 3)
+        bend = self.polynomial(fitted, 2)
+        twist = self.polynomial(fitted, 3)
         slopes, p_seeds = self.seeds(fitted)
         series = replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
         return series if goal is None else replace(series, reach=reach_of(series, fit, goal))
@@ -338,7 +339,8 @@ def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
     The interval holds every size at which the target is plausible on the line (Fieller's), on the parabola, or between
     the means at two sizes.
     """
-    bend, twist = series.bend, series.twist
+    bend = series.bend
+    twist = series.twist
     farthest = FARTHEST * max(series.fitted)
     if fit.slope <= 0:
         return CurveReach(target, FALLS)
