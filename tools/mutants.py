@@ -89,6 +89,10 @@ KILLED, SURVIVED, TOO_LONG, BROKEN = "killed", "survived", "too long", "broken"
 EXIT_BY_OUTCOME = {SURVIVED: 0, KILLED: 1, BROKEN: 3}
 
 
+Steps = tuple[tuple[str, int | None], ...]
+"""The way to a node: names of fields and indices in lists."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A module with one change."""
@@ -96,7 +100,17 @@ class Mutant:
     line: int
     function: str
     change: str
-    tree: ast.Module
+    original: ast.Module
+    steps: Steps
+    """The way to the changed node."""
+    changed: ast.AST
+
+    @property
+    def tree(self) -> ast.Module:
+        """The module with the change."""
+        tree = copy.deepcopy(self.original)
+        _apply(tree, self.steps, self.changed)
+        return ast.fix_missing_locations(tree)
 
     def __str__(self) -> str:
         return f"{self.line}, {self.function}: {self.change}"
@@ -111,24 +125,22 @@ def mutants_of(source: str) -> Iterator[Mutant]:
     for path in list(_places(whole, (), "module")):
         node = _node_at(whole, path.steps)
         for change, text in _changes_of(node):
-            tree = copy.deepcopy(whole)
-            _apply(tree, path.steps, change)
-            ast.fix_missing_locations(tree)
-            yield Mutant(getattr(node, "lineno", 0), path.function, f"{_text(node)} -> {text}", tree)
+            line = getattr(node, "lineno", 0)
+            yield Mutant(line, path.function, f"{_text(node)} -> {text}", whole, path.steps, change)
 
 
 @dataclass(frozen=True)
 class _Place:
     """A node by the steps to it: names of fields and indices in lists."""
 
-    steps: tuple[tuple[str, int | None], ...]
+    steps: Steps
     function: str
 
 
 KEPT_FIELDS = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 
 
-def _places(node: ast.AST, steps: tuple[tuple[str, int | None], ...], function: str) -> Iterator[_Place]:
+def _places(node: ast.AST, steps: Steps, function: str) -> Iterator[_Place]:
     """The nodes that may be changed."""
     if isinstance(node, (ast.Raise, ast.Import, ast.ImportFrom)):
         return
@@ -151,7 +163,7 @@ def _places(node: ast.AST, steps: tuple[tuple[str, int | None], ...], function: 
                     yield from _places(child, (*steps, (name, index)), function)
 
 
-def _node_at(tree: ast.AST, steps: Sequence[tuple[str, int | None]]) -> ast.AST:
+def _node_at(tree: ast.AST, steps: Steps) -> ast.AST:
     """The node at the end of the steps."""
     node = tree
     for name, index in steps:
@@ -160,7 +172,7 @@ def _node_at(tree: ast.AST, steps: Sequence[tuple[str, int | None]]) -> ast.AST:
     return node
 
 
-def _apply(tree: ast.Module, steps: Sequence[tuple[str, int | None]], changed: ast.AST) -> None:
+def _apply(tree: ast.Module, steps: Steps, changed: ast.AST) -> None:
     """Put another node at the end of the steps."""
     parent = _node_at(tree, steps[:-1])
     name, index = steps[-1]
