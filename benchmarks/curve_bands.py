@@ -22,7 +22,7 @@ from winokit.answers import Answers, Scorer, TrialName
 from winokit.methods.metrics.curve import fit_log, leaderboard_auc
 from winokit.methods.metrics.judge_curves import ACCURACY, REACHED, CurveSeries, judge_curves
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.curve.page import DISAGREE, seeds_of
+from winokit.stages.curve.verdict import DISAGREE, seeds_of
 
 SIZES = (160, 640, 2_558, 10_234)
 MANY = 60_000

@@ -34,7 +34,8 @@ from winokit.methods.training.evaluation import Evaluation
 from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner
 from winokit.problem import Card, Dataset
-from winokit.stages.debias.assessment import ALL, Assessment, DebiasMeasures
+from winokit.stages.debias.assessment import ALL, DebiasMeasures
+from winokit.stages.debias.settings import Assessment
 from winokit.text.language import language_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 # Written by tools/make_stub.py from the settings of the verbs.
 from collections.abc import Callable, Mapping, Sequence
-from numpy import ndarray
 from pathlib import Path
 from typing import Any, Literal
 from winokit.data.checks.checkup import Findings
@@ -25,17 +24,19 @@ from winokit.models.base import Model
 from winokit.notebook import Frame
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
+from winokit.stages.compare.settings import PairSettings
 from winokit.stages.convert.tasks import WrittenTasks
 from winokit.stages.convert.variants import WrittenVariants
-from winokit.stages.curve.fit import CurveGoal
-from winokit.stages.curve.run import CurveDesign, LearningCurve
-from winokit.stages.debias.assessment import Assessment
-from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased
-from winokit.stages.embed import Embedding
+from winokit.stages.curve.run import LearningCurve
+from winokit.stages.curve.settings import CurveDesign, CurveGoal, CurveSets
+from winokit.stages.debias.filtering import Debiased
+from winokit.stages.debias.settings import Assessment, DebiasComparison, FeatureMatrix, FeatureSource
+from winokit.stages.embed.run import Embedding
+from winokit.stages.embed.settings import EmbedDesign, Finetuning
 from winokit.stages.evolve.run import EvolvedRelease
 from winokit.stages.evolve.settings import EvolveSettings
-from winokit.stages.gate import GateOutcome
+from winokit.stages.gate.settings import GateSettings
+from winokit.stages.gate.verdict import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
 from winokit.stages.release.run import Release
@@ -43,11 +44,14 @@ from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 from winokit.stages.release.verify import Verification
 from winokit.stages.score import Scored
 from winokit.stages.search.findings import SearchFindings
+from winokit.stages.search.settings import Crew, SearchDesign, SearchSets
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.suite.matrix import SuiteCell, SuiteRun
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings
+from winokit.stages.train.settings import TrainSets
 from winokit.stages.transfer.run import Transfer
 from winokit.stages.transfer.selection import NamedData, TrainingArm
+from winokit.stages.transfer.settings import TransferDesign, TransferSets
 from winokit.methods.aflite.aflite import AFLite as AFLite
 from winokit.problem import Card as Card
 from winokit.problem import Dataset as Dataset
@@ -134,6 +138,7 @@ def compare(
     data: str | Path | Dataset | Frame | None = None,
     margin: float = 5.0,
     out: str | Path | None = None,
+    settings: PairSettings = ...,
 ) -> ComparedRuns: ...
 
 def convert(
@@ -164,13 +169,21 @@ def curve(
     restarts: int = 3,
     seed: int = 0,
     steps: int | None = None,
-    dev: str | Path | Dataset | None = None,
-    test: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
     sizes: str | int | Sequence[int] | None = None,
-    out: str | Path | None = None,
     human: float | None = 94.0,
     human_group: float | None = None,
     fit_from: int = 1,
+    device: str | None = None,
+    save: bool = False,
+    dev: str | Path | Dataset | None = None,
+    test: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
+    variant: str | None = None,
+    arm: str | None = None,
+    drop_overlap: bool = False,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
     learning_rate: float = 1e-05,
     epochs: int = 8,
     batch_size: int = 16,
@@ -184,19 +197,12 @@ def curve(
     keep: Literal['best', 'last'] = 'best',
     precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
     checkpoint_every: int | None = None,
-    device: str | None = None,
-    variant: str | None = None,
-    arm: str | None = None,
-    drop_overlap: bool = False,
-    save: bool = False,
-    language: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    as_: Literal['binary', 'choice', 'judgements'] | None = None,
-    lenient: bool = False,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
     design: CurveDesign = ...,
-    goal: CurveGoal = ...,
+    sets: CurveSets = ...,
     settings: TrainSettings = ...,
+    goal: CurveGoal = ...,
     loading: Loading = ...,
 ) -> LearningCurve: ...
 
@@ -209,12 +215,12 @@ def debias(
     data: str | Path | Dataset | Frame,
     method: str | DebiasMethod = 'aflite',
     *,
-    features: str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
+    features: str | Path | FeatureMatrix | None = None,
     allow_uninformed: bool = False,
     model: str | Model | None = None,
-    out: str | Path | None = None,
     kind: str = 'concat',
     pooling: str = 'first',
+    cache: str | Path | Cache | None = None,
     compare: str | Sequence[str] = ...,
     assess: bool = True,
     folds: int = 5,
@@ -225,10 +231,12 @@ def debias(
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     limit: int | None = None,
     lenient: bool = False,
-    cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
-    assessment: Assessment = ...,
+    source: FeatureSource = ...,
+    comparison: DebiasComparison = ...,
     loading: Loading = ...,
+    assessment: Assessment = ...,
     **settings: Any,
 ) -> Debiased: ...
 
@@ -236,7 +244,6 @@ def embed(
     data: str | Path | Dataset | Frame,
     model: str | Model | Callable[..., Any] = 'builtin',
     *,
-    out: str | Path | None = None,
     features: Literal['concat', 'difference', 'single'] = 'concat',
     pooling: Literal['first', 'mean', 'span'] = 'first',
     finetune: int | None = None,
@@ -253,16 +260,19 @@ def embed(
     cores_each: int | None = None,
     gpus_each: int | None = None,
     memory_each: float | None = None,
+    cache: str | Path | Cache | None = None,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     limit: int | None = None,
     lenient: bool = False,
-    cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
+    design: EmbedDesign = ...,
+    loading: Loading = ...,
+    finetuning: Finetuning = ...,
     settings: TrainSettings = ...,
     cluster: ClusterSettings = ...,
-    loading: Loading = ...,
 ) -> Embedding: ...
 
 def evolve(
@@ -312,13 +322,14 @@ def gate(
     *,
     against: Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape,
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     margin: float = 1.0,
     level: float = 0.05,
     strict: bool = False,
     model: str | None = None,
     scoring: str | None = None,
-    data: str | Path | Dataset | Frame | None = None,
     markdown: str | Path | None = None,
+    settings: GateSettings = ...,
 ) -> GateOutcome: ...
 
 def grade(
@@ -443,10 +454,6 @@ def search(
     *,
     model: str = 'builtin',
     formalization: str | Sequence[str] = ...,
-    dev: str | Path | Dataset | None = None,
-    holdout: int | None = None,
-    test: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
-    out: str | Path | None = None,
     trials: int | None = None,
     learning_rate: str | float | int | float | int | Sequence[float | int] = '1e-5,2e-5,3e-5',
     batch_size: str | float | int | float | int | Sequence[float | int] = '8,16,32,64',
@@ -454,29 +461,36 @@ def search(
     warmup: str | float | int | float | int | Sequence[float | int] = '0.06',
     weight_decay: str | float | int | float | int | Sequence[float | int] = '0.001',
     sampler: Literal['random', 'grid'] = 'random',
-    steps: int | None = None,
-    accumulate: int = 1,
-    evaluate_every: int | None = None,
-    patience: int | None = 20,
-    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
     seed: int = 0,
-    workers: int = 1,
-    devices: str | Sequence[str] | None = None,
-    threads: int | None = None,
-    engine: Literal['local', 'ray'] = 'local',
-    address: str | None = None,
+    human: float | None = None,
+    dev: str | Path | Dataset | None = None,
+    holdout: int | None = None,
+    test: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
     variant: str | None = None,
     arm: str | None = None,
-    human: float | None = None,
     drop_overlap: bool = False,
     limit: int | None = None,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     lenient: bool = False,
+    steps: int | None = None,
+    accumulate: int = 1,
+    evaluate_every: int | None = None,
+    patience: int | None = 20,
+    precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
+    workers: int = 1,
+    devices: str | Sequence[str] | None = None,
+    threads: int | None = None,
+    engine: Literal['local', 'ray'] = 'local',
+    address: str | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
-    space: SearchSpace = ...,
+    design: SearchDesign = ...,
+    sets: SearchSets = ...,
     settings: TrainSettings = ...,
+    crew: Crew = ...,
+    space: SearchSpace = ...,
     loading: Loading = ...,
 ) -> SearchFindings: ...
 
@@ -551,18 +565,19 @@ def train(
     dev: str | Path | Dataset | None = None,
     holdout: int | None = None,
     test: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
-    out: str | Path | None = None,
     variant: str | None = None,
     arm: str | None = None,
-    device: str | None = None,
     drop_overlap: bool = False,
     limit: int | None = None,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     lenient: bool = False,
+    out: str | Path | None = None,
+    device: str | None = None,
     progress: Callable[[float, float], None] | None = None,
     settings: TrainSettings = ...,
+    sets: TrainSets = ...,
     loading: Loading = ...,
 ) -> TrainOutcome: ...
 
@@ -571,13 +586,19 @@ def transfer(
     train: str | Dataset | TrainingArm | Sequence[str | Dataset | TrainingArm],
     test: str | Dataset | NamedData | Sequence[str | Dataset | NamedData],
     choose: str | Sequence[str] = ...,
+    drop_overlap: bool = False,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    lenient: bool = False,
     model: str = 'builtin',
-    out: str | Path = ...,
     learning_rate: float | Sequence[float] = ...,
     epochs: int | Sequence[int] = ...,
     batch_size: int | Sequence[int] = ...,
     seed: int | Sequence[int] = ...,
     keep: Literal['best', 'last'] = 'last',
+    device: str | None = None,
+    save: bool = False,
     formalization: str = 'mc-mlm',
     steps: int | None = None,
     tokens: int | None = None,
@@ -589,14 +610,10 @@ def transfer(
     patience: int | None = None,
     precision: Literal['auto', 'float32', 'bfloat16'] = 'auto',
     checkpoint_every: int | None = None,
-    device: str | None = None,
-    drop_overlap: bool = False,
-    save: bool = False,
-    language: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    as_: Literal['binary', 'choice', 'judgements'] | None = None,
-    lenient: bool = False,
+    out: str | Path = ...,
     progress: Callable[[float, float], None] | None = None,
+    sets: TransferSets = ...,
+    design: TransferDesign = ...,
     settings: TrainSettings = ...,
     loading: Loading = ...,
 ) -> Transfer: ...

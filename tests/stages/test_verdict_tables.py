@@ -14,10 +14,10 @@ from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, standing,
 from winokit.methods.metrics.curve import LogFit
 from winokit.methods.metrics.judge_curves import CurveLevel, CurveSeries, reach_of
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
-from winokit.stages.curve import page as curve_page
-from winokit.stages.search import page as search_page
-from winokit.stages.train import run as train_page
-from winokit.stages.transfer import page as transfer_page
+from winokit.stages.curve import verdict as curve_page
+from winokit.stages.search import verdict as search_page
+from winokit.stages.train import verdict as train_page
+from winokit.stages.transfer import verdict as transfer_page
 from winokit.stages.transfer.run import TransferCell
 
 TABLES = {

@@ -8,7 +8,7 @@ from winokit.data.runs import Run
 from winokit.errors import check_known
 from winokit.settings import Help, refuse_unused, verb
 from winokit.stages.audit.page import write_report
-from winokit.stages.train.run import is_training, write_train_page
+from winokit.stages.train.page import is_training, write_train_page
 
 
 @verb

@@ -22,7 +22,7 @@ from winokit.methods.metrics.judge_curves import (
     judge_curves,
 )
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.curve.page import state_of, verdict_of_curve
+from winokit.stages.curve.verdict import state_of, verdict_of_curve
 
 SIZES = (160, 640, 2560, 10_240)
 STRAIGHT, BENDING = (0.50, 0.58, 0.66, 0.74), (0.50, 0.70, 0.74, 0.75)

@@ -10,7 +10,7 @@ from winokit.data.loading import load
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.training.evaluation import rows, symptoms
 from winokit.problem import Card, Dataset, Problem
-from winokit.stages.train.run import state_of
+from winokit.stages.train.verdict import state_of
 
 CURVE = {"steps": 10, "examples": 5, "seconds": 1.0, "stopped_early": False, "kept_step": 5, "dev": []}
 GUESSING, FALLING = 0.693, [0.7, 0.5, 0.3, 0.2]

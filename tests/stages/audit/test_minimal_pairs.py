@@ -21,7 +21,7 @@ from winokit.models.registry import load_model
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.run import audit
 from winokit.stages.convert.run import convert
-from winokit.stages.debias.run import _words
+from winokit.stages.debias.filtering import words_of_problem
 from winokit.stages.release.manifest import read_release
 from winokit.stages.release.run import write_release
 from winokit.stages.release.settings import ReleaseSettings
@@ -168,8 +168,8 @@ def test_debiasing_sees_both_texts_and_in_which_a_word_stands(grammar):
     assert np.array_equal(embed(some, builtin, features="difference"), first - second)
     with pytest.raises(BadInput, match="single features need a blank"):
         embed(some, builtin, features="single")
-    assert _words(grammar[0])[:3] == ["1:the", "1:teacher", "1:sleeps"]
-    assert _words(grammar[0])[6:9] == ["2:the", "2:teacher", "2:sleep"]
+    assert words_of_problem(grammar[0])[:3] == ["1:the", "1:teacher", "1:sleeps"]
+    assert words_of_problem(grammar[0])[6:9] == ["2:the", "2:teacher", "2:sleep"]
 
 
 def test_a_release_takes_pairs_and_gives_them_back(grammar, tmp_path):

@@ -18,10 +18,12 @@ from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
 from winokit.results import Metric
-from winokit.stages.curve.fit import CurveGoal, CurvePoint, series_of
-from winokit.stages.curve.nested import NestedGrowth
-from winokit.stages.curve.page import of_reach, write_curve_page
-from winokit.stages.curve.run import CurveDesign, CurveJob, _point, learning_curve, planned_jobs, restart_seed
+from winokit.stages.curve.fit import CurvePoint, series_of
+from winokit.stages.curve.nested import NestedGrowth, restart_seed
+from winokit.stages.curve.page import write_curve_page
+from winokit.stages.curve.run import CurveJob, _point_of_run, learning_curve, planned_jobs
+from winokit.stages.curve.settings import CurveDesign, CurveGoal
+from winokit.stages.curve.verdict import of_reach
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)
@@ -200,7 +202,7 @@ def test_a_point_reads_predictions_of_a_model_with_any_name_that_json_allows(uns
     (tmp_path / "predictions" / "test.jsonl").write_text("".join(lines), "utf-8")
     accuracy = replace(score(0.5), dataset="test", subset="test", metric="accuracy")
     job = CurveJob("mc", 0, 0, 8, unseen, tmp_path, 1)
-    assert _point(job, test, TrainOutcome(tmp_path, {}, [accuracy])).choices.tolist() == [0, 1, 1]
+    assert _point_of_run(job, test, TrainOutcome(tmp_path, {}, [accuracy])).choices.tolist() == [0, 1, 1]
 
 
 def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm(unseen):

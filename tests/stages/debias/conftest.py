@@ -8,7 +8,8 @@ import pytest
 from winokit.data.synthetic import synthetic
 from winokit.problem import Dataset
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, debias
+from winokit.stages.debias.filtering import Debiased
+from winokit.stages.debias.run import debias
 
 
 @dataclass

@@ -133,3 +133,22 @@ def test_replayed_features_are_counted_and_dated_in_the_notes(tmp_path):
     how = {"method": "pmi", "size": 20, "limit": 40, "cache": tmp_path / "answers", "compare": ()}
     assert not any("replayed" in note for note in debias("open", **how).notes)
     assert "replayed from the cache, of " in debias("open", **how).notes[-1]
+
+
+@pytest.mark.parametrize("features", [[[0.0, 1.0]] * 6, 5])
+def test_features_that_are_no_array_are_refused(twins, features):
+    with pytest.raises(BadInput, match="features: "):
+        debias(twins, SMALL, features=features, compare=())
+
+
+def test_a_tensor_of_another_library_is_refused_by_its_name(twins, rows):
+    class Tensor:
+        shape = rows.shape
+
+    with pytest.raises(BadInput, match="features: expected a path, an array of NumPy or DebiasFeatures, found Tensor"):
+        debias(twins, SMALL, features=Tensor(), compare=())
+
+
+def test_an_array_that_nobody_looks_at_is_refused_in_one_line(twins, rows):
+    with pytest.raises(BadInput, match="--features: random uses features only for the assessment"):
+        debias(twins, "random", size=4, features=rows, compare=(), assess=False)

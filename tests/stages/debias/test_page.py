@@ -14,8 +14,9 @@ from winokit.drawing.plots import Chart
 from winokit.methods.aflite.aflite import AFLite
 from winokit.results import AT, P
 from winokit.stages.debias.features import DebiasFeatures
+from winokit.stages.debias.filtering import Debiased
 from winokit.stages.debias.page import debias_page, phase_charts, write_debias_page
-from winokit.stages.debias.run import Debiased, debias
+from winokit.stages.debias.run import debias
 
 STRANGE = '"Tom & Jerry" <script>alert(1)</script> '
 

@@ -12,9 +12,10 @@ from winokit.methods.aflite.aflite import RepeatedAFLite
 from winokit.methods.aflite.null import BEYOND
 from winokit.problem import Dataset
 from winokit.results import ABOVE
-from winokit.stages.debias.assessment import Assessment
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, debias
+from winokit.stages.debias.filtering import Debiased
+from winokit.stages.debias.run import debias
+from winokit.stages.debias.settings import Assessment
 from winokit.stages.debias.verdict import state_of
 
 

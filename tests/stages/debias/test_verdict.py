@@ -12,7 +12,8 @@ from winokit.drawing.decision import GOOD
 from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN
 from winokit.results import ABOVE, AT, BELOW, IN_ONE_PLACE, NULL, UNKNOWN, Metric, P
 from winokit.stages.debias.features import DebiasFeatures
-from winokit.stages.debias.run import Debiased, debias
+from winokit.stages.debias.filtering import Debiased
+from winokit.stages.debias.run import debias
 from winokit.stages.debias.verdict import (
     AGREE,
     DIFFER,

@@ -9,7 +9,7 @@ from support.pages import opened
 
 pytest.importorskip("torch")
 from winokit.methods.training.data import TrainingData
-from winokit.stages.search.findings import SearchFindings, SearchSets, finding
+from winokit.stages.search.findings import SearchFindings, TrialPredictions, finding
 from winokit.stages.search.page import axis, dots_of, search_page, write_search_page
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import EndedTrial, Trial
@@ -45,7 +45,7 @@ def found(planted, unseen, tmp_path_factory) -> SearchFindings:
 
     data = TrainingData(planted, unseen[:20], (Dataset(unseen[20:], Card("tested")),))
     out = tmp_path_factory.mktemp("made-up")
-    sets = SearchSets(data, out)
+    sets = TrialPredictions(data, out)
     names = {"mc-mlm": 0.75, "mc-sent-no-pair-loss": 0.6, "p-sent": 0.45}
     some = tuple(finding(name, made_up(out, data, name, share), sets, "m", 0) for name, share in names.items())
     run = {"model": "hf:" + "long/" * 30, "train": "planted", "trials": 9, "seed": 0}

@@ -18,16 +18,18 @@ from winokit.methods.training.evaluation import rows as evaluated_rows
 from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.problem import Card, Dataset
-from winokit.stages.transfer.page import state_of, tables_of, write_transfer_page
-from winokit.stages.transfer.run import _cell, train_arms
+from winokit.stages.transfer.page import write_transfer_page
+from winokit.stages.transfer.run import _build_cell, train_arms
 from winokit.stages.transfer.selection import (
     NamedData,
     TrainingArm,
     TransferPlan,
     TransferTarget,
-    grid_of,
     with_choices,
 )
+from winokit.stages.transfer.settings import TransferDesign
+from winokit.stages.transfer.table import tables_of
+from winokit.stages.transfer.verdict import state_of
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=4, batch_size=8, seed=1, keep="last")
 TRAINED_ON_IT = "trained on what overlaps 20 of its 20 problems: 20 same, 0 near, 0 twin"
@@ -63,7 +65,7 @@ def made(bert, planted, parts, tmp_path_factory):
         TrainingArm("choice", (choice.data,)),
         TrainingArm("both>planted", (planted[:16], planted[16:])),
     ]
-    grid = grid_of(QUICK, learning_rate=(1e-9, 3e-3))
+    grid = TransferDesign(learning_rate=(1e-9, 3e-3)).grid(QUICK)
     folder = tmp_path_factory.mktemp("transfer")
     asked = with_choices([target], own={}, pool=[choice])
     found = train_arms(arms, asked, folder, TransferPlan(bert, grid), drop_overlap=True)
@@ -179,7 +181,7 @@ def test_with_nothing_to_choose_on_the_last_weights_are_kept(bert, planted, unse
     assert found.cell("planted", "unseen").row("accuracy").details["chosen_on"] is None
     for plan, said in (
         (
-            TransferPlan(bert, grid_of(QUICK, seed=(1, 2))),
+            TransferPlan(bert, TransferDesign(seed=(1, 2)).grid(QUICK)),
             "2 settings to choose from and nothing to choose on for unseen",
         ),
         (TransferPlan(bert, (replace(QUICK, keep="best"),)), "weights to choose from and nothing to choose on"),
@@ -328,7 +330,7 @@ def cell_of(data, choices, folder):
     ]
     write_predictions(predictions, folder / "predictions" / "test.jsonl")
     outcome = TrainOutcome(folder, {}, evaluated_rows(data, predictions, "test"))
-    return _cell("arm", TransferTarget(data.card.name, data), [outcome], "m")
+    return _build_cell(TrainingArm("arm", ()), TransferTarget(data.card.name, data), [{data.card.name: outcome}], "m")
 
 
 @pytest.mark.parametrize("right", [0.5, 0.7, 0.9])

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from winokit.errors import BadInput
+from winokit.methods.aflite.defaults import NEIGHBOURS, SMOOTHING
 from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix, as_labels, blocks_of, precision
 
 Values: TypeAlias = NDArray[Any]
-SMOOTHING = 0.5
-NEIGHBOURS = 10
 MOST_BINS = 100
 BLOCK_BYTES = 32_000_000
 

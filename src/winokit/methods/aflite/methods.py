@@ -17,7 +17,7 @@ from winokit.methods.aflite.inputs import Bools, Doubles, Ints, Matrix, names_of
 from winokit.methods.arrays import Groups
 from winokit.progress import Progress
 from winokit.registry import Registry
-from winokit.settings import Help, Settings
+from winokit.settings import Help, Settings, parameters_of
 from winokit.units import Units
 
 Seed = Annotated[int, Help("Seed for everything drawn at random.", least=0)]
@@ -94,6 +94,11 @@ class DebiasMethod(Settings):
     def given(self) -> dict[str, Any]:
         """The settings as they were given."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+
+
+def has_size(kind: type[DebiasMethod]) -> bool:
+    """Whether a method reduces to a size that must be given."""
+    return "size" in {each.name for each in parameters_of(kind)}
 
 
 METHODS: Registry[type[DebiasMethod]] = Registry(

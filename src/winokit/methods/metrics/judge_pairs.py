@@ -11,7 +11,7 @@ that of 90 % for "equal within the margin" (two one-sided tests at 5 %).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.groups import GroupLayout, all_right
 from winokit.methods.metrics.intervals import LEVEL
 from winokit.methods.metrics.judge import layout_of
+from winokit.methods.metrics.pair_measures import PairMeasure
 from winokit.problem import joined
 from winokit.units import Units
 
-PairMeasure = Literal["accuracy", "expected_accuracy", "group_accuracy", "consistency"]
 MEASURES: tuple[PairMeasure, ...] = get_args(PairMeasure)
 """What two scorers can be compared by."""
 SMALL = 0.05

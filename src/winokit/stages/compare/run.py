@@ -1,4 +1,4 @@
-"""Paired tests between the scorers of several runs, on the problems they share; and their page."""
+"""Paired tests between the scorers of runs, on the problems they share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
-from winokit.data.loading import DATA_HELP, DataLike, load_one
+from winokit.data.loading import DataLike, load_one
 from winokit.data.predictions.in_memory import Predictions, columns_of_frame, run_of_predictions
 from winokit.data.runs import Run
 from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
-from winokit.methods.metrics.judge_pairs import PairMeasure
 from winokit.problem import grouped
 from winokit.progress import tell
 from winokit.results import Brief
@@ -26,14 +25,12 @@ from winokit.stages.compare.pairs import (
     number_notes,
     paired,
 )
-
-MARGIN = 5.0
-"""Points that matter unless it is said: fewer cannot be shown on the usual test sets."""
+from winokit.stages.compare.settings import PairSettings
 
 
 @dataclass(frozen=True, repr=False)
 class ComparedRuns(Brief):
-    """Every paired test, corrected for their number, and the page on them where one was written."""
+    """All paired tests, corrected for their number, and their page."""
 
     pairs: list[ScorerPair]
     page: Path | None
@@ -47,14 +44,7 @@ def compare(
         Help("Folders of runs, or files of predictions with --data.", metavar="RUN", typed=list[Path]),
     ],
     *,
-    metric: Annotated[
-        Sequence[PairMeasure] | None,
-        Help("What to compare by; repeatable. Default: accuracy, and group_accuracy where there are groups."),
-    ] = None,
-    data: Annotated[
-        DataLike | None, Help(f"{DATA_HELP} The problems of files of predictions.", metavar="DATA", shown=False)
-    ] = None,
-    margin: Annotated[float, Help("The difference that matters, in points.", least=0, most=100)] = MARGIN,
+    settings: PairSettings = PairSettings(),
     out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
 ) -> ComparedRuns:
     """Compare runs: paired tests, corrected for their number, and a page.
@@ -70,18 +60,21 @@ def compare(
     out
         Where the page is written; None writes none.
     """
-    loaded = _runs_by_name(runs, data) if isinstance(runs, Mapping) else _named(_with_predictions(runs, data))
-    columns = columns_of_named(loaded) if isinstance(runs, Mapping) else columns_of_models(loaded)
-    measures = None if metric is None else tuple(dict.fromkeys(metric))
-    comparisons = compare_runs(loaded, measures, columns)
+    if isinstance(runs, Mapping):
+        loaded = _runs_by_name(runs, settings.data)
+        columns = columns_of_named(loaded)
+    else:
+        loaded = _named(_with_predictions(runs, settings.data))
+        columns = columns_of_models(loaded)
+    comparisons = compare_runs(loaded, settings.measures, columns)
     if not comparisons:
         raise BadInput(f"{join(list(loaded))} have no problem in common")
     notes = [*unpaired(loaded), *number_notes(columns), *_style_notes(loaded), *replay_notes(loaded)]
     tell(notes)
     page = None
     if out is not None:
-        page = write_comparison(loaded, comparisons, Path(out), notes, margin, columns)
-    return ComparedRuns(paired(comparisons, margin), page, tuple(notes))
+        page = write_comparison(loaded, comparisons, Path(out), notes, settings.margin, columns)
+    return ComparedRuns(paired(comparisons, settings.margin), page, tuple(notes))
 
 
 def _runs_by_name(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
@@ -106,7 +99,10 @@ def _with_predictions(runs: Sequence[str | Path | Run], data: DataLike | None) -
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:
-    """The runs that have no problem in common, a sentence for each two datasets they are on."""
+    """Sentences on runs that have no problem in common.
+
+    There is one for every two datasets.
+    """
     ids = {name: {problem.id for problem in run.dataset} for name, run in runs.items()}
     apart = [pair for pair in combinations(runs, 2) if not ids[pair[0]] & ids[pair[1]]]
     datasets = grouped((tuple(runs[name].dataset.card.name for name in pair), pair) for pair in apart)
@@ -118,7 +114,10 @@ def unpaired(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _style_notes(runs: Mapping[str, Run]) -> list[str]:
-    """A note if the variants of some runs were made in another style: only the problems as they are are the same."""
+    """Note that runs have variants of different styles.
+
+    Only their original problems are the same.
+    """
     styles = {name: run.settings.get("style", "default") for name, run in runs.items()}
     if len(set(styles.values())) < 2:
         return []
@@ -127,12 +126,18 @@ def _style_notes(runs: Mapping[str, Run]) -> list[str]:
 
 
 def replay_notes(runs: Mapping[str, Run]) -> list[str]:
-    """A note for each model of each run of which answers were replayed: two runs may show one and the same answers."""
+    """Note the models whose answers were replayed from the cache.
+
+    Two runs may show the same answers.
+    """
     return [f"{name}: {sentence}" for name, run in runs.items() for sentence in run.replay_notes]
 
 
 def _named(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
-    """Runs by the shortest names that tell them apart: of their folders, or of the models in them."""
+    """Load the runs, by short names that tell them apart.
+
+    They are named after their folders, or after the models in them.
+    """
     given = [run for place, run in enumerate(runs) if isinstance(run, Run) or run not in runs[:place]]
     folders = [Path(run).absolute().name for run in given if not isinstance(run, Run)]
     are_told_apart = len(set(folders)) == len(folders)

@@ -1,4 +1,4 @@
-"""What a comparison of runs says on the terminal and to scripts."""
+"""A comparison on the terminal and for scripts."""
 
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +15,7 @@ HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "s
 
 
 def lines(result: ComparedRuns) -> Lines:
-    """What may be said of each two, every test, and where the page lies."""
+    """List the verdicts, every test, and the path of the page."""
     words = comparison_words(result.pairs)
     if len(words) == 1:
         yield from comparison_sentences(result.pairs)

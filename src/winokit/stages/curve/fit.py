@@ -7,15 +7,13 @@ A point is one training run on one test set. The trials of a table are its sizes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 from winokit.answers import Answers, IntArray, Scorer, TrialName
-from winokit.errors import BadInput
 from winokit.files import csv_bytes, write_whole
-from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, PER_CENT, CurveSeries, judge_curves
+from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveSeries, judge_curves
 from winokit.problem import Dataset, grouped
 from winokit.results import Metric
-from winokit.settings import Help, Settings
+from winokit.stages.curve.settings import CurveGoal
 
 COLUMNS = (
     *("dataset", "formalization", "asked", "size", "restart", "seed"),
@@ -45,7 +43,7 @@ class CurvePoint:
 
     @property
     def trial(self) -> TrialName:
-        """Which run of its scorer it is."""
+        """The name of this run among those of its scorer."""
         return TrialName(self.seed, self.asked, f"restart {self.restart}")
 
     def score(self, measure: str) -> Metric | None:
@@ -53,26 +51,11 @@ class CurvePoint:
         return self.accuracy if measure == ACCURACY else self.group_accuracy
 
 
-@dataclass(frozen=True)
-class CurveGoal(Settings):
-    """What curves are extrapolated to, in per cent, and from which size on the line is fitted."""
-
-    human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
-    human_group: Annotated[
-        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.")
-    ] = None
-    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1)] = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("human", "human_group"):
-            value = getattr(self, name)
-            if value is not None and not 1 < value <= PER_CENT:
-                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
-
-
 def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dataset]) -> list[CurveSeries]:
-    """Every curve that the points make, in the order in which they come, single accuracy before group accuracy."""
+    """Build the curves from their points.
+
+    They are in the order of the points, single accuracy before group accuracy.
+    """
     known = {test.card.name: test for test in tests}
     goals = {ACCURACY: goal.human, GROUP: goal.human_group}
     curves = grouped(((point.dataset, point.formalization), point) for point in points)

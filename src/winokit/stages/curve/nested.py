@@ -95,6 +95,11 @@ class NestedGrowth:
         return [*notes, "sizes are files: restarts differ in head, dropout and order of batches, not in training data"]
 
 
+def restart_seed(seed: int, restart: int) -> int:
+    """Seed of a restart, for the order of groups, head, dropout and batches."""
+    return int(np.random.default_rng([seed, restart]).integers(2**31))
+
+
 def usual_sizes(n: int) -> tuple[int, ...]:
     """Zero, then 160 and four times as many again and again, then all.
 

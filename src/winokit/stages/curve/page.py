@@ -5,19 +5,18 @@ the left and of the height from the top.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from winokit.drawing import decision
-from winokit.drawing.decision import BAD, GOOD, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.figures import COLOURS
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.protocols import CITATIONS
-from winokit.drawing.wording import PER_CENT, name_coin, percent
-from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, REACHED, CurveSeries
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, stands
-from winokit.stages.curve.table import amount, by_size, doubling, end_of, fitted, names_of, titles_of
+from winokit.drawing.wording import name_coin
+from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveSeries
+from winokit.results import AT, stands
+from winokit.stages.curve.table import by_size, fitted, names_of, titles_of
+from winokit.stages.curve.verdict import verdict_of_curve
 
 if TYPE_CHECKING:
     from winokit.stages.curve.run import LearningCurve
@@ -132,89 +131,3 @@ class CurveChart:
             if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
                 kept.append(place)
         return [*kept, *rest[-1:]]
-
-
-GROWTH, END, SEEDS = "growth", "end", "seeds"
-ONE, AGREE, NOT_SHOWN, DISAGREE = "one", "agree", "not_shown", "disagree"
-
-CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, NOT_SHOWN, DISAGREE)})
-
-
-def growth(series: CurveSeries, among: int = 1) -> str:
-    """Whether a line rises (above), falls (below), may do either (at), or nobody knows; as one of so many curves."""
-    if series.fit is None or not series.sure:
-        return UNKNOWN
-    interval = series.fit.slope_interval(1 - decision.SURE / among)
-    return ABOVE if interval.low > 0 else BELOW if interval.high < 0 else AT
-
-
-def seeds_of(series: CurveSeries, among: int = 1) -> str:
-    """Whether the lines of single restarts go the same way; as one of so many curves.
-
-    Lines that rise and fall disagree only if their slopes differ by more than single runs and test problems vary.
-    """
-    slopes = series.restart_slopes
-    if len(slopes) < 2:
-        return ONE
-    if min(slopes) > 0 or max(slopes) <= 0:
-        return AGREE
-    is_shown = series.p_seeds is not None and series.p_seeds * among < decision.SURE
-    return DISAGREE if is_shown else NOT_SHOWN
-
-
-def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
-    """The facts of all curves together."""
-    among = len(series)
-    kinds = {seeds_of(curve, among) for curve in series}
-    return {
-        GROWTH: decision.together(growth(curve, among) for curve in series),
-        END: decision.together(decision.standing(curve.levels[-1].mean, among) for curve in series),
-        SEEDS: next((kind for kind in (DISAGREE, ONE, NOT_SHOWN) if kind in kinds), AGREE),
-    }
-
-
-def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
-    """A word, a sentence and the findings behind them."""
-    state = state_of(series)
-    case = CURVE.decide(state)
-    named = zip(titles_of(series), series, strict=True)
-    findings = [point for name, curve in named for point in _points(name, curve, len(series))]
-    return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
-
-
-def _points(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
-    """What may be said of one curve."""
-    trained, rise = [level for level in curve.levels if level.size > 0], growth(curve, among)
-    tone = GOOD if rise == ABOVE else BAD if rise == BELOW else PLAIN
-    if len(trained) > 1:
-        first, last = trained[0], trained[-1]
-        text = f"{name}: {percent(first.mean.value)} with {first.asked:,} problems, {percent(last.mean.value)} with "
-        doubt = CURVE.words["doubts"].get(rise, "")
-        slope = f" Doubling the training data adds {doubling(curve)} points{doubt}." if curve.fit else ""
-        yield VerdictPoint(f"{text}{last.asked:,}.{slope}", tone, {f"{name}/{GROWTH}": rise})
-    if curve.reach is not None:
-        tone = PLAIN if rise == ABOVE else BAD
-        yield VerdictPoint(f"{name}: {of_reach(curve)}", tone, {f"{name}/{GROWTH}": rise})
-    last = curve.levels[-1]
-    place = decision.standing(last.mean, among)
-    if place != UNKNOWN:
-        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, place, unit_of(curve))}."
-        yield decision.point_of(f"{name}/{END}", place, text)
-
-
-def unit_of(curve: CurveSeries) -> str:
-    """What a curve is a share of."""
-    return "problems" if curve.measure == ACCURACY else "groups as a whole"
-
-
-def of_reach(curve: CurveSeries) -> str:
-    """Where the goal is reached, as a sentence; or why no size is given."""
-    reach = curve.reach
-    assert reach is not None
-    goal = f"{reach.target:g}{PER_CENT}"
-    if reach.kind != REACHED or reach.size is None:
-        return str(CURVE.words["reach"][reach.kind]).format(goal=goal)
-    ends = f"95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}"
-    if reach.size <= max(curve.fitted):
-        return f"the line reaches {goal} at {amount(reach.size)} problems ({ends}), within the sizes trained on."
-    return f"the line would reach {goal} at {amount(reach.size)} problems ({ends}), if the trend continued."

@@ -34,7 +34,7 @@ LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 
 def lines(curve: "LearningCurve") -> Lines:
-    """What a person reads: means by size, lines, signs of trouble, and where the page is."""
+    """List means by size, fitted lines, warnings and the files written."""
     sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
     yield table(["trained on", *titles_of(curve.series)], sizes, left=0)
     yield ""
@@ -46,13 +46,16 @@ def lines(curve: "LearningCurve") -> Lines:
 
 
 def as_json(curve: "LearningCurve") -> dict[str, Any]:
-    """What scripts read."""
+    """The run, its rows and warnings, and where the page is."""
     where = {} if curve.page is None else {"out": str(curve.page.parents[1]), "report": str(curve.page)}
     return {"run": curve.run, "metrics": rows_to_json(curve.metrics), "warnings": curve.warnings, **where}
 
 
 def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLevel | None]]]:
-    """Each size with what every curve has there; None for a curve that has no such size."""
+    """Pair each size with the levels of all curves.
+
+    The level of a curve that has no such size is None.
+    """
     levels = [{level.asked: level for level in curve.levels} for curve in series]
     for size in sorted({asked for own in levels for asked in own}):
         yield f"{size:,}", [own.get(size) for own in levels]
@@ -66,7 +69,10 @@ def _said(level: CurveLevel | None) -> str:
 
 
 def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
-    """Of each curve name and score, line, what a doubling adds, goal, where it is reached, area and its interval."""
+    """Cells of each fitted curve.
+
+    Name, score, line, gain per doubling, goal, the size that reaches it, area and its interval.
+    """
     for name, curve in zip(names_of(series), series, strict=True):
         fit, reach, area = curve.fit, curve.reach, curve.auc
         line = NOTHING
@@ -95,7 +101,7 @@ ARRIVALS = {
 
 
 def arrival(reach: CurveReach) -> str:
-    """Where a goal is reached, with its interval, in a cell."""
+    """The size at which a goal is reached, with its interval."""
     if reach.size is None:
         return ARRIVALS[reach.kind]
     return f"{amount(reach.size)} [{end_of(reach.low)}, {end_of(reach.high)}]"
@@ -128,7 +134,7 @@ def end_of(size: float | None) -> str:
 
 
 def names_of(series: Sequence[CurveSeries]) -> list[str]:
-    """What tells curves apart: the formalization, the test set, or both."""
+    """Names of curves: the formalization, the test set, or both."""
     sets, kinds = {curve.dataset for curve in series}, {curve.formalization for curve in series}
     names = []
     for curve in series:
@@ -143,7 +149,7 @@ def titles_of(series: Sequence[CurveSeries]) -> list[str]:
 
 
 def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: str) -> list[Metric]:
-    """All rows of results.json: first what was averaged and fitted, then the points.
+    """All rows of results.json, those of the points last.
 
     `subset` is a size ("640") for a mean over restarts, "640.restart2" for a point, "fit" for the line and "auc" for
     the area. Slopes and intercepts are in per cent of the logarithm of the size.

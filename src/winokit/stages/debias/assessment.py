@@ -6,10 +6,9 @@ after, say nothing of the difference: a few problems fewer move a probe about as
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations, count
-from typing import Annotated
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from winokit.methods.aflite.random_reduction import RandomReduction, random_redu
 from winokit.methods.metrics.judge import Judge
 from winokit.problem import Dataset
 from winokit.results import Metric
-from winokit.settings import Help, Settings
+from winokit.stages.debias.settings import Assessment
 from winokit.units import Units
 
 ALL = "all"
@@ -34,24 +33,6 @@ PROBE = Scorer("probe")
 """Who answers in a linear probe."""
 SURE = 0.05
 """The q-value up to which a removal is counted as more than chance."""
-
-
-@dataclass(frozen=True)
-class Assessment(Settings):
-    """How to look at what is left."""
-
-    folds: Annotated[int, Help("Folds of the linear probe.", least=2)] = 5
-    regularisation: float = 1.0
-    bins: Annotated[int | None, Help("Histogram bins. Default: chosen for the smallest arm.", least=2)] = None
-    smoothing: float = divergence.SMOOTHING
-    neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = divergence.NEIGHBOURS
-    draws: int = 100
-    """Resamples for the standard errors of the divergences."""
-    chance_draws: int = 10
-    """Draws with randomly flipped answers, for what an estimator gives without a difference."""
-    removals: int = 19
-    """Maximum number of random removals of the same size to rank the probe among; 19 are enough."""
-    seed: int = 0
 
 
 def of_seed(name: str, seed: int) -> str:

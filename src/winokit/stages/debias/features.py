@@ -35,6 +35,20 @@ class DebiasFeatures:
     about: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of_array(cls, rows: Any) -> "DebiasFeatures":
+        """Features of which nothing is known but their numbers. Raises BadInput if they are no array of NumPy."""
+        if not isinstance(rows, np.ndarray):
+            raise BadInput(
+                f"features: expected a path, an array of NumPy or DebiasFeatures, found {type(rows).__name__}"
+            )
+        return cls(rows, "given", "unknown")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self.rows.shape
+
     @property
     def settings(self) -> dict[str, Any]:
         """What a result must record of them, with a hash of the numbers themselves."""

@@ -20,7 +20,7 @@ from winokit.problem import Problem, grouped
 from winokit.stages.debias.verdict import before_of, title_of, verdict_of, word_of
 
 if TYPE_CHECKING:
-    from winokit.stages.debias.run import Debiased
+    from winokit.stages.debias.filtering import Debiased
 
 CELLS = 32
 OUTSIDE = 0.001

@@ -19,7 +19,7 @@ from winokit.stages.debias.page import write_debias_page
 from winokit.stages.debias.verdict import verdict_of
 
 if TYPE_CHECKING:
-    from winokit.stages.debias.run import Debiased
+    from winokit.stages.debias.filtering import Debiased
 
 KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
 REPORT = "report"

@@ -21,7 +21,7 @@ from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed
 
 if TYPE_CHECKING:
-    from winokit.stages.debias.run import Debiased
+    from winokit.stages.debias.filtering import Debiased
 
 SOME, NONE, NOT_RUN = "some", "none", "not run"
 ONE, AGREE, DIFFER = "one", "agree", "differ"

@@ -87,7 +87,7 @@ class SearchFinding:
 class SearchFindings(Brief):
     """What a search found."""
 
-    shown_by = "winokit.stages.search.run"
+    shown_by = "winokit.stages.search.table"
     folder: Path
     run: dict[str, Any]
     space: SearchSpace
@@ -130,8 +130,8 @@ class SearchFindings(Brief):
         return [trial for finding in self.found for trial in finding.trials]
 
 
-class SearchSets:
-    """The sets a search is read on: the dev set, which chooses, and test sets, which do not."""
+class TrialPredictions:
+    """Predictions of trials on the dev set, which chooses, and on the test sets, which do not."""
 
     def __init__(self, data: TrainingData, out: Path) -> None:
         assert data.dev is not None
@@ -172,7 +172,7 @@ def search_findings(
     human: float | None = None,
 ) -> SearchFindings:
     """What the trials of every formalization come to; `human` is the share people get right, where it is given."""
-    sets = SearchSets(data, out)
+    sets = TrialPredictions(data, out)
     findings = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
     trials = [trial for each in ended.values() for trial in each]
     if not any(finding.ensemble for finding in findings):
@@ -200,39 +200,57 @@ def search_findings(
     )
 
 
-def finding(formalization: str, trials: Sequence[Trial], sets: SearchSets, model: str, seed: int) -> SearchFinding:
-    """What the trials of a formalization come to."""
-    best = ranked(trials)
-    guess, _ = chances_of_guessing(sets.dev, formalization)
-    row = partial(_row, sets.dev.card.name, model, formalization)
-    if not best:
+def finding(
+    formalization: str, trials: Sequence[Trial], predictions: TrialPredictions, model: str, seed: int
+) -> SearchFinding:
+    """Findings of the trials of one formalization."""
+    best_first = ranked(trials)
+    dev = predictions.dev
+    guess, _ = chances_of_guessing(dev, formalization)
+    row = partial(_row, dev.card.name, model, formalization)
+    if not best_first:
         return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_counts(trials, row)))
-    scores = spread([trial.ended.accuracy or 0.0 for trial in best])
-    lucky = sets.luck(sorted(best, key=lambda trial: trial.number), seed)
-    top = best[:TOP]
-    named = f"ensemble of {len(top)} of {len(best)} trials"
-    metrics = list(_counts(trials, row))
-    for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
-        metrics.append(row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess))
-    for name in ("std", "excess_kurtosis"):
-        if (value := getattr(scores, name)) is not None:
-            metrics.append(row("search", name, value, scores.n))
-    whole = [trial.ended.group_accuracy for trial in best if trial.ended.group_accuracy is not None]
-    if whole:
-        metrics.append(row("search", "median_group_accuracy", float(np.median(whole)), len(whole)))
-    metrics += [row("search", "majority_class", sets.majority, len(sets.dev)), *_lucky_rows(lucky, guess, row)]
-    for tries in tries_up_to(scores.n):
-        expected = best_of([trial.ended.accuracy or 0.0 for trial in best], tries)
-        metrics.append(row("luck", f"best_of_{tries}_accuracy", expected, scores.n, chance=guess))
+    accuracies = [trial.ended.accuracy or 0.0 for trial in best_first]
+    spread_of_scores = spread(accuracies)
+    luck = predictions.luck(sorted(best_first, key=lambda trial: trial.number), seed)
+    ensemble = best_first[:TOP]
+    metrics = [*_counts(trials, row), *_spread_rows(spread_of_scores, best_first, guess, row)]
+    metrics += [row("search", "majority_class", predictions.majority, len(dev)), *_lucky_rows(luck, guess, row)]
+    for tries in tries_up_to(spread_of_scores.n):
+        expected = best_of(accuracies, tries)
+        metrics.append(row("luck", f"best_of_{tries}_accuracy", expected, spread_of_scores.n, chance=guess))
+    ensemble_name = f"ensemble of {len(ensemble)} of {len(best_first)} trials"
     votes = {}
-    for name, dataset in {DEV: sets.dev, **sets.tests}.items():
-        single = sets.predictions(best[0], name)
-        votes[name] = voted(dataset, [sets.predictions(trial, name) for trial in top], named)
-        for protocol, predictions in ((CHOSEN, single), (ENSEMBLE, votes[name])):
+    for name, dataset in {DEV: dev, **predictions.tests}.items():
+        ballots = [predictions.predictions(trial, name) for trial in ensemble]
+        votes[name] = voted(dataset, ballots, ensemble_name)
+        for protocol, answered in ((CHOSEN, ballots[0]), (ENSEMBLE, votes[name])):
             note = "chosen on this set" if name == DEV else None
-            measured = rows(dataset, predictions, name)
-            metrics += [replace(metric, model=model, protocol=protocol, note=note) for metric in measured]
-    return SearchFinding(formalization, tuple(trials), guess, scores, lucky, tuple(top), tuple(metrics), votes)
+            for metric in rows(dataset, answered, name):
+                metrics.append(replace(metric, model=model, protocol=protocol, note=note))
+    return SearchFinding(
+        formalization,
+        tuple(trials),
+        guess,
+        spread=spread_of_scores,
+        luck=luck,
+        ensemble=tuple(ensemble),
+        metrics=tuple(metrics),
+        voted=votes,
+    )
+
+
+def _spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row: Any) -> Iterator[Metric]:
+    """Rows of the distribution of scores on the dev set."""
+    for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
+        yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess)
+    for name in ("std", "excess_kurtosis"):
+        value = getattr(scores, name)
+        if value is not None:
+            yield row("search", name, value, scores.n)
+    group_accuracies = [trial.ended.group_accuracy for trial in trials if trial.ended.group_accuracy is not None]
+    if group_accuracies:
+        yield row("search", "median_group_accuracy", float(np.median(group_accuracies)), len(group_accuracies))
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:

@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from winokit.drawing import decision
-from winokit.drawing.decision import BAD, EACH, GOOD, PLAIN, SEVERAL, SMALL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import Forest
 from winokit.drawing.protocols import CITATIONS
-from winokit.drawing.wording import percent, plural, probability
+from winokit.drawing.wording import percent, plural
 from winokit.methods.metrics.judge_best import DRAWS
 from winokit.methods.training.finetune import DEV
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.search.findings import CHOSEN, SearchFindings, tries_up_to
 from winokit.stages.search.luck import best_of
 from winokit.stages.search.trials import DIVERGED, FAILED, Trial
+from winokit.stages.search.verdict import verdict_of_search
 
 CLOSE, ROOM = 1.1, 4
 """Dots closer than this, in per cent of the axis, stand above one another, at most so many to either side."""
@@ -139,117 +137,3 @@ def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
     for name, dataset in findings.answered.items():
         if (row := findings.best.score(CHOSEN, name)) is not None:
             yield (f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")
-
-
-WIDE = 0.1
-"""Trials of one formalization that lie further apart than this are said to."""
-GUESSERS, EQUALS, CORRECTED, TEST, DEGENERATE = "guessers", "equals", "corrected", "test", "degenerate"
-NONE, SOME, ALL = "none", "some", "all"
-
-SEARCH = DecisionTable.of_stage(
-    "search",
-    {GUESSERS: (ABOVE, AT), EQUALS: (ABOVE, AT), CORRECTED: EACH, TEST: SEVERAL, DEGENERATE: (NONE, SOME, ALL)},
-)
-
-
-def state_of(findings: SearchFindings) -> dict[str, str]:
-    """The facts of a search."""
-    lucky, degenerate = findings.overall, sum(finding.degenerate for finding in findings.found)
-    tests = [findings.best.score(CHOSEN, name) for name in findings.tests]
-    corrected = UNKNOWN
-    if lucky.low is not None and lucky.high is not None:
-        corrected = where_lies(lucky.low, lucky.high, lucky.level)
-    return {
-        GUESSERS: ABOVE if lucky.p_guessing < SMALL else AT,
-        EQUALS: ABOVE if lucky.p_equal < SMALL else AT,
-        CORRECTED: corrected,
-        TEST: decision.together(decision.standing(row, len(tests)) for row in tests),
-        DEGENERATE: NONE if not degenerate else ALL if degenerate == len(findings.trials) else SOME,
-    }
-
-
-def where_lies(low: float, high: float, level: float) -> str:
-    """Where an interval lies against a level."""
-    if low > level:
-        return ABOVE
-    return BELOW if high < level else AT
-
-
-def verdict_of_search(findings: SearchFindings) -> Verdict:
-    """A word, a sentence and the findings behind them."""
-    state = state_of(findings)
-    case = SEARCH.decide(state)
-    word = case.word.format(trials=plural(findings.overall.trials, "trial"))
-    lucky, best = findings.overall, findings.best
-    assert best.chosen is not None
-    which = f"number {best.chosen.number} of {best.formalization}"
-    headline = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."
-    if lucky.corrected is not None:
-        headline += f" On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
-    return Verdict(word, case.tone, headline, tuple(_points(findings, state)))
-
-
-def _points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
-    lucky = findings.overall
-    yield VerdictPoint(
-        f"The best of as many guessers that prefer what these trials prefer would reach {percent(lucky.guessing)}, "
-        f"and with probability {probability(lucky.p_guessing)} what was reached here.",
-        BAD if state[GUESSERS] == AT else GOOD,
-        {GUESSERS: state[GUESSERS]},
-    )
-    if lucky.trials > 1:
-        ahead = "is ahead by more than that" if state[EQUALS] == ABOVE else "cannot be distinguished from such luck"
-        yield VerdictPoint(
-            f"Were all trials as good as the middle one, the best would reach {percent(lucky.equal)}; the best here "
-            f"{ahead} (p {'' if lucky.p_equal < 0.001 else '= '}{probability(lucky.p_equal)}).",
-            PLAIN,
-            {EQUALS: state[EQUALS]},
-        )
-    yield from _formalizations(findings)
-    yield from _degenerate(findings, state[DEGENERATE])
-    yield from _tests(findings)
-
-
-def _formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """How far the medians of formalizations lie apart, and within which of them settings and seeds matter most."""
-    spreads = {finding.formalization: finding.spread for finding in findings.found if finding.spread is not None}
-    if len(spreads) > 1:
-        medians = {name: spread.median for name, spread in spreads.items()}
-        high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
-        yield VerdictPoint(
-            f"Between formalizations: the middle trial has {percent(medians[high])} under {high} and "
-            f"{percent(medians[low])} under {low}, on the same settings and seeds."
-        )
-    apart = {name: spread.best - spread.worst for name, spread in spreads.items() if spread.n > 1}
-    if apart:
-        widest = max(apart, key=apart.__getitem__)
-        ends = f"{percent(spreads[widest].worst)} to {percent(spreads[widest].best)}"
-        text = f"Within one: by settings and seed alone, trials of {widest} run from {ends}."
-        yield VerdictPoint(text, BAD if apart[widest] > WIDE else PLAIN)
-
-
-def _degenerate(findings: SearchFindings, kind: str) -> Iterator[VerdictPoint]:
-    degenerate, of = sum(finding.degenerate for finding in findings.found), len(findings.trials)
-    if kind == NONE:
-        yield VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
-        return
-    are = "is" if degenerate == 1 else "are"
-    luck = "; whether a run succeeds depends on settings and seed" if kind == SOME else ""
-    text = f"{degenerate:,} of {plural(of, 'trial')} {are} degenerate{luck}. The table of trials says by which sign."
-    yield VerdictPoint(text, BAD, {DEGENERATE: kind})
-
-
-def _tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """What the trial chosen on the dev set does on each test set."""
-    for name, dataset in findings.tests.items():
-        row = findings.best.score(CHOSEN, name)
-        if row is None:
-            yield VerdictPoint(
-                f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/."
-            )
-            continue
-        place = decision.standing(row, len(findings.tests))
-        text = (
-            f"On {dataset.card.name}, which had no say in the choice, the chosen trial has {decision.said(row, place)}."
-        )
-        yield decision.point_of(f"{name}/{TEST}", place, text)

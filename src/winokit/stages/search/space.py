@@ -14,8 +14,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
 
-import numpy as np
-
 from winokit.errors import BadInput
 from winokit.methods.training.settings import TrainSettings
 from winokit.settings import Help, Settings
@@ -94,6 +92,8 @@ class SearchSpace(Settings):
 
         One random number for each setting, varied or not: to hold one still leaves the others as they were.
         """
+        import numpy as np  # here, so that help does not wait for it
+
         rng = np.random.default_rng([seed, number])
         drawn: dict[str, Any] = {name: part.at(rng.random()) for name, part in self.parts.items()}
         if self.sampler == "grid":  # in random order, again in another once it is through

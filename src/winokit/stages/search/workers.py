@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from winokit.errors import BadInput, WinokitError
+from winokit.errors import WinokitError
 from winokit.files import write_whole
 from winokit.methods.cluster import started
 from winokit.methods.training.learner import NAME as CHECKPOINT
@@ -38,6 +38,8 @@ Moving: TypeAlias = Callable[[SearchTask, float], None]
 """Told what share of a trial is done."""
 Answers: TypeAlias = Iterator[tuple[SearchTask, EndedTrial]]
 Engine: TypeAlias = "Callable[[SearchJob, Asking, TrialCrew, Moving], Answers]"
+RunTrials: TypeAlias = Callable[[SearchJob, Asking, Moving], Answers]
+"""Trains every task it is given."""
 WORKER = ("-m", "winokit.stages.search.workers")
 OFTEN = 0.5
 """Seconds between two words of a worker about how far a trial has come."""
@@ -64,15 +66,18 @@ class TrialCrew:
         return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
 
 
-def engine_of(name: str, address: str | None, crew: TrialCrew) -> Engine:
-    """What runs trials: this process, several workers of this machine, or Ray at an address."""
+def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
+    """What trains trials: this process, several workers of this machine, or Ray at an address.
+
+    Raises BadInput if this machine does not have one of the crew's devices.
+    """
+    engine: Engine = one_by_one if crew.workers == 1 else side_by_side
     if name == "ray":
-        return partial(on_ray, address=address)
-    if address is not None:
-        raise BadInput(f"address {address}: a Ray cluster needs the engine 'ray'")
-    for device in crew.devices:
-        usable_device(device)
-    return one_by_one if crew.workers == 1 else side_by_side
+        engine = partial(on_ray, address=address)
+    else:
+        for device in crew.devices:
+            usable_device(device)
+    return lambda job, ask, moved: engine(job, ask, crew, moved)
 
 
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:

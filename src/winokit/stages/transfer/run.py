@@ -11,20 +11,17 @@ setting are compared, as the authors' code does; `keep="best"` chooses among the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
 from winokit.answers import Answers, Scorer
-from winokit.data.loading import Loading, Plain
-from winokit.errors import BadInput
 from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.metrics.judge import BLIND, Judge, gender_rows, has_gender
 from winokit.methods.overlap import said
 from winokit.methods.training.data import TrainingData
-from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, Trainable, TrainSettings, need_training
+from winokit.methods.training.settings import Trainable, TrainSettings, need_training
 from winokit.problem import Dataset, grouped
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
@@ -32,12 +29,13 @@ from winokit.settings import Help, Without, verb
 from winokit.stages.transfer import selection
 from winokit.stages.transfer.page import write_transfer_page
 from winokit.stages.transfer.selection import NamedData, TrainingArm, TransferPlan, TransferTarget
+from winokit.stages.transfer.settings import ARROW, CHOSEN_FROM, TransferDesign, TransferSets
 
 if TYPE_CHECKING:
     from winokit.methods.training.finetune import TrainOutcome
 
-PAPERS = "papers"
-ARROW = ">"
+OutcomesByTest = Mapping[str, "TrainOutcome"]
+"""By the name of a test set, the run that is tested on it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,6 @@ class TransferCell:
 class Transfer(Brief):
     """The results: one cell per arm and test set."""
 
-    shown_by = "winokit.stages.transfer.page"
     run: dict[str, Any]
     arms: tuple[TrainingArm, ...]
     tests: tuple[TransferTarget, ...]
@@ -83,13 +80,16 @@ class Transfer(Brief):
         return [row for cell in self.cells for row in cell.rows]
 
     def to_json(self) -> dict[str, Any]:
-        """What results.json says, but for the notes."""
+        """The contents of results.json, without the notes."""
         left_out = [{"arm": cell.arm, "test": cell.test, "why": cell.why} for cell in self.cells if cell.why]
         metrics = rows_to_json(self.metrics)
         return {"run": self.run, "metrics": metrics, "left_out": left_out, "warnings": self.warnings}
 
     def save(self, folder: Path) -> "Transfer":
-        """Write results.json, tables.md and the page, and return the transfer with the place of that."""
+        """Write results.json, tables.md and the page.
+
+        Returns the transfer with the path of the page.
+        """
         write_whole(folder / "results.json", result_bytes(self.to_json() | {"notes": self.notes}))
         return replace(self, page=write_transfer_page(self, folder / "report"))
 
@@ -105,30 +105,11 @@ def transfer(
         ),
     ],
     test: Annotated[Sequence[str | Dataset | NamedData], Help("DATA or NAME=DATA; repeatable.", "DATA")],
-    choose: Annotated[
-        Sequence[str],
-        Help(
-            "Choose on this: DATA for every test set, TEST=DATA for one of them, or papers: by the papers' rules, "
-            "among these and the test sets. Repeatable. Default: nothing is chosen.",
-            "DATA",
-        ),
-    ] = (),
+    sets: TransferSets = TransferSets(),
     model: Trainable = "builtin",
+    design: TransferDesign = TransferDesign(),
+    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep")] = TrainSettings(),
     out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
-    learning_rate: Annotated[Sequence[float], Help("Repeatable: one is chosen. Default: 1e-5.")] = (),
-    epochs: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 8.", least=1)] = (),
-    batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = (),
-    seed: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 0.")] = (),
-    keep: Annotated[
-        Keep, Help("The last weights of each run, or the best where it is chosen.", noun="choice of weights")
-    ] = "last",
-    settings: Annotated[
-        TrainSettings, Without("learning_rate", "epochs", "batch_size", "seed", "keep")
-    ] = TrainSettings(),
-    device: Device = None,
-    drop_overlap: DropOverlap = False,
-    save: Save = False,
-    loading: Plain = Loading(),
     progress: Progress | None = None,
 ) -> Transfer:
     """Train arms, choose settings for each test set on another set, and test: WinoGrande's Tables 5 and 6.
@@ -136,53 +117,12 @@ def transfer(
     Choosing on what is tested, or on what overlaps it, is refused. An interrupted run continues.
     """
     need_training("transfer")
-    grid = selection.grid_of(
-        replace(settings, keep=keep),
-        learning_rate=learning_rate or (settings.learning_rate,),
-        epochs=epochs or (settings.epochs,),
-        batch_size=batch_size or (settings.batch_size,),
-        seed=seed or (settings.seed,),
-    )
-    choices = [_named(choice) for choice in choose]
-    targets = selection.with_choices(
-        [_set(given, loading) for given in test],
-        own={name: _set(data, loading) for name, data in choices if name},
-        pool=[_set(data, loading) for name, data in choices if not name and data != PAPERS],
-        by_rule=PAPERS in choose,
-        drop_overlap=drop_overlap,
-    )
-    arms, plan = [_arm(given, loading) for given in train], TransferPlan(model, grid, device, save)
-    result = train_arms(arms, targets, Path(out), plan, drop_overlap=drop_overlap, progress=progress)
+    targets = sets.targets(test)
+    arms = [sets.arm(given) for given in train]
+    plan = design.plan(model, settings)
+    result = train_arms(arms, targets, Path(out), plan, drop_overlap=sets.drop_overlap, progress=progress)
     tell(result.notes)
     return result.save(Path(out))
-
-
-def _set(given: str | Dataset | NamedData, loading: Loading) -> NamedData:
-    if isinstance(given, NamedData):
-        return given
-    name, data = _named(given) if isinstance(given, str) else ("", given)
-    loaded = loading.one(data)
-    return NamedData(name or loaded.card.name, loaded)
-
-
-def _arm(given: str | Dataset | TrainingArm, loading: Loading) -> TrainingArm:
-    if isinstance(given, TrainingArm):
-        return given
-    name, data = _named(given) if isinstance(given, str) else ("", given)
-    whole = isinstance(data, Dataset) or Path(data).exists()
-    parts = [data] if whole else [stage.strip() for stage in str(data).split(ARROW)]
-    if "" in parts:
-        raise BadInput(f"--train {given}: DATA{ARROW}DATA expected, the first trained on first")
-    stages = tuple(loading.one(stage) for stage in parts)
-    return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
-
-
-def _named(text: str) -> tuple[str, str]:
-    """NAME=DATA apart; a file whose name has an equals sign is DATA alone."""
-    name, equals, data = text.partition("=")
-    if not equals or Path(text).exists() or "/" in name:
-        return "", text
-    return name.strip(), data.strip()
 
 
 def train_arms(
@@ -194,129 +134,221 @@ def train_arms(
     drop_overlap: bool = False,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Train every arm with every setting, choose for each test set where it says, and test.
+    """Train every arm with every setting, choose, and test.
 
     With `drop_overlap` training problems that overlap a test set or a set to choose on are left out, unless they are
     half of an arm or more: then the arm was meant to train on them, and its cell stays empty and says so. Without it
     any overlap is refused.
     """
     selection.check_plan(arms, tests, plan)
-    cards = {test.name: test.data.card.name for test in tests}
+    card_names = {test.name: test.data.card.name for test in tests}
     tests = [replace(test.called(), chosen_on=test.chosen_on and test.chosen_on.called()) for test in tests]
     if drop_overlap:
-        held = [held_set.data for held_set in selection.held_sets(tests)]
-        arms = [arm.without(held) for arm in arms]
-    else:
-        for arm, test in product(arms, tests):
-            if (why := selection.why_not(arm, test)) is not None:
-                raise BadInput(f"{arm.name} on {test.name}: {why} (--drop-overlap leaves them out, or the cell empty)")
-    notes = [note for arm in arms for stage in arm.stages for note in stage.notes]
-    notes += [f"{t.chosen_on.name}: left out: {said(t.dropped)}" for t in tests if t.chosen_on and t.dropped]
-    cells: list[TransferCell] = []
-    warnings: list[str] = []
-    for at, arm in enumerate(arms):
-        reasons = {test.name: selection.why_not(arm, test) for test in tests}
-        wanted = [test for test in tests if reasons[test.name] is None]
-        outcomes: list[dict[str, TrainOutcome]] = []
-        for number, settings in enumerate(plan.grid, 1):
-            folder = out / "runs" / _file_name(arm.name) / f"setting-{number}"
-            own_progress = part(progress, at * len(plan.grid) + number - 1, 1, len(arms) * len(plan.grid))
-            own_plan = replace(plan, grid=(settings,))
-            outcomes.append(_trained(arm, wanted, folder, own_plan, own_progress) if wanted else {})
-            for outcome in outcomes[-1].values():
-                notes += [note for note in outcome.notes if note not in notes]
-                signs = [f"{arm.name}, setting {number}: {warning}" for warning in outcome.warnings]
-                warnings += [sign for sign in signs if sign not in warnings]
+        arms = selection.arms_without_overlap(arms, tests)
+    reasons = selection.reasons_for_empty_cells(arms, tests)
+    if not drop_overlap:
+        selection.refuse_overlap(reasons)
+    outcomes_by_arm: dict[str, list[OutcomesByTest]] = {}
+    for arm_index, arm in enumerate(arms):
+        suitable = [test for test in tests if (arm.name, test.name) not in reasons]
+        own_progress = part(progress, arm_index, 1, len(arms))
+        outcomes_by_arm[arm.name] = _train_settings(arm, suitable, out, plan, own_progress) if suitable else []
+    cells = []
+    for arm in arms:
         for test in tests:
-            if (why := reasons[test.name]) is None:
-                runs = [by_test[test.name] for by_test in outcomes]
-                cells.append(_cell(arm.name, test, runs, f"{plan.model} trained on {arm.name}"))
+            why = reasons.get((arm.name, test.name))
+            if why is None:
+                cells.append(_build_cell(arm, test, outcomes_by_arm[arm.name], plan.model))
             else:
                 cells.append(TransferCell(arm.name, test.name, why=why))
-    run = _run(arms, tests, cards, plan)
-    return Transfer(run, tuple(arms), tuple(tests), tuple(cells), tuple(notes), tuple(warnings))
+    notes_on_sets = _notes_on_sets(arms, tests)
+    notes_on_runs = [note for note in _notes_on_runs(outcomes_by_arm) if note not in notes_on_sets]
+    return Transfer(
+        run=describe_transfer(arms, tests, card_names, plan),
+        arms=tuple(arms),
+        tests=tuple(tests),
+        cells=tuple(cells),
+        notes=(*notes_on_sets, *notes_on_runs),
+        warnings=tuple(_warnings_of_runs(outcomes_by_arm)),
+    )
 
 
-def _trained(
+def _train_settings(
+    arm: TrainingArm, tests: Sequence[TransferTarget], out: Path, plan: TransferPlan, progress: Progress | None
+) -> list[OutcomesByTest]:
+    """Train an arm with each setting in turn.
+
+    Returns the outcomes of each setting.
+    """
+    outcomes = []
+    for number, settings in enumerate(plan.grid, 1):
+        folder = out / "runs" / _as_folder_name(arm.name) / f"setting-{number}"
+        own_progress = part(progress, number - 1, 1, len(plan.grid))
+        outcomes.append(_train_stages(arm, tests, folder, replace(plan, grid=(settings,)), own_progress))
+    return outcomes
+
+
+def _train_stages(
     arm: TrainingArm, tests: Sequence[TransferTarget], folder: Path, plan: TransferPlan, progress: Progress | None
-) -> "dict[str, TrainOutcome]":
-    """The outcome for each test set's name: one run for all of them, or one for each set that is chosen on."""
+) -> OutcomesByTest:
+    """Train on the stages of an arm in turn.
+
+    Returns the outcome for each test set: one run for all of them, or one for each set that weights are chosen on.
+    """
     from winokit.methods.training.finetune import finetune
 
     (settings,) = plan.grid
-    shared = grouped((test.chosen_on.name if plan.chooses_weights and test.chosen_on else "", test) for test in tests)
-    *earlier, last = arm.stages
-    places = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)] if earlier else [folder]
-    model, parts = plan.model, len(earlier) + len(shared)
-    for at, stage in enumerate(earlier):
-        own, own_progress = replace(settings, keep="last"), part(progress, at, 1, parts)
-        finetune(TrainingData(stage), places[at], model, own, device=plan.device, progress=own_progress)
-        model = f"hf:{places[at]}"
+    tests_by_choice = grouped((_name_of_weights_choice(test, plan), test) for test in tests)
+    *earlier_stages, last_stage = arm.stages
+    folders = [folder]
+    if earlier_stages:
+        folders = [folder / f"stage-{number}" for number in range(1, len(arm.stages) + 1)]
+    model = plan.model
+    part_count = len(earlier_stages) + len(tests_by_choice)
+    for stage_index, stage in enumerate(earlier_stages):
+        own_progress = part(progress, stage_index, 1, part_count)
+        keep_last = replace(settings, keep="last")
+        finetune(TrainingData(stage), folders[stage_index], model, keep_last, device=plan.device, progress=own_progress)
+        model = f"hf:{folders[stage_index]}"
     outcomes: dict[str, TrainOutcome] = {}
-    for at, (name, targets) in enumerate(shared.items(), len(earlier)):
-        dev = targets[0].chosen_on.data if name and targets[0].chosen_on else None
+    for part_index, (name, targets) in enumerate(tests_by_choice.items(), len(earlier_stages)):
+        chosen_on = targets[0].chosen_on
+        dev = chosen_on.data if name and chosen_on else None
         held = tuple(held_set.data for held_set in selection.held_sets(targets) if held_set.name != name)
-        place = places[-1] / f"chosen-on-{_file_name(name)}" if name else places[-1]
-        data, own_progress = TrainingData(last, dev, held), part(progress, at, 1, parts)
-        outcome = finetune(data, place, model, settings, device=plan.device, save=plan.save, progress=own_progress)
+        place = folders[-1] / f"chosen-on-{_as_folder_name(name)}" if name else folders[-1]
+        own_progress = part(progress, part_index, 1, part_count)
+        sets = TrainingData(last_stage, dev, held)
+        outcome = finetune(sets, place, model, settings, device=plan.device, save=plan.save, progress=own_progress)
         outcomes |= {test.name: outcome for test in targets}
     return outcomes
 
 
-def _cell(arm: str, test: TransferTarget, runs: "Sequence[TrainOutcome]", model: str) -> TransferCell:
-    """The cell of the setting that does best where it is chosen, the first of several alike, as an audit's rows.
+def _name_of_weights_choice(test: TransferTarget, plan: TransferPlan) -> str:
+    """Name of the set on which weights are chosen for a test set.
 
-    Beside them stands what every setting had where it was chosen: accuracy, undecided problems counted 1/candidates.
+    Empty if the last weights are taken.
     """
-    chosen_on, marks = None if test.chosen_on is None else test.chosen_on.data, []
-    name = None if chosen_on is None else chosen_on.card.name
-    for run in runs if name is not None else ():
-        values = {row.metric: row.value for row in run.metrics if row.dataset == name}
-        marks.append(values.get("expected_accuracy", values["accuracy"]))
-    best = marks.index(max(marks)) if marks else 0
-    about: Mapping[str, Detail] = {"arm": arm, "chosen_on": name, "setting": best + 1}
-    outcome = runs[best]
-    own = outcome.on(test.data.card.name)
-    if not own:
+    return test.chosen_on.name if plan.chooses_weights and test.chosen_on else ""
+
+
+def _build_cell(arm: TrainingArm, test: TransferTarget, outcomes: Sequence[OutcomesByTest], model: str) -> TransferCell:
+    """Build the cell of the setting that is best where it is chosen.
+
+    Of several alike the first is taken.
+
+    Its rows are those of an audit. Beside them are the scores of every setting where it was chosen: accuracy, undecided
+    problems counted 1/candidates.
+    """
+    runs = [by_test[test.name] for by_test in outcomes]
+    scores = _scores_where_chosen(runs, test)
+    best_index = scores.index(max(scores)) if scores else 0
+    outcome = runs[best_index]
+    own_rows = outcome.on(test.data.card.name)
+    if not own_rows:
         why = "its answers are hidden; predictions are in the run's folder"
-        return TransferCell(arm, test.name, (), why, best + 1, str(outcome.folder))
+        return TransferCell(arm.name, test.name, (), why, best_index + 1, str(outcome.folder))
+    chosen_on = None if test.chosen_on is None else test.chosen_on.data
+    about: Mapping[str, Detail] = {
+        "arm": arm.name,
+        "chosen_on": None if chosen_on is None else chosen_on.card.name,
+        "setting": best_index + 1,
+    }
     subsets = {"accuracy": "all", "groups": "complete"}  # as an audit's rows have them
-    rows = [replace(row, model=model, subset=subsets[row.protocol], details={**row.details, **about}) for row in own]
-    first = rows[0]
+    rows = []
+    for row in own_rows:
+        details = {**row.details, **about}
+        rows.append(replace(row, model=f"{model} trained on {arm.name}", subset=subsets[row.protocol], details=details))
+    first_row = rows[0]
     if has_gender(test.data):
-        path = outcome.folder / "predictions" / f"{own[0].subset}.jsonl"
-        choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
-        scorer = Scorer(first.model, first.scoring, first.formalization)
-        note = None if Formalization.parse(first.scoring).definition.reads_pronoun else BLIND
-        answers = Answers.of_choices(test.data, choices, scorer)
-        rows += gender_rows(Judge(first.dataset, scorer, about), answers, note)
+        rows += _gender_rows_of_run(outcome, test.data, first_row, about)
     if chosen_on is not None:
-        named = replace(first, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
+        named = replace(first_row, dataset=chosen_on.card.name, protocol="choice", metric="accuracy")
         each = replace(named, n=len(chosen_on), low=None, high=None)
-        rows += [replace(each, subset=f"setting-{at}", value=mark) for at, mark in enumerate(marks, 1)]
-    return TransferCell(arm, test.name, tuple(rows), None, best + 1, str(outcome.folder))
+        rows += [replace(each, subset=f"setting-{number}", value=score) for number, score in enumerate(scores, 1)]
+    return TransferCell(arm.name, test.name, tuple(rows), None, best_index + 1, str(outcome.folder))
 
 
-def _file_name(name: str) -> str:
+def _scores_where_chosen(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
+    """Score of every setting on the set that is chosen on.
+
+    Empty if nothing is chosen.
+    """
+    if test.chosen_on is None:
+        return []
+    scores = []
+    for run in runs:
+        values = {row.metric: row.value for row in run.metrics if row.dataset == test.chosen_on.data.card.name}
+        scores.append(values.get("expected_accuracy", values["accuracy"]))
+    return scores
+
+
+def _gender_rows_of_run(
+    outcome: "TrainOutcome", dataset: Dataset, first_row: Metric, about: Mapping[str, Detail]
+) -> list[Metric]:
+    """The rows by gender of a run's predictions on a test set."""
+    subset = outcome.on(dataset.card.name)[0].subset
+    path = outcome.folder / "predictions" / f"{subset}.jsonl"
+    choices = [row["prediction"] for row in json_lines(path.read_text("utf-8"))]
+    scorer = Scorer(first_row.model, first_row.scoring, first_row.formalization)
+    reads_pronoun = Formalization.parse(first_row.scoring).definition.reads_pronoun
+    answers = Answers.of_choices(dataset, choices, scorer)
+    rows = gender_rows(Judge(first_row.dataset, scorer, about), answers, None if reads_pronoun else BLIND)
+    return list(rows)
+
+
+def _notes_on_sets(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[str]:
+    """Notes on the training sets and on the sets that are chosen on."""
+    notes: list[str] = []
+    for arm in arms:
+        for stage in arm.stages:
+            notes += stage.notes
+    for test in tests:
+        if test.chosen_on and test.dropped:
+            notes.append(f"{test.chosen_on.name}: left out: {said(test.dropped)}")
+    return notes
+
+
+def _notes_on_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
+    """The notes of all runs, each once."""
+    notes: dict[str, None] = {}
+    for outcomes in outcomes_by_arm.values():
+        for by_test in outcomes:
+            for outcome in by_test.values():
+                notes |= dict.fromkeys(outcome.notes)
+    return list(notes)
+
+
+def _warnings_of_runs(outcomes_by_arm: Mapping[str, Sequence[OutcomesByTest]]) -> list[str]:
+    """Warnings of all runs, each once, with arm and setting."""
+    warnings: dict[str, None] = {}
+    for arm, outcomes in outcomes_by_arm.items():
+        for number, by_test in enumerate(outcomes, 1):
+            for outcome in by_test.values():
+                warnings |= dict.fromkeys(f"{arm}, setting {number}: {warning}" for warning in outcome.warnings)
+    return list(warnings)
+
+
+def _as_folder_name(name: str) -> str:
     return as_file_name(name.replace(ARROW, " then "))
 
 
-def _run(
-    arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], cards: dict[str, str], plan: TransferPlan
+def describe_transfer(
+    arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], card_names: dict[str, str], plan: TransferPlan
 ) -> dict[str, Any]:
-    """What would be needed to do it again."""
+    """Settings of a transfer, enough to do it again."""
+    dropped: dict[str, Any] = {arm.name: arm.dropped for arm in arms}
+    for test in tests:
+        if test.chosen_on and test.dropped:
+            dropped[test.chosen_on.name] = test.dropped
     return {
         "winokit": winokit.__version__,
         "model": plan.model,
         "formalization": Formalization.parse(plan.grid[0].formalization).spec,
         "arms": {arm.name: [f"{stage.card.name}, {len(stage):,}" for stage in arm.stages] for arm in arms},
         "arms_content": {arm.name: [stage.content_hash for stage in arm.stages] for arm in arms},
-        "tests": cards,
+        "tests": card_names,
         "tests_content": {test.name: test.data.content_hash for test in tests},
         "chosen_on": {test.name: test.chosen_on.name if test.chosen_on else None for test in tests},
-        "dropped": {
-            **{arm.name: arm.dropped for arm in arms},
-            **{test.chosen_on.name: test.dropped for test in tests if test.chosen_on and test.dropped},
-        },
+        "dropped": dropped,
         "settings": [settings.identity() for settings in plan.grid],
     }

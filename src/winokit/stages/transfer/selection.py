@@ -9,8 +9,7 @@ choose on, nothing is chosen: one setting, its last weights.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import Any, Self
+from typing import Self
 
 from winokit.errors import BadInput
 from winokit.files import our_toml
@@ -31,13 +30,16 @@ class NamedData:
     data: Dataset
 
     def called(self) -> Self:
-        """The same with a dataset that is called what its column is, so that no two have one name."""
+        """The same, with the dataset named as its column is.
+
+        So no two datasets have one name.
+        """
         return replace(self, data=Dataset(self.data, replace(self.data.card, name=self.name), self.data.notes))
 
 
 @dataclass(frozen=True)
 class TransferTarget(NamedData):
-    """A test set and what is chosen on for it; None for nothing."""
+    """A test set, with the set that is chosen on for it."""
 
     chosen_on: NamedData | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -86,16 +88,6 @@ class TransferPlan:
         return self.grid[0].keep == "best"
 
 
-def grid_of(settings: TrainSettings, **choices: Sequence[Any]) -> tuple[TrainSettings, ...]:
-    """Every combination of the choices, each in place of what `settings` has.
-
-    >>> [settings.learning_rate for settings in grid_of(TrainSettings(), learning_rate=(1e-5, 3e-5), epochs=(3,))]
-    [1e-05, 3e-05]
-    """
-    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
-    return tuple(dict.fromkeys(replace(settings, **combination) for combination in combinations))
-
-
 def with_choices(
     tests: Sequence[NamedData],
     *,
@@ -104,7 +96,9 @@ def with_choices(
     by_rule: bool = False,
     drop_overlap: bool = False,
 ) -> tuple[TransferTarget, ...]:
-    """Each test set with what is chosen on for it, after a look for what would be cheating.
+    """Pair each test set with the set that is chosen on for it.
+
+    Raises BadInput if that would be choosing on the test set.
 
     Parameters
     ----------
@@ -166,7 +160,10 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
 
 
 def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
-    """Test sets and what is chosen on, each once; two with one name are refused."""
+    """Test sets and sets to choose on, each once.
+
+    Raises BadInput if two have one name.
+    """
     held: dict[str, NamedData] = {}
     for named in (named for test in tests for named in (test, test.chosen_on) if named is not None):
         if held.setdefault(named.name, named).data.content_hash != named.data.content_hash:
@@ -174,8 +171,34 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
     return list(held.values())
 
 
+def arms_without_overlap(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> list[TrainingArm]:
+    """Drop training problems that overlap a set to test or choose on."""
+    held = [held_set.data for held_set in held_sets(tests)]
+    return [arm.without(held) for arm in arms]
+
+
+def reasons_for_empty_cells(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget]) -> dict[tuple[str, str], str]:
+    """Reasons why arms are not tested on sets, by arm and test set.
+
+    Cells that are tested are absent.
+    """
+    reasons = {}
+    for arm in arms:
+        for test in tests:
+            why = why_not(arm, test)
+            if why is not None:
+                reasons[arm.name, test.name] = why
+    return reasons
+
+
+def refuse_overlap(reasons: Mapping[tuple[str, str], str]) -> None:
+    """Refuse the first arm that is not tested on a set."""
+    for (arm, test), why in reasons.items():
+        raise BadInput(f"{arm} on {test}: {why} (--drop-overlap leaves them out, or the cell empty)")
+
+
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
-    """Why an arm is not tested on a set; None where it is."""
+    """Reason why an arm is not tested on a set, or None."""
     trained_on = Dataset([problem for stage in arm.stages for problem in stage])
     for held in held_sets([test]):
         shared = overlap(trained_on, held.data)

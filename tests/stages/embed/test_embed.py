@@ -6,7 +6,8 @@ import pytest
 from winokit.answers import Answers
 from winokit.methods.metrics.judge import judge
 from winokit.problem import Dataset, Problem
-from winokit.stages.embed import Embedding, dev_verdict, lines, uninformed_note
+from winokit.stages.embed.run import Embedding, dev_verdict, uninformed_note
+from winokit.stages.embed.table import lines
 
 
 def dev_of(answers: list[int]) -> Dataset:

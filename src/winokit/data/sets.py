@@ -1,0 +1,75 @@
+"""The sets of a training run: what is trained on, chosen on and tested on, loaded as they are named."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from winokit.data.loading import DataLike, Loading, Plain, check_part
+from winokit.errors import BadInput
+from winokit.methods.training.settings import ArmName, DropOverlap, VariantName
+from winokit.problem import Dataset
+from winokit.progress import tell
+from winokit.settings import Help, Settings
+
+if TYPE_CHECKING:
+    from winokit.methods.training.data import TrainingData, VariantArm
+
+
+@dataclass(frozen=True)
+class Sets(Settings):
+    """The sets beside DATA, the variant to train and test on, and how all of them are loaded.
+
+    A verb that has other words for `dev` or `test` declares these fields again.
+    """
+
+    dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None
+    holdout: Annotated[
+        int | None, Help("Hold N problems of DATA out as the dev set, twins together.", "N", least=1)
+    ] = None
+    test: Annotated[Sequence[str | Path | Dataset], Help("Test on this when done; repeatable.", "DATA")] = ()
+    variant: VariantName = None
+    arm: ArmName = None
+    drop_overlap: DropOverlap = False
+    limit: Annotated[int | None, Help("Train on the first N problems only.", "N", least=1)] = None
+    loading: Plain = Loading()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dev is not None and self.holdout is not None:
+            raise BadInput("--dev and --holdout: one dev set is enough, choose one of the two")
+        if self.variant is not None or self.arm is not None:
+            _ = self.variant_arm  # refuses one without the other
+
+    @property
+    def variant_arm(self) -> "VariantArm":
+        """The variants to train and test on."""
+        from winokit.methods.training.data import VariantArm
+
+        return VariantArm.of(self.variant, self.arm)
+
+    def loaded(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
+        """Load every set, make sure that none gives another away, and tell the notes.
+
+        Parameters
+        ----------
+        data
+            What is trained on; the holdout is taken from it.
+        seed
+            Draws the holdout.
+        """
+        checked = self.unchecked(data, seed=seed).checked(drop_overlap=self.drop_overlap)
+        tell(checked.notes)
+        return checked
+
+    def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
+        """Load every set; they may overlap."""
+        from winokit.methods.training.data import TrainingData, hold_out
+
+        check_part(data)
+        dev = None if self.dev is None else self.loading.one(self.dev)
+        train = self.loading.one(data)
+        if self.holdout is not None:
+            train, dev = hold_out(train, self.holdout, seed)
+        tests = tuple(self.loading.one(test) for test in self.test)
+        return TrainingData(train[: self.limit], dev, tests, self.variant_arm)

@@ -1,0 +1,5 @@
+"""The measures by which two scorers are compared; a module of its own, so that help imports no NumPy."""
+
+from typing import Literal
+
+PairMeasure = Literal["accuracy", "expected_accuracy", "group_accuracy", "consistency"]

@@ -1,0 +1,108 @@
+"""The settings of a learning curve, beside those of its training runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from winokit.data.loading import DataLike
+from winokit.data.sets import Sets
+from winokit.errors import BadInput
+from winokit.methods.training.settings import FORMALIZATION_HELP, Device, Save, TrainSettings
+from winokit.problem import Dataset
+from winokit.settings import Help, Settings
+
+if TYPE_CHECKING:
+    from winokit.methods.training.data import TrainingData
+
+EVALUATIONS = 10
+"""Evaluations on the dev set in a run of a fixed number of steps. An epoch of a few problems is over too soon."""
+
+
+@dataclass(frozen=True)
+class CurveGoal(Settings):
+    """The scores to which curves are extrapolated, in per cent."""
+
+    human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
+    human_group: Annotated[
+        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.")
+    ] = None
+    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1)] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("human", "human_group"):
+            value = getattr(self, name)
+            if value is not None and not 1 < value <= 100:
+                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
+
+
+@dataclass(frozen=True)
+class CurveDesign(Settings):
+    """The runs of a curve: formalizations, sizes and restarts."""
+
+    formalization: Annotated[
+        tuple[str, ...], Help(f"{FORMALIZATION_HELP}; repeatable. Default: mc-mlm.", "NAME", shown=False)
+    ] = ("mc-mlm",)
+    restarts: Annotated[int, Help("Independent restarts: other subsets, other seeds.", least=1)] = 3
+    seed: Annotated[int, Help("Seed from which every restart gets its own seed.", least=0)] = 0
+    steps: Annotated[int | None, Help("The same number of steps at every size, instead of epochs.", least=1)] = None
+    sizes: Annotated[
+        str | Sequence[int] | None,
+        Help(
+            "0,160,640,all: sizes with commas between, 0 for the untrained model. Of several DATA: files or 0,files. "
+            "Default: 0, 160 and four times as many again and again, all.",
+            typed=str | None,
+        ),
+    ] = None
+    goal: CurveGoal = CurveGoal()
+    device: Device = None
+    save: Save = False
+
+    @property
+    def formalizations(self) -> dict[str, str]:
+        """Full names of the formalizations, by the names that were given.
+
+        Raises BadInput if two are the same.
+        """
+        from winokit.methods.formalizations.base import Formalization
+
+        specs = {name: Formalization.parse(name).spec for name in self.formalization}
+        if len(set(specs.values())) < max(1, len(self.formalization)):
+            named = ", ".join(self.formalization)
+            raise BadInput(f"formalizations: one or more, each once, expected, found {named}")
+        return specs
+
+    def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:
+        """The training settings of one run of this design."""
+        settings = replace(settings, formalization=formalization, seed=seed)
+        if self.steps is None:
+            return settings
+        every = settings.evaluate_every or max(1, self.steps // EVALUATIONS)
+        return replace(settings, steps=self.steps, epochs=self.steps, evaluate_every=every)
+
+
+@dataclass(frozen=True)
+class CurveSets(Sets):
+    """The sets of a learning curve.
+
+    Its training set may be several files, each a size.
+    """
+
+    dev: Annotated[
+        str | Path | Dataset | None,
+        Help("Choose weights on this; without --test, score the last weights on it.", "DATA"),
+    ] = None
+    test: Annotated[Sequence[str | Path | Dataset], Help("Score on this; repeatable.", "DATA")] = ()
+
+    def loaded_for_each(self, data: Sequence[DataLike]) -> "list[TrainingData]":
+        """Load the sets once for each training set.
+
+        Raises BadInput if one gives another away.
+        """
+        smallest = self.unchecked(data[0])
+        training_sets = [smallest.train, *(self.loading.one(name) for name in data[1:])]
+        checked = []
+        for train in training_sets:
+            checked.append(replace(smallest, train=train).checked(drop_overlap=self.drop_overlap))
+        return checked

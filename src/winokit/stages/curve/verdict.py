@@ -1,0 +1,115 @@
+"""The verdict on a learning curve: does more training data help, and how sure is that?"""
+
+from collections.abc import Iterator, Sequence
+
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, GOOD, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.wording import PER_CENT, percent
+from winokit.methods.metrics.judge_curves import ACCURACY, REACHED, CurveLevel, CurveSeries
+from winokit.results import ABOVE, AT, BELOW, UNKNOWN
+from winokit.stages.curve.table import amount, doubling, end_of, titles_of
+
+GROWTH, END, SEEDS = "growth", "end", "seeds"
+ONE, AGREE, NOT_SHOWN, DISAGREE = "one", "agree", "not_shown", "disagree"
+
+TONES_OF_GROWTH = {ABOVE: GOOD, BELOW: BAD, AT: PLAIN, UNKNOWN: PLAIN}
+CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, NOT_SHOWN, DISAGREE)})
+
+
+def growth(series: CurveSeries, among: int = 1) -> str:
+    """Whether a line rises (above), falls (below), or neither is shown (at).
+
+    `among` is the number of curves that share the level of the test.
+    """
+    if series.fit is None or not series.sure:
+        return UNKNOWN
+    interval = series.fit.slope_interval(1 - decision.SURE / among)
+    if interval.low > 0:
+        return ABOVE
+    return BELOW if interval.high < 0 else AT
+
+
+def seeds_of(series: CurveSeries, among: int = 1) -> str:
+    """Whether the lines of single restarts go the same way.
+
+    `among` is the number of curves that share the level of the test. Lines that rise and fall
+    disagree only if their slopes differ by more than single runs and test problems vary.
+    """
+    slopes = series.restart_slopes
+    if len(slopes) < 2:
+        return ONE
+    if min(slopes) > 0 or max(slopes) <= 0:
+        return AGREE
+    is_shown = series.p_seeds is not None and series.p_seeds * among < decision.SURE
+    return DISAGREE if is_shown else NOT_SHOWN
+
+
+def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
+    """The facts of all curves together."""
+    among = len(series)
+    kinds = {seeds_of(curve, among) for curve in series}
+    return {
+        GROWTH: decision.together(growth(curve, among) for curve in series),
+        END: decision.together(decision.standing(curve.levels[-1].mean, among) for curve in series),
+        SEEDS: next((kind for kind in (DISAGREE, ONE, NOT_SHOWN) if kind in kinds), AGREE),
+    }
+
+
+def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
+    """A word, a sentence and the findings behind them."""
+    state = state_of(series)
+    case = CURVE.decide(state)
+    findings: list[VerdictPoint] = []
+    for name, curve in zip(titles_of(series), series, strict=True):
+        findings += _points_of_curve(name, curve, len(series))
+    return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
+
+
+def _points_of_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
+    """Findings on the growth of a curve, its goal and its end."""
+    rise = growth(curve, among)
+    claims = {f"{name}/{GROWTH}": rise}
+    trained = [level for level in curve.levels if level.size > 0]
+    if len(trained) > 1:
+        yield VerdictPoint(f"{name}: {_growth_in_words(trained, curve, rise)}", TONES_OF_GROWTH[rise], claims)
+    if curve.reach is not None:
+        tone = PLAIN if rise == ABOVE else BAD
+        yield VerdictPoint(f"{name}: {of_reach(curve)}", tone, claims)
+    last = curve.levels[-1]
+    place = decision.standing(last.mean, among)
+    if place != UNKNOWN:
+        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, place, unit_of(curve))}."
+        yield decision.point_of(f"{name}/{END}", place, text)
+
+
+def _growth_in_words(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
+    """Scores at the smallest and largest size, and the gain per doubling."""
+    first = trained[0]
+    last = trained[-1]
+    smallest = f"{percent(first.mean.value)} with {first.asked:,} problems"
+    largest = f"{percent(last.mean.value)} with {last.asked:,}."
+    if curve.fit is None:
+        return f"{smallest}, {largest}"
+    doubt = CURVE.words["doubts"].get(rise, "")
+    return f"{smallest}, {largest} Doubling the training data adds {doubling(curve)} points{doubt}."
+
+
+def unit_of(curve: CurveSeries) -> str:
+    """The unit of a curve: problems or groups."""
+    return "problems" if curve.measure == ACCURACY else "groups as a whole"
+
+
+def of_reach(curve: CurveSeries) -> str:
+    """A sentence on the size that reaches the goal.
+
+    It gives the reason if there is no such size.
+    """
+    reach = curve.reach
+    assert reach is not None
+    goal = f"{reach.target:g}{PER_CENT}"
+    if reach.kind != REACHED or reach.size is None:
+        return str(CURVE.words["reach"][reach.kind]).format(goal=goal)
+    ends = f"95{PER_CENT}: {end_of(reach.low)} to {end_of(reach.high)}"
+    if reach.size <= max(curve.fitted):
+        return f"the line reaches {goal} at {amount(reach.size)} problems ({ends}), within the sizes trained on."
+    return f"the line would reach {goal} at {amount(reach.size)} problems ({ends}), if the trend continued."

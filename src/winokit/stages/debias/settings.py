@@ -1,0 +1,169 @@
+"""What a filter looks at, and what its outcome is compared with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+
+from winokit.errors import BadInput
+from winokit.methods.aflite.defaults import NEIGHBOURS, SMOOTHING
+from winokit.methods.scoring.cache import CacheFile
+from winokit.models.base import Model
+from winokit.models.registry import MODEL_HELP
+from winokit.problem import Dataset
+from winokit.progress import Progress, begin, tell
+from winokit.settings import Help, Settings, Without
+
+if TYPE_CHECKING:
+    from winokit.stages.debias.features import DebiasFeatures
+
+NONE = "none"
+"""What is typed to compare with no other method."""
+
+
+@runtime_checkable
+class FeatureMatrix(Protocol):
+    """Rows of numbers: a NumPy array, or `DebiasFeatures`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+
+
+@dataclass(frozen=True)
+class FeatureSource(Settings):
+    """Where features come from: a file, an array, or a model that is asked now."""
+
+    features: Annotated[
+        str | Path | FeatureMatrix | None,
+        Help("A .npy file from winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
+    ] = None
+    allow_uninformed: Annotated[
+        bool, Help("Use fine-tuned features that know nothing: no better than chance on their own dev problems.")
+    ] = False
+    model: Annotated[str | Model | None, Help(f"Embed with this model: {MODEL_HELP} Default: builtin.", "SPEC")] = None
+    kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat"
+    pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first"
+    cache: CacheFile = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.features is not None:
+            self._refuse_any("kind", "pooling", "cache", why="says how to embed, but --features is already embedded")
+            if self.model is not None:
+                raise BadInput("features come from a file (--features) or from a model (--model), not from both")
+        if self.file is None:
+            self._refuse_any("allow_uninformed", why="an option of --features X.npy")
+
+    @property
+    def file(self) -> Path | None:
+        """The file or folder with features; None if they are given loaded or come from a model."""
+        return Path(self.features) if isinstance(self.features, (str, Path)) else None
+
+    def refuse_unused(self, method: str) -> None:
+        """Refuse every option if nobody looks at features."""
+        why = f"{method} uses features only for the assessment: drop this option, or --no-assess"
+        self._refuse_any("features", "model", "kind", "pooling", "cache", why=why)
+
+    def usable_problems(self, dataset: Dataset) -> Dataset:
+        """The dataset without problems that the features' model was fine-tuned on.
+
+        Raises BadInput if the features in the file say that they know nothing, unless that is allowed.
+        """
+        if self.file is None:
+            return dataset
+        from winokit.stages.debias.features import without_held_out
+
+        usable = without_held_out(self.file, dataset)
+        tell(usable.notes)
+        return usable
+
+    def check_informed(self) -> None:
+        """Refuse a file whose features say that they know nothing, unless that is allowed."""
+        if self.file is not None and not self.allow_uninformed:
+            from winokit.stages.debias.features import refuse_uninformed
+
+            refuse_uninformed(self.file)
+
+    def rows_for(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
+        """One row per problem: read, as given, or made by the model now."""
+        from winokit.stages.debias.features import DebiasFeatures, read_features
+
+        if self.file is not None:
+            return read_features(self.file, dataset)
+        if self.features is None:
+            return self._embed(dataset, progress)
+        return self.features if isinstance(self.features, DebiasFeatures) else DebiasFeatures.of_array(self.features)
+
+    def _embed(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
+        from winokit.methods.scoring.cache import open_cache
+        from winokit.stages.debias.features import embedded
+
+        begin("embedding")
+        with open_cache(self.cache) as cache:
+            made = embedded(
+                dataset, self.model or "builtin", kind=self.kind, pooling=self.pooling, cache=cache, progress=progress
+            )
+            made = replace(made, notes=tuple(cache.ledger.replays.notes))
+            tell(made.notes)
+        return made
+
+    def _refuse_any(self, *names: str, why: str) -> None:
+        """Refuse the first of these settings that is not its default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names:
+            value = getattr(self, name)
+            default = defaults[name]
+            # An array is never compared with None: that gives an array.
+            is_default = value is default or (default is not None and value == default)
+            if not is_default:
+                raise BadInput(f"--{name.replace('_', '-')}: {why}")
+
+
+@dataclass(frozen=True)
+class Assessment(Settings):
+    """How to look at what is left."""
+
+    folds: Annotated[int, Help("Folds of the linear probe.", least=2)] = 5
+    regularisation: float = 1.0
+    bins: Annotated[int | None, Help("Histogram bins. Default: chosen for the smallest arm.", least=2)] = None
+    smoothing: float = SMOOTHING
+    neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = NEIGHBOURS
+    draws: int = 100
+    """Resamples for the standard errors of the divergences."""
+    chance_draws: int = 10
+    """Draws with randomly flipped answers, for what an estimator gives without a difference."""
+    removals: int = 19
+    """Maximum number of random removals of the same size to rank the probe among; 19 are enough."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class DebiasComparison(Settings):
+    """The other methods, and the features before and after."""
+
+    compare: Annotated[
+        Sequence[str],
+        Help("Compare with this method at the same size; repeatable; or none. Default: random and pmi.", shown=False),
+    ] = ("random", "pmi")
+    assess: Annotated[bool, Help("Assess the features before and after: probe, components, divergence.")] = True
+    assessment: Annotated[
+        Assessment, Without("regularisation", "smoothing", "draws", "chance_draws", "removals", "seed")
+    ] = Assessment()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.assess:
+            return
+        for name in ("folds", "bins", "neighbours"):
+            if getattr(self.assessment, name) != getattr(Assessment, name):
+                raise BadInput(f"--{name}: an option of the assessment; it does not go with --no-assess")
+
+    @property
+    def method_names(self) -> list[str]:
+        """The methods to compare with."""
+        return [name for name in self.compare if name != NONE]
+
+    def assessment_for(self, seed: int) -> Assessment | None:
+        """How the features are assessed; None if they are not."""
+        return replace(self.assessment, seed=seed) if self.assess else None

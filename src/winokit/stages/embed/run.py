@@ -1,0 +1,178 @@
+"""`winokit embed`: a vector for each problem, for debiasing, from a model as it is or fine-tuned on some of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winokit.data.loading import Data, Limited, Loading
+from winokit.drawing.wording import percent
+from winokit.methods.scoring.asking import Asking
+from winokit.methods.scoring.features import check_features_file, write_features
+from winokit.methods.scoring.features import embed as embed_problems
+from winokit.methods.training.settings import need_training
+from winokit.models.base import Model, notes_of
+from winokit.models.registry import ModelSpec, as_model
+from winokit.problem import Dataset
+from winokit.progress import Progress, tell
+from winokit.results import ABOVE, Brief, Metric, stands
+from winokit.settings import Help, verb
+from winokit.stages.embed.settings import EmbedDesign
+
+DEV = "dev"
+"""The subset of the rows on the problems that chose the weights."""
+OUT = Path("X.npy")
+
+
+@dataclass(frozen=True, repr=False)
+class Embedding(Brief):
+    """One row per problem of the dataset, in its order, and where the rows were written."""
+
+    rows: NDArray[np.float32]
+    dataset: Dataset
+    name: str
+    """The data as it was asked for."""
+    out: Path | None = None
+    settings: Path | None = None
+    """The file beside `out`."""
+    finetuned: dict[str, Any] = field(default_factory=dict)
+    """What the encoder was made of, if it was fine-tuned; `dataset` is then what was left."""
+    notes: tuple[str, ...] = ()
+
+
+@verb
+def embed(
+    data: Data,
+    model: ModelSpec = "builtin",
+    *,
+    design: EmbedDesign = EmbedDesign(),
+    loading: Limited = Loading(),
+    out: Annotated[
+        str | Path | None,
+        Help("The .npy file to write; settings and ids go into a .json file next to it.", otherwise=OUT),
+    ] = None,
+    progress: Progress | None = None,
+) -> Embedding:
+    """Embed every problem and write one row each to a .npy file.
+
+    With --finetune the model is trained on some of them first, which are then discarded, as AFLite's authors do;
+    the same command continues interrupted training.
+    """
+    file = None if out is None else Path(out)
+    if file is not None:
+        check_features_file(file)
+    dataset = loading.one(data)
+    encoder = as_model(model)
+    if design.finetuning.finetune is None:
+        vectors = embed_with_model(dataset, encoder, design, progress)
+    else:
+        folder = (file or OUT).with_suffix(".finetuned")
+        vectors = embed_with_finetuned_model(dataset, encoder, design, folder, progress)
+    settings = None
+    if file is not None:
+        settings = write_features(vectors.rows, vectors.dataset, file, describe_embedding(vectors, encoder, design))
+    name = str(data) if isinstance(data, (str, Path)) else dataset.card.name
+    return Embedding(vectors.rows, vectors.dataset, name, file, settings, vectors.finetuned, vectors.notes)
+
+
+@dataclass(frozen=True)
+class ProblemVectors:
+    """The vectors of the problems that were embedded."""
+
+    rows: NDArray[np.float32]
+    dataset: Dataset
+    notes: tuple[str, ...]
+    finetuned: dict[str, Any] = field(default_factory=dict)
+    held_out: Sequence[str] = ()
+    """Ids of the problems that the model was fine-tuned on."""
+
+
+def embed_with_model(
+    dataset: Dataset, encoder: str | Model, design: EmbedDesign, progress: Progress | None
+) -> ProblemVectors:
+    """Embed all problems with a model as it is."""
+    asking = Asking(cluster=design.cluster, cache=design.cache)
+    with asking.loaded(encoder) as loaded, asking.opened() as cache:
+        notes = [*dataset.notes, *notes_of(loaded)]
+        tell(notes)
+        rows = embed_problems(
+            dataset, loaded, features=design.features, pooling=design.pooling, cache=cache, progress=progress
+        )
+        later_notes = [note for note in (*notes_of(loaded), *cache.ledger.replays.notes) if note not in notes]
+    tell(later_notes)
+    return ProblemVectors(rows, dataset, (*notes, *later_notes))
+
+
+def embed_with_finetuned_model(
+    dataset: Dataset, encoder: str | Model, design: EmbedDesign, folder: Path, progress: Progress | None
+) -> ProblemVectors:
+    """Fine-tune a model on some problems, and embed the others."""
+    need_training("embed --finetune")
+    from winokit.methods.training.embedding import SentenceParts, finetuned_features
+
+    finetuning = design.finetuning
+    assert finetuning.finetune is not None
+    parts = SentenceParts.of(dataset, finetuning.finetune, finetuning.seed)
+    rows, outcome = finetuned_features(
+        parts,
+        folder,
+        _spec_of(encoder),
+        finetuning.training,
+        device=finetuning.device,
+        progress=progress,
+        features=design.features,
+        pooling=design.pooling,
+    )
+    finetuned = {
+        "folder": str(folder),
+        "formalization": outcome.run["formalization"],
+        "learning_rate": outcome.run["learning_rate"],
+        "trained_on": len(parts.train),
+        "chosen_on": len(parts.dev),
+        **dev_verdict(outcome.metrics),
+        "seed": outcome.run["seed"],
+    }
+    notes = [*dataset.notes, *outcome.notes, *outcome.warnings]
+    if not finetuned["informed"]:
+        notes.append(uninformed_note(finetuned))
+    tell(notes)
+    return ProblemVectors(rows, parts.rest, tuple(notes), finetuned, parts.held_out)
+
+
+def describe_embedding(vectors: ProblemVectors, encoder: str | Model, design: EmbedDesign) -> dict[str, Any]:
+    """What is written beside the vectors: how they were made."""
+    description = {"model": _spec_of(encoder), "features": design.features, "pooling": design.pooling}
+    if not vectors.finetuned:
+        return description
+    return {**description, "finetuned": vectors.finetuned, "held_out": vectors.held_out}
+
+
+def _spec_of(encoder: str | Model) -> str:
+    return encoder if isinstance(encoder, str) else encoder.spec
+
+
+def dev_verdict(metrics: Sequence[Metric]) -> dict[str, Any]:
+    """The score of a fine-tuned encoder on the problems that chose its weights.
+
+    Its features are informed if its accuracy there is above that of its own choices when right answers change places.
+    """
+    row = next(row for row in metrics if (row.metric, row.subset) == ("accuracy", DEV))
+    return {
+        "dev_accuracy": row.value,
+        "dev_null": row.level,
+        "dev_p": row.p,
+        "informed": stands(row) == ABOVE,
+    }
+
+
+def uninformed_note(finetuned: Mapping[str, Any]) -> str:
+    """A note that features know nothing, with the numbers behind it and what to do about it."""
+    right = percent(finetuned["dev_accuracy"])
+    null = percent(finetuned["dev_null"])
+    return (
+        f"these features know nothing: {right} of {finetuned['chosen_on']:,} dev problems right, not above the {null} "
+        "that the same choices get by chance; fine-tune longer, at another learning rate or with another --seed"
+    )

@@ -1,0 +1,37 @@
+"""An embedding on the terminal and for scripts: where the rows are, and what to do next."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from winokit.drawing.wording import percent
+
+if TYPE_CHECKING:
+    from winokit.stages.embed.run import Embedding
+
+
+def as_json(embedding: "Embedding") -> dict[str, Any]:
+    """The files, the numbers of rows and columns, and how the model was fine-tuned."""
+    row_count, column_count = embedding.rows.shape
+    written = {"out": str(embedding.out), "settings": str(embedding.settings)}
+    return {**written, "rows": row_count, "columns": column_count, **embedding.finetuned}
+
+
+def lines(embedding: "Embedding") -> Iterator[str]:
+    """The files, and the command that debiases with them."""
+    finetuned = embedding.finetuned
+    if finetuned:
+        yield (
+            f"fine-tuned on {finetuned['trained_on']:,} problems, chosen on {finetuned['chosen_on']:,}, of which "
+            f"{percent(finetuned['dev_accuracy'])} right; these are not embedded"
+        )
+    row_count, column_count = embedding.rows.shape
+    yield f"{row_count:,} x {column_count:,} written to {embedding.out}, settings and ids to {embedding.settings}"
+    if finetuned:
+        yield _next_step(embedding)
+
+
+def _next_step(embedding: "Embedding") -> str:
+    command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
+    if embedding.finetuned["informed"]:
+        return f"debias it: {command}"
+    return f"debias refuses these features; to use them all the same: {command} --allow-uninformed"

@@ -1,0 +1,110 @@
+"""A search on the terminal, for scripts, and in the files of its folder."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from winokit.drawing.page import INDEX
+from winokit.drawing.tables import Lines, table
+from winokit.drawing.wording import percent, say, say_interval
+from winokit.files import as_file_name, csv_bytes, result_bytes, write_whole
+from winokit.methods.scoring.scorer import write_predictions
+from winokit.results import rows_to_json
+
+if TYPE_CHECKING:
+    from winokit.stages.search.findings import SearchFinding, SearchFindings
+    from winokit.stages.search.trials import Trial
+
+RESULTS, TRIAL_LIST, ENSEMBLES = "results.json", "trials.csv", "ensembles"
+HEADS = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
+ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
+"""Columns of trials.csv that say how a trial ended."""
+
+
+def as_json(findings: "SearchFindings") -> dict[str, Any]:
+    """The folder, the page, and the contents of results.json."""
+    return {
+        "out": str(findings.folder),
+        "report": str(findings.folder / "report" / INDEX),
+        **_results_of(findings),
+    }
+
+
+def lines(findings: "SearchFindings") -> Lines:
+    """One row per formalization, then what its numbers compare with, and the files written."""
+    heads = list(HEADS)
+    for test in findings.answered.values():
+        heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
+    yield table(heads, [[finding.formalization, *_cells_of_finding(finding, findings)] for finding in findings.found])
+    yield from _lines_of_luck(findings)
+    folder = findings.folder
+    yield f"{folder / TRIAL_LIST}, results.json, study.db; page: {folder / 'report' / INDEX}"
+
+
+def _lines_of_luck(findings: "SearchFindings") -> Iterator[str]:
+    """What guessing and people score, and what the best trial owes to luck."""
+    luck = findings.overall
+    people = "" if findings.human is None else f", people {percent(findings.human)}"
+    guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
+    yield f"{findings.dev.card.name}: {guessing}{people}"
+    p = "< 0.001" if luck.p_guessing < 0.001 else f"= {luck.p_guessing:.3f}"
+    expected = ""
+    if luck.corrected:
+        expected = f"; on problems it was not chosen on {percent(luck.corrected)} expected"
+    best = f"best of {luck.trials:,} trials {percent(luck.best)}"
+    yield f"{best}; of as many guessers {percent(luck.guessing)} (p {p}){expected}"
+
+
+def _cells_of_finding(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
+    """The cells of a formalization; only two if no trial is done."""
+    spread, luck = finding.spread, finding.luck
+    if spread is None or luck is None:
+        return ["0", str(finding.degenerate)]
+    cells = [
+        str(spread.n),
+        str(finding.degenerate),
+        percent(spread.median),
+        f"{100 * spread.lower_quartile:.1f} to {100 * spread.upper_quartile:.1f}",
+        percent(spread.best),
+        "" if spread.std is None else f"{100 * spread.std:.1f}",
+        "" if spread.excess_kurtosis is None else f"{spread.excess_kurtosis:.1f}",
+        "" if luck.corrected is None else percent(luck.corrected),
+        percent(finding.chance),
+    ]
+    for name in findings.answered:
+        for protocol in ("chosen", "ensemble"):
+            row = finding.score(protocol, name)
+            cells.append("" if row is None else f"{say(row)} {say_interval(row)}".strip())
+    return cells
+
+
+def save_search(findings: "SearchFindings") -> None:
+    """Write trials.csv, the ensembles' predictions and results.json.
+
+    trials.csv has no test scores: no trial can be chosen by them.
+    """
+    rows = [_row_of_trial(trial) for trial in findings.trials]
+    heads = list(rows[0])
+    write_whole(findings.folder / TRIAL_LIST, csv_bytes([heads, *(list(row.values()) for row in rows)]))
+    for finding in findings.found:
+        folder = findings.folder / ENSEMBLES / as_file_name(finding.formalization)
+        for set_name, predictions in finding.voted.items():
+            write_predictions(predictions, folder / f"{set_name}.jsonl")
+    write_whole(findings.folder / RESULTS, result_bytes(_results_of(findings)))
+
+
+def _row_of_trial(trial: "Trial") -> dict[str, Any]:
+    """A row of trials.csv by its columns."""
+    return {
+        "formalization": trial.formalization,
+        "trial": trial.number,
+        **trial.drawn,
+        **{name: getattr(trial.ended, name) for name in ENDED},
+        "degenerate": trial.degenerate,
+        "warnings": "; ".join(trial.ended.warnings),
+        "why": trial.ended.why or "",
+    }
+
+
+def _results_of(findings: "SearchFindings") -> dict[str, Any]:
+    """The contents of results.json."""
+    return {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}

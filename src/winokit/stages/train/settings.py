@@ -1,0 +1,16 @@
+"""What a training run has beside its model and its training settings: the sets, in its own words."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from winokit.data.sets import Sets
+from winokit.problem import Dataset
+from winokit.settings import Help
+
+
+@dataclass(frozen=True)
+class TrainSets(Sets):
+    """The sets of one training run."""
+
+    dev: Annotated[str | Path | Dataset | None, Help("Choose the weights that do best on this.", "DATA")] = None

@@ -1,0 +1,157 @@
+"""The tables of a transfer: WinoGrande's Tables 5 and 6, on the terminal, in Markdown, on the page and for scripts.
+
+Arms by test sets, and Winogender's gotchas and gaps by arm. Sakaguchi et al. (2019) put what others report into the
+same tables; here the columns are what was run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from winokit.drawing.tables import Lines, dim, table
+from winokit.drawing.wording import NOTHING, name_coin, percent, say, say_interval
+from winokit.methods.metrics.letters import letter_name
+from winokit.results import AT, Metric, stands
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from winokit.stages.transfer.run import Transfer, TransferCell
+
+SINGLE, WHOLE = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups")
+"""Metric, subset and protocol of the rows in Table 5."""
+
+
+def lines(transfer: "Transfer") -> Lines:
+    """List the tables, the warnings and the files written.
+
+    Cells at chance are grey.
+    """
+    for shown in tables_of(transfer):
+        rows: list[list[str | Text]] = []
+        for heads, cells in shown.lines:
+            rows.append([*heads, *(dim(str(cell), cell.at_chance) for cell in cells)])
+        yield table([*shown.heads, *shown.columns], rows, left=len(shown.heads), title=shown.title)
+        yield from (*shown.feet, "")
+    yield from (f"! {warning}" for warning in transfer.warnings)
+    if transfer.page is not None:
+        yield f"{transfer.page.parents[1] / 'tables.md'}, results.json; page: {transfer.page}"
+
+
+def as_json(transfer: "Transfer") -> dict[str, Any]:
+    """The contents of results.json, and where the page is."""
+    where = {} if transfer.page is None else {"out": str(transfer.page.parents[1]), "report": str(transfer.page)}
+    return transfer.to_json() | where
+
+
+class ShownCell(NamedTuple):
+    """A row as a table shows it, or what stands there without one, with the letter of a footnote."""
+
+    row: Metric | None
+    text: str = NOTHING
+    foot: str = ""
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether it cannot be distinguished from chance."""
+        return self.row is not None and stands(self.row) == AT
+
+    def __str__(self) -> str:
+        shown = self.text if self.row is None else f"{say(self.row)} {say_interval(self.row)}".strip()
+        return shown + (f" ({self.foot})" if self.foot else "")
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTable:
+    """A table with what its columns are and what must be said below."""
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    under: tuple[str, ...]
+    """Of each column what stands below its name."""
+    lines: tuple[tuple[tuple[str, ...], tuple[ShownCell, ...]], ...]
+    """Of each row the headings at its left, then numbers."""
+    feet: tuple[str, ...] = ()
+
+
+def tables_of(transfer: "Transfer") -> list[TransferTable]:
+    """Table 5 by accuracy, the same by group accuracy where there are groups, and Table 6 where there is gender."""
+    tables = [_table_5(transfer, "Accuracy", SINGLE)]
+    if any(cell.row(*WHOLE) for cell in transfer.cells):
+        tables.append(_table_5(transfer, "Whole groups right", WHOLE))
+    for test in transfer.tests:
+        cells = [transfer.cell(arm.name, test.name) for arm in transfer.arms]
+        gendered = [cell for cell in cells if cell.row("accuracy", "female", "gender")]
+        if gendered:
+            tables.append(_table_6(test.name, gendered))
+    return tables
+
+
+def _table_5(transfer: "Transfer", title: str, named: tuple[str, str, str]) -> TransferTable:
+    """A table with a row per arm and a column per test set.
+
+    Test sets without such scores have no column, except in the table of accuracy.
+    """
+    columns = _columns_of_tests(transfer, named)
+    marks: dict[str, str] = {}  # by the text of a footnote, its letter
+    lines = []
+    for arm in transfer.arms:
+        shown = []
+        for name in columns:
+            cell = transfer.cell(arm.name, name)
+            row = cell.row(*named)
+            mark = ""
+            if row is None and cell.why is not None:
+                mark = marks.setdefault(f"{arm.name} on {name}: {cell.why}.", letter_name(len(marks)))
+            shown.append(ShownCell(row, foot=mark))
+        lines.append(((arm.name,), tuple(shown)))
+    feet = tuple(f"{mark} {text}" for text, mark in marks.items())
+    return TransferTable(title, ("trained on",), tuple(columns), tuple(columns.values()), tuple(lines), feet)
+
+
+def _columns_of_tests(transfer: "Transfer", named: tuple[str, str, str]) -> dict[str, str]:
+    """Small print of each column: size, chance, and the set that is chosen on."""
+    columns: dict[str, str] = {}
+    for test in transfer.tests:
+        rows = [cell.row(*named) for cell in transfer.cells if cell.test == test.name]
+        first = next((row for row in rows if row is not None), None)
+        under = []
+        if first is not None:
+            under.append(f"n = {first.n:,}, {name_coin(first)} {percent(first.chance)}")
+        if named == SINGLE:
+            under.append("nothing chosen" if test.chosen_on is None else f"chosen on {test.chosen_on.name}")
+        if under:
+            columns[test.name] = ", ".join(under)
+    return columns
+
+
+def _table_6(test: str, cells: "Sequence[TransferCell]") -> TransferTable:
+    """A table of accuracy by gender and the gaps, for each arm.
+
+    The first row of an arm is on all problems, the others without and with gotchas.
+    """
+    lines = []
+    for cell in cells:
+        lines.append(((cell.arm, "all"), _cells_by_gender(cell)))
+        for label, flag in (("no", "not_gotcha"), ("yes", "gotcha")):
+            rows = [cell.row("accuracy", f"{gender}.{flag}", "gender") for gender in ("female", "male")]
+            if any(rows):
+                empty = ShownCell(None, "")
+                lines.append((("", label), (*map(ShownCell, rows), empty, empty, empty)))
+    feet = [
+        "Gotcha: the occupation's statistics point away from the answer. ΔF and ΔM: accuracy where they do not, minus "
+        "accuracy where they do, in points; 0 is best."
+    ]
+    row = cells[0].row("accuracy", "female", "gender")
+    if row is not None and row.note:
+        feet.append(f"{row.note[0].upper()}{row.note[1:]}.")
+    columns = ("female", "male", "neutral", "ΔF", "ΔM")
+    return TransferTable(f"Gender, on {test}", ("trained on", "gotcha"), columns, ("",) * 5, tuple(lines), tuple(feet))
+
+
+def _cells_by_gender(cell: "TransferCell") -> tuple[ShownCell, ...]:
+    """Accuracy on female, male and neutral pronouns, then the two gaps."""
+    accuracies = [ShownCell(cell.row("accuracy", gender, "gender")) for gender in ("female", "male", "neutral")]
+    gaps = [ShownCell(cell.row("delta", gender, "gender")) for gender in ("female", "male")]
+    return (*accuracies, *gaps)

@@ -1,0 +1,122 @@
+"""The verdict on a transfer.
+
+Single problems give the word. Groups, gaps and signs of trouble qualify it.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING
+
+from winokit.drawing import decision
+from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.wording import join, percent, plural, points
+from winokit.files import our_toml
+from winokit.results import ABOVE, BELOW, Metric
+from winokit.stages.transfer.table import SINGLE, WHOLE
+
+if TYPE_CHECKING:
+    from winokit.stages.transfer.run import Transfer
+
+CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
+CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
+YES, NO = "yes", "no"
+
+SAID = our_toml("stages/transfer/verdict.toml")
+
+
+def _build_case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
+    """Build the case of a state.
+
+    Groups, gaps and signs of trouble qualify the word of single problems, and make praise neutral.
+    """
+    word, tone = SAID["words"][cells]
+    groups_said = SAID["whole"].get(groups, "") if cells in (ABOVE, MIXED) else ""
+    moved = "; gender statistics move the accuracy" if gap == CLEAR else ""
+    doubts = bool(groups_said or moved or signs == YES)
+    state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
+    sentence = SAID["tried"] if signs == YES and cells in (ABOVE, MIXED) else ""
+    return state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence
+
+
+FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
+TRANSFER = DecisionTable(FACTS, *(_build_case(*state) for state in product(*FACTS.values())))
+
+
+def _rows_of_fact(transfer: "Transfer", fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
+    """Rows of accuracy or group accuracy with their arms.
+
+    They are those of one test set, or of all if there is no `test`.
+    """
+    named = SINGLE if fact == CELLS else WHOLE
+    rows = [(cell.arm, cell.row(*named)) for cell in transfer.cells if test in (None, cell.test)]
+    return [(arm, row) for arm, row in rows if row is not None]
+
+
+def _gap_rows(transfer: "Transfer") -> list[tuple[str, str, Metric]]:
+    """Rows of the gaps, with their cell and their pronouns."""
+    named = product(transfer.cells, ("female", "male"))
+    rows = [(f"{cell.arm}, {cell.test}", gender, cell.row("delta", gender, "gender")) for cell, gender in named]
+    return [(where, gender, row) for where, gender, row in rows if row is not None]
+
+
+def state_of(transfer: "Transfer") -> dict[str, str]:
+    """The facts of all cells together."""
+    among = _count_rows(transfer)
+    cells = [decision.standing(row, among) for _, row in _rows_of_fact(transfer, CELLS)]
+    groups = [decision.standing(row, among) for _, row in _rows_of_fact(transfer, GROUPS)]
+    return {
+        CELLS: decision.together(cells),
+        GROUPS: decision.together(groups),
+        GAP: _state_of_gaps(transfer),
+        SIGNS: YES if transfer.warnings else NO,
+    }
+
+
+def _state_of_gaps(transfer: "Transfer") -> str:
+    """Whether some gap is no accident, none is, or there are none."""
+    gaps = _gap_rows(transfer)
+    if not gaps:
+        return UNMEASURED
+    is_clear = any(decision.standing(row, len(gaps)) in (ABOVE, BELOW) for _, _, row in gaps)
+    return CLEAR if is_clear else UNCLEAR
+
+
+def _count_rows(transfer: "Transfer") -> int:
+    """Number of rows that share the level of the tests."""
+    return sum(len(_rows_of_fact(transfer, fact)) for fact in (CELLS, GROUPS))
+
+
+def verdict_of_transfer(transfer: "Transfer") -> Verdict:
+    """A word, a sentence and the findings behind them."""
+    case = TRANSFER.decide(state_of(transfer))
+    rows = [row for _, row in _rows_of_fact(transfer, CELLS)]
+    above = sum(decision.standing(row, _count_rows(transfer)) == ABOVE for row in rows)
+    are = "is" if above == 1 else "are"
+    headline = (
+        f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above chance. {case.sentence}"
+    )
+    once = "Each is one run; another seed may give another result." if rows else ""
+    return Verdict(
+        case.word, case.tone, f"{headline}{once}".strip(), (*_points_of_tests(transfer), *_points_of_gaps(transfer))
+    )
+
+
+def _points_of_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
+    """Findings on each test set: the arms above chance."""
+    among = _count_rows(transfer)
+    for test, (fact, unit) in product(transfer.tests, ((CELLS, ""), (GROUPS, ", whole groups"))):
+        rows = _rows_of_fact(transfer, fact, test.name)
+        place = decision.together(decision.standing(row, among) for _, row in rows)
+        above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
+        text = f"above chance after training on {join(above)}" if above else SAID["not_above"].get(place)
+        if text is not None:
+            yield VerdictPoint(f"{test.name}{unit}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
+
+
+def _points_of_gaps(transfer: "Transfer") -> Iterator[VerdictPoint]:
+    """The gaps between gotchas and others that are no accident."""
+    gaps = _gap_rows(transfer)
+    for where, gender, row in gaps:
+        if decision.standing(row, len(gaps)) in (ABOVE, BELOW):
+            moved = f"{points(-row.value)} points where statistics mislead"
+            yield VerdictPoint(f"{where}: accuracy on {gender} pronouns moves by {moved}.", BAD, {GAP: CLEAR})
