@@ -80,6 +80,31 @@ def test_a_dataset_makes_its_units_of_groups_texts_sentences_and_templates():
     assert data.units.numbers.tolist() == [0, 0, 0, 1, 1, 2]
 
 
+def test_spaces_and_case_do_not_make_two_sentences_of_one():
+    """SuperGLUE-WSC has spaces around its tokens near the words asked about, and nowhere else."""
+    first = Problem("Bernard, who saw that ", " was late, left it.", ("no", "yes"), 0, "he", query="Bernard")
+    second = Problem("bernard , who saw that he was late , left ", " .", ("no", "yes"), 1, "it", query="Bernard")
+    other = Problem("Bernard, who saw that ", " was later, left it.", ("no", "yes"), 0, "he", query="Bernard")
+    assert Dataset([first, second, other]).units.numbers.tolist() == [0, 0, 1]
+    texts = ["She sleeps."], ["she  sleeps ."], ["She slept."]
+    wholes = [Problem.whole([*own, f"So {at}."], 0) for at, own in enumerate(texts)]
+    assert Dataset(wholes).units.numbers.tolist() == [0, 0, 1]
+
+
+def test_units_are_equal_if_they_part_the_rows_alike():
+    units = Units.of_names(["a", "b", "a"])
+    assert units == Units(np.array([5, 2, 5]))
+    assert units != Units.alone(3)
+    assert units != [0, 1, 0]
+    assert len({units, Units(np.array([5, 2, 5])), Units.alone(3)}) == 2
+
+
+def test_no_rows_are_no_units():
+    nothing = Units.of_names([])
+    assert (len(nothing), nothing.count, nothing.sizes.tolist(), nothing.rows()[0].tolist()) == (0, 0, [], [])
+    assert Units.alone(3).take([]) == nothing
+
+
 def test_answers_know_the_units_of_the_whole_dataset_in_every_variant_and_part():
     data = Dataset(
         [

@@ -335,7 +335,8 @@ class Dataset(Sequence[Problem]):
 
         Problems of one group, of one text around the blank (whatever the pronoun, the candidates or the question), of
         one sentence (whichever of its pronouns is asked about), or made from one template (the label of that name) are
-        one unit, and so is whatever they link. Whole texts are linked by each text that they share.
+        one unit, and so is whatever they link. Whole texts are linked by each text that they share. Texts are compared
+        without white space and case: SuperGLUE's tokens have spaces around them only near the words asked about.
         """
         from winokit.units import Units  # NumPy, which help does not need
 
@@ -358,11 +359,16 @@ class Dataset(Sequence[Problem]):
 def _unit_links(problem: Problem) -> list[tuple[str, Hashable]]:
     """What links a problem to others of its unit, each as a kind and a value."""
     if problem.is_whole:
-        texts: list[tuple[str, Hashable]] = [("whole", text) for text in problem.texts]
+        texts: list[tuple[str, Hashable]] = [("whole", _bare_text(text)) for text in problem.texts]
     else:
-        texts = [("text", problem.text)]
+        texts = [("text", _bare_text(problem.text))]
     template = problem.labels.get("template")
-    return [("group", problem.group), *texts, ("sentence", problem.sentence), ("template", template)]
+    return [("group", problem.group), *texts, ("sentence", _bare_text(problem.sentence)), ("template", template)]
+
+
+def _bare_text(text: str) -> str:
+    """A text without white space and case."""
+    return "".join(text.split()).casefold()
 
 
 def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:

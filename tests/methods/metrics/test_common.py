@@ -215,7 +215,7 @@ NO_METRICS = {
     "Interval",
     "LogFit",
     "PUBLISHED",
-    "Parabola",
+    "Polynomial",
     "equal_units",
     "p_slopes_differ",
     "polynomial_weights",

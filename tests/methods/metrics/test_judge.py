@@ -99,3 +99,44 @@ def test_fewer_pairs_than_a_coin_gets_are_never_called_above_whatever_is_left_op
     assert standing(row) == AT
     assert said(row, AT, "pairs") == "20.0\u00a0% of 400 pairs, fewer than guessing gets (25.0\u00a0%)"
     assert standing(replace(row, value=0.26)) == ABOVE
+
+
+def pairs_and_unbalanced_singles(single_count: int) -> Dataset:
+    """Forty pairs, and problems alone of which nine in ten have the first candidate right."""
+    alone = [
+        Problem(f"Alone {number} says ", " so.", ("one", "two"), int(number % 10 == 0))
+        for number in range(single_count)
+    ]
+    return Dataset([*pairs(40), *alone])
+
+
+def gap_of_singles(data: Dataset, choices: list[int], *, by_answer: bool = False):
+    answers = Answers.of_choices(data, choices)
+    is_single = np.array([problem.group is None for problem in data])
+    (row,) = OWN.gap(("groups", "all", "single_minus_grouped"), answers, is_single, by_answer=by_answer)
+    return row
+
+
+def test_problems_are_not_easier_because_the_right_answer_is_more_often_at_the_preferred_place():
+    data = pairs_and_unbalanced_singles(80)
+    row = gap_of_singles(data, [0] * len(data))
+    assert (row.value, row.chance, row.level) == (pytest.approx(0.4), 0.0, pytest.approx(0.4))
+    assert row.p == 1
+    nearly = gap_of_singles(data, [0 if number % 12 else 1 for number in range(len(data))])
+    assert nearly.value > 0.25
+    assert standing(nearly) == AT
+
+
+def test_problems_that_are_easier_for_another_reason_are_found():
+    data = pairs_and_unbalanced_singles(80)
+    reads_singles = [number % 4 // 2 if problem.group else problem.answer for number, problem in enumerate(data)]
+    row = gap_of_singles(data, reads_singles)
+    assert row.level < 0.4 < row.value
+    assert standing(row) == ABOVE
+
+
+def test_a_gap_between_places_of_the_right_answer_is_tested_against_a_coin():
+    data = pairs_and_unbalanced_singles(80)
+    row = gap_of_singles(data, [0] * len(data), by_answer=True)
+    assert "null" not in row.details
+    assert standing(row) == ABOVE

@@ -26,6 +26,7 @@ from winokit.stages.curve.verdict import state_of, verdict_of_curve
 
 SIZES = (160, 640, 2560, 10_240)
 STRAIGHT, BENDING = (0.50, 0.58, 0.66, 0.74), (0.50, 0.70, 0.74, 0.75)
+LIKE_AN_S = (0.52, 0.56, 0.86, 0.90)
 
 
 def pairs(count):
@@ -122,6 +123,31 @@ def test_a_curve_that_bends_does_not_say_where_it_arrives():
     assert rows["accuracy_bend"].high < 0
 
 
+def test_a_curve_that_rises_slowly_then_fast_then_slowly_does_not_say_where_it_arrives():
+    """A parabola does not see it: what it bends upwards first, it bends downwards later."""
+    data = pairs(1000)
+    single, _ = judged(data, drawn(data, LIKE_AN_S, 5), goal=85.0)
+    assert not single.bend.is_needed()
+    assert single.twist.is_needed()
+    assert single.reach.kind == BENT
+    rows = {row.metric: row for row in curve_rows(single)}
+    assert rows["accuracy_twist"].high < 0
+
+
+def test_where_no_bend_is_shown_the_means_around_a_size_count_too():
+    """Of curves like an S that two restarts do not show to bend, the sizes that are given hold the true one."""
+    data = pairs(150)
+    given = held = 0
+    for goal, seed in product((60.0, 80.0), range(25)):
+        true_size = math.exp(np.interp(goal / 100, LIKE_AN_S, np.log(SIZES)))
+        single, _ = judged(data, drawn(data, LIKE_AN_S, 2, seed=seed), goal)
+        if single.reach.kind == REACHED:
+            given += 1
+            held += single.reach.low <= true_size <= single.reach.high
+    assert given >= 4
+    assert held == given
+
+
 def test_two_sizes_do_not_say_where_a_curve_arrives():
     data = pairs(1000)
     single, _ = judged(data, drawn(data, STRAIGHT[:2], 5), goal=60.0)
@@ -147,7 +173,13 @@ def test_no_size_and_no_end_of_an_interval_lies_beyond_four_times_the_largest_si
 def widths(series):
     """Of every interval of a curve."""
     intervals = [level.mean for level in series.levels]
-    intervals += [series.auc, series.fit.slope_interval(), series.fit.interval_at(640), series.bend.bend_interval()]
+    intervals += [
+        series.auc,
+        series.fit.slope_interval(),
+        series.fit.interval_at(640),
+        series.bend.highest_interval(),
+        series.twist.highest_interval(),
+    ]
     return [interval.high - interval.low for interval in intervals]
 
 

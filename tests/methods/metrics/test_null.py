@@ -329,3 +329,26 @@ def test_where_the_judge_has_a_test_rows_stand_by_it():
     row = rows_by_name(judge(answers))["accuracy", "accuracy"]
     assert row.low > 0.5  # far above a coin
     assert stands(row) == AT
+
+
+def test_one_pair_told_apart_is_tested_and_without_one_there_is_no_test():
+    """Two counts are possible, each as likely; with a single one nothing can be tested."""
+    twins = [
+        Problem("Ana thanked Ruth since ", f" end {answer}.", ("Ana", "Ruth"), answer, group="a") for answer in (0, 1)
+    ]
+    apart = Null(Answers.of_choices(Dataset(twins), [0, 1])).whole_groups()
+    assert (apart.observed, apart.null, apart.p) == (1, 0.5, pytest.approx(0.5))
+    alike = Null(Answers.of_choices(Dataset(twins), [0, 0])).whole_groups()
+    assert (alike.observed, alike.null, alike.p) == (0, 0.0, None)
+
+
+def test_answers_of_pairs_vary_if_twins_have_opposite_ones_and_not_if_they_have_the_same():
+    opposite, same = (
+        Dataset(
+            Problem("Ana thanked Ruth since ", f" end {member}.", ("Ana", "Ruth"), answer, group="a")
+            for member, answer in enumerate(answers)
+        )
+        for answers in ((0, 1), (1, 1))
+    )
+    assert Null(Answers.of_choices(opposite, [0, 0])).answers_vary
+    assert not Null(Answers.of_choices(same, [0, 1])).answers_vary

@@ -185,14 +185,18 @@ class Table:
             name = (protocol, subset, "group_accuracy")
             self.share(name, value, flags, list(members), chance, test=null.whole_groups(is_counted))
 
-    def gap(self, name: Name, one: Columns, other: Columns) -> None:
+    def gap(self, name: Name, one: Columns, other: Columns, *, has_null: bool = False) -> None:
         one, other = self.answered(one), self.answered(other)  # whoever abstains in one of the two is no worse there
         value = m.accuracy(one.predictions, one.answers) - m.accuracy(other.predictions, other.answers)
         chance = float(one.chances.mean() - other.chances.mean())
         first = np.arange(len(one.problems) + len(other.problems)) < len(one.problems)
         both = np.concatenate([one.correct, other.correct])
         found = m.gap(both, first, ~first, m.Units.of_names([*one.names, *other.names]))
-        self.rows[name] = Expected(value, len(both), chance, found)
+        test = None
+        if has_null:
+            nulls = [null.right(is_counted).null for null, is_counted in (self.null(one), self.null(other))]
+            test = SimpleNamespace(null=nulls[0] - nulls[1], p=found.p(nulls[0] - nulls[1]))
+        self.rows[name] = Expected(value, len(both), chance, found, test)
 
     def answered(self, cols: Columns) -> Columns:
         choices = self.choices["original"]
@@ -237,7 +241,7 @@ class Table:
         self.right("groups", "grouped", grouped)
         self.right("groups", "single", single)
         self.twins(cols)
-        self.gap(("groups", "all", "single_minus_grouped"), single, grouped)
+        self.gap(("groups", "all", "single_minus_grouped"), single, grouped, has_null=True)
 
     def twins(self, cols: Columns) -> None:
         pairs = [rows for rows in m.complete_groups(cols.groups, self.sizes).values() if len(rows) == 2]
@@ -297,7 +301,7 @@ class Table:
         easy, rest = (self.columns(lambda p, flag=flag: p.labels["associative"] is flag) for flag in (True, False))
         self.right("association", "associative", easy)
         self.right("association", "non_associative", rest)
-        self.gap(("association", "all", "associative_minus_others"), easy, rest)
+        self.gap(("association", "all", "associative_minus_others"), easy, rest, has_null=True)
         clean = self.columns(lambda p: p.group in set(self.sizes) - set(easy.groups))
         self.right("association", "non_associative_groups", clean)
 

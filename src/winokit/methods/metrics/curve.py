@@ -273,29 +273,34 @@ def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) 
 
 
 @dataclass(frozen=True, slots=True)
-class Parabola:
-    """The parabola y = a + b u + c u², with u = ln(x) - centre, by least squares, and how sure it is."""
+class Polynomial:
+    """The polynomial y = a + b u + c u² + …, with u = ln(x) - centre, by least squares, and how sure it is."""
 
     coefficients: FloatArray
     centre: float
     crossed: Crossed
-    """Of the three coefficients."""
+    """Of the coefficients."""
 
     def at(self, x: float) -> float:
-        """The parabola's y at a size."""
+        """The polynomial's y at a size."""
         return float(self._powers(x) @ self.coefficients)
 
     def interval_at(self, x: float, level: float = 0.95) -> Interval:
         """Where the mean of y at a size plausibly lies; infinite where three sizes or their runs are lacking."""
         return self._interval(self._powers(x), level)
 
-    def bend_interval(self, level: float = 0.95) -> Interval:
-        """Where the bend plausibly lies, the coefficient of the square: zero for a line."""
-        return self._interval(np.array([0.0, 0.0, 1.0]), level)
+    def highest_interval(self, level: float = 0.95) -> Interval:
+        """Where the coefficient of the highest power plausibly lies: of a parabola the bend, zero for a line."""
+        return self._interval(np.eye(len(self.coefficients))[-1], level)
+
+    def is_needed(self) -> bool:
+        """Whether a polynomial of a lower degree is excluded, at 5 %."""
+        highest = self.highest_interval()
+        return not highest.low <= 0 <= highest.high
 
     def _powers(self, x: float) -> FloatArray:
         away = math.log(_positive(x)) - self.centre
-        return np.array([1.0, away, away**2])
+        return np.array([away**power for power in range(len(self.coefficients))])
 
     def _interval(self, weights: FloatArray, level: float) -> Interval:
         from scipy import special

@@ -173,10 +173,15 @@ class Judge:
         details = {**row.details, NULL: None if null is None else float(null) + guessed}
         yield replace(row, details=details)
 
-    def gap(self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None) -> Iterator[Metric]:
+    def gap(
+        self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
+    ) -> Iterator[Metric]:
         """The accuracy on the first of two subsets minus that on the rest, of what is answered; nothing without either.
 
-        Who abstains more in one of the two would else seem worse there, however good the answers are.
+        Who abstains more in one of the two would else seem worse there, however good the answers are. Its null is the
+        gap that the scorer's preferences alone bring: who always takes one place is better wherever the right answer is
+        more often there. `by_answer` says that the subsets were chosen by where the right answer is: then the row has
+        no null, and is tested against a coin.
         """
         answered = ~answers.silent
         values, units = answers.correct[answered], answers.units.take(answered)
@@ -188,8 +193,14 @@ class Judge:
         chances = answers.chances[answered]
         # Zero, except for subsets with other numbers of candidates.
         chance = float(chances[first].mean() - chances[~first].mean())
-        details: dict[str, Detail] = {
-            P: difference.p(chance),
+        details: dict[str, Detail] = {}
+        level = chance
+        if not by_answer:
+            of_answered = answers.subset(answered)
+            level = _expected_gap(of_answered.subset(first), of_answered.subset(~first))
+            details[NULL] = level
+        details |= {
+            P: difference.p(level),
             "first": difference.first.value,
             "second": difference.second.value,
         }
@@ -209,7 +220,7 @@ class Judge:
         difference = paired_gap(before.correct, after.correct, before.units)
         interval = difference.interval()
         chance = float(before.chances.mean() - after.chances.mean())
-        null = (right_test(before).null or 0.0) - (right_test(after).null or 0.0)
+        null = _expected_gap(before, after)
         details: dict[str, Detail] = {
             NULL: null,
             P: difference.p(null),
@@ -365,6 +376,11 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
     return first, second
 
 
+def _expected_gap(first: Answers, second: Answers) -> float:
+    """What the scorer's preferences alone get of one table minus what they get of another."""
+    return (right_test(first).null or 0.0) - (right_test(second).null or 0.0)
+
+
 def _null_details(test: NullTest) -> dict[str, Detail]:
     """The columns of a row that say what the null is, and how the row is tested."""
     details: dict[str, Detail] = {NULL: test.null}
@@ -400,7 +416,7 @@ def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metr
             part = answers.subset(of_gender & flagged)
             yield from own.accuracy(("gender", subset, "accuracy"), part, note, by_answer=True)
         rows = np.flatnonzero(of_gender & (is_plain | is_tricky))
-        for row in own.gap(("gender", gender, "delta"), answers.subset(rows), is_plain[rows], note):
+        for row in own.gap(("gender", gender, "delta"), answers.subset(rows), is_plain[rows], note, by_answer=True):
             yield row
             yield own.row(("gender", gender, "absolute_delta"), abs(row.value), row.n, note=note)
 

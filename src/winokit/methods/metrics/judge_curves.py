@@ -5,8 +5,9 @@ slope and a line's height are all weighted sums of one table of restarts by test
 whole groups are scored: groups of one unit vary together.
 
 A line says where a curve arrives only if the curve is straight in the logarithm of the size. So a size is given only if
-a bend (the square of that logarithm, with an interval over restarts and units like that of the slope) is not found, and
-if the parabola with that bend still reaches the goal within four times the largest size.
+no bend is found (the square of that logarithm; for curves that rise slowly, then fast, then slowly, its cube; each with
+an interval over restarts and units like that of the slope), and if the parabola with that bend still reaches the goal
+within four times the largest size.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.curve import (
     Crossed,
     LogFit,
-    Parabola,
+    Polynomial,
     crossed_share,
     fit_log,
     leaderboard_auc,
@@ -98,8 +99,10 @@ class CurveSeries:
     """In per cent, of the logarithm of the size; None where there are fewer than two sizes above zero."""
     fitted: tuple[int, ...] = ()
     """The sizes the line was fitted to."""
-    bend: Parabola | None = None
+    bend: Polynomial | None = None
     """The same with a square; None where there are fewer than three sizes."""
+    twist: Polynomial | None = None
+    """The same with a square and a cube; None where there are fewer than four sizes."""
     reach: CurveReach | None = None
     auc: Metric | None = None
     """The leaderboard's area under the curve, from 0 to 1."""
@@ -209,10 +212,11 @@ class _Curve:
         if len(sizes) < FEWEST_SIZES:
             return series
         fit = self.line(fitted)
-        bend = self.parabola(fitted)
-        reach = None if goal is None else reach_of(fit, bend, goal, sizes)
+        bend = self.polynomial(fitted, 2)
+        twist = self.polynomial(fitted, 3)
         slopes, p_seeds = self.seeds(fitted)
-        return replace(series, fit=fit, fitted=sizes, bend=bend, reach=reach, p_seeds=p_seeds, restart_slopes=slopes)
+        series = replace(series, fit=fit, fitted=sizes, bend=bend, twist=twist, p_seeds=p_seeds, restart_slopes=slopes)
+        return series if goal is None else replace(series, reach=reach_of(series, fit, goal))
 
     def level(self, asked: int, rows: Sequence[int]) -> CurveLevel:
         """One size: the mean over its trials, tested against what the trials' own choices would get."""
@@ -272,22 +276,22 @@ class _Curve:
         (there, both), (_, slope) = crossed.covariance.tolist()
         return replace(fit, variance=(there, both, slope), degrees=crossed.degrees(np.array([0.0, 1.0])))
 
-    def parabola(self, rows: Sequence[int]) -> Parabola | None:
-        """The parabola through trials, as sure as restarts and test units let it be; None below three sizes."""
-        if len({self.table.trials[row].size for row in rows}) <= FEWEST_SIZES:
+    def polynomial(self, rows: Sequence[int], degree: int) -> Polynomial | None:
+        """The polynomial through trials, as sure as restarts and test units let it be; None where sizes are too few."""
+        if len({self.table.trials[row].size for row in rows}) <= degree:
             return None
         sizes = [self.size_of(row) for row in rows]
         values = np.array([PER_CENT * float(self.is_right[row].mean()) for row in rows])
-        weights, centre = polynomial_weights(sizes, 2)
+        weights, centre = polynomial_weights(sizes, degree)
         coefficients: FloatArray = values @ weights
-        powers = np.vander(np.log(sizes) - centre, 3, increasing=True)
+        powers = np.vander(np.log(sizes) - centre, degree + 1, increasing=True)
         left = values - powers @ coefficients
-        free = len(rows) - 3
+        free = len(rows) - degree - 1
         error = float((left**2).sum()) / max(free, 1)
         scatter = (error * weights.T @ weights, float(free))
         table = self.by_restart(rows, PER_CENT * weights)
         crossed = Crossed((scatter,)) if table is None else Crossed.of(table, self.unit_sizes, scatter=scatter)
-        return Parabola(coefficients, centre, crossed)
+        return Polynomial(coefficients, centre, crossed)
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
         """The slope of each restart's own line, and the p-value of their being one."""
@@ -329,32 +333,51 @@ class _Curve:
         return np.stack(sums)
 
 
-def reach_of(fit: LogFit, bend: Parabola | None, target: float, sizes: Sequence[float]) -> CurveReach:
+def reach_of(series: CurveSeries, fit: LogFit, target: float) -> CurveReach:
     """With how many problems a curve reaches a target, in per cent, if that can be said.
 
-    `sizes` are those that were trained on. The interval holds every size at which the target is plausible on the line
-    (Fieller's) or on the parabola.
+    The interval holds every size at which the target is plausible on the line (Fieller's), on the parabola, or between
+    the means at two sizes.
     """
-    farthest = FARTHEST * max(sizes)
+    bend = series.bend
+    twist = series.twist
+    farthest = FARTHEST * max(series.fitted)
     if fit.slope <= 0:
         return CurveReach(target, FALLS)
     if bend is None:
         return CurveReach(target, UNSURE)
-    bend_interval = bend.bend_interval()
-    if not bend_interval.low <= 0 <= bend_interval.high:
+    if bend.is_needed() or (twist is not None and twist.is_needed()):
         return CurveReach(target, BENT)
     on_line = fit.reaches_interval(target)
-    grid = np.geomspace(min(sizes), farthest, STEPS).tolist()
+    grid = np.geomspace(min(series.fitted), farthest, STEPS).tolist()
     heights = [bend.interval_at(size) for size in grid]
     if on_line.low > farthest and all(height.high < target for height in heights):
         return CurveReach(target, BEYOND)
     if on_line.high > farthest or heights[-1].low <= target:
         return CurveReach(target, UNSURE)
     plausible = [size for size, height in zip(grid, heights, strict=True) if height.low <= target <= height.high]
+    plausible += _plausible_between(series.levels, target)
     low = min([on_line.low, *plausible])
     if heights[0].high >= target:
         low = 0.0
     return CurveReach(target, REACHED, fit.reaches(target), low, max([on_line.high, *plausible]))
+
+
+def _plausible_between(levels: Sequence[CurveLevel], target: float) -> list[float]:
+    """Sizes between the smallest and the largest at which a target, in per cent, is plausible by the means around them.
+
+    Between two sizes the intervals of their means are joined by straight lines.
+    """
+    known = [level for level in levels if level.size > 0]
+    sizes = np.array([level.size for level in known])
+    grid = np.geomspace(sizes.min(), sizes.max(), STEPS)
+    lows = np.array([PER_CENT * (level.mean.low or 0.0) for level in known])
+    highs = np.array([PER_CENT * (1.0 if level.mean.high is None else level.mean.high) for level in known])
+    low_between = np.interp(np.log(grid), np.log(sizes), lows)
+    high_between = np.interp(np.log(grid), np.log(sizes), highs)
+    is_plausible = (low_between <= target) & (target <= high_between)
+    sizes_found: list[float] = grid[is_plausible].tolist()
+    return sizes_found
 
 
 def curve_rows(series: CurveSeries) -> Iterator[Metric]:
@@ -394,10 +417,15 @@ def _fit_rows(series: CurveSeries, fit: LogFit) -> Iterator[Metric]:
         (PROTOCOL, "fit", f"{measure}_intercept"), fit.intercept, fit.n, intercept.low, intercept.high, note=over
     )
     if series.bend is not None:
-        bend = series.bend.bend_interval()
+        bend = series.bend.highest_interval()
         value = float(series.bend.coefficients[2])
         note = "per cent per squared ln(size); zero for a line"
         yield own.row((PROTOCOL, "fit", f"{measure}_bend"), value, fit.n, bend.low, bend.high, note=note)
+    if series.twist is not None:
+        twist = series.twist.highest_interval()
+        value = float(series.twist.coefficients[3])
+        note = "per cent per cubed ln(size); zero for a line or a parabola"
+        yield own.row((PROTOCOL, "fit", f"{measure}_twist"), value, fit.n, twist.low, twist.high, note=note)
     if series.p_seeds is not None:
         note = "p-value of restarts whose lines have one slope"
         restarts = len(series.restart_slopes)

@@ -102,9 +102,14 @@ class AuditSheet:
         """An accuracy row; `by_answer` if the subset was chosen by where the right answer is."""
         return self.judge.accuracy((protocol, subset, metric), answers, note, by_answer=by_answer)
 
-    def gap(self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None) -> Iterable[Metric]:
-        """A row for the accuracy on the flagged problems minus that on the others; nothing if a side is empty."""
-        return self.judge.gap(name, answers, is_first, note)
+    def gap(
+        self, name: Name, answers: Answers, is_first: BoolArray, note: str | None = None, *, by_answer: bool = False
+    ) -> Iterable[Metric]:
+        """A row for the accuracy on the flagged problems minus that on the others; nothing if a side is empty.
+
+        `by_answer` if the problems were flagged by where the right answer is.
+        """
+        return self.judge.gap(name, answers, is_first, note, by_answer=by_answer)
 
     def by_group(self, name: Name, answers: Answers) -> Iterable[Metric]:
         """A row for a share of complete groups: `n` counts groups."""

@@ -26,7 +26,8 @@ def gender(sheet: AuditSheet) -> Iterable[Metric]:
     for side in ("pro", "anti"):
         yield from sheet.accuracy("gender", side, answers.subset(stereotypes == side), note=note, by_answer=True)
     rows = np.flatnonzero((stereotypes == "pro") | (stereotypes == "anti"))
-    yield from sheet.gap(("gender", "all", "pro_minus_anti"), answers.subset(rows), stereotypes[rows] == "pro", note)
+    is_pro = stereotypes[rows] == "pro"
+    yield from sheet.gap(("gender", "all", "pro_minus_anti"), answers.subset(rows), is_pro, note, by_answer=True)
     for side in ("pro", "anti"):
         own = answers.subset(stereotypes == side)
         if len(own):
