@@ -27,6 +27,9 @@ def add(monkeypatch):
         for kind, module, name, _ in REGISTRIES:
             if kind in kinds:
                 registry = getattr(import_module(module), name)
+                for home in registry.homes.values():
+                    if ":" not in home:  # A module that registers once, when it is imported: it must not be forgotten.
+                        import_module(home)
                 monkeypatch.setattr(registry, "_things", dict(registry._things))
         for kind in kinds:
             # A module of its own, since dataclasses look theirs up.
