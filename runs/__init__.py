@@ -5,6 +5,7 @@
     python -m runs corpus | trigrams | language-head    make the corpus and the models that the page speaks of
     python -m runs jobs --model mpnet=hf:DIR --out DIR  everything that is trained, as a queue that resumes
     python -m runs trained DIR                          from the queue's records to runs/results
+    python -m runs denominators FILE                    which test sizes a table of accuracies can come from
     python -m runs figures                              draw the page's figures from runs/results
 
 How the pieces fit:

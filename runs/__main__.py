@@ -14,7 +14,7 @@ from runs.tables import RESULTS, Bench, Table, all_tables, default_data, named_m
 from winokit.errors import BadInput, WinokitError
 from winokit.files import read_text, write_whole
 
-TOOLS = ("corpus", "trigrams", "language-head", "rounded", "jobs", "trained", "figures", "page")
+TOOLS = ("corpus", "denominators", "trigrams", "language-head", "rounded", "jobs", "trained", "figures", "page")
 """Other things to do; `page` is here, each of the others a module with a `main`."""
 
 
