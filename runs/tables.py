@@ -137,12 +137,15 @@ class Bench:
         model: str,
         scoring: str | None = None,
         protocols: Sequence[str] = ("accuracy", "groups"),
+        label: str | None = None,
     ) -> Record:
         """Audit a model on a dataset, unless that is stored; a variant is judged as a dataset of its own.
 
-        The record's key is `key(name, model)`, and its predictions are under `name`.
+        The record's key is `key(name, label)`, the label being the model's name if none is given; its predictions are
+        under `name`.
         """
         spec = self.models[model]
+        model = label or model
         settings = {
             "model": short(spec),
             "scoring": scoring,
