@@ -42,7 +42,7 @@ def rewritten(page: str, results: Path = RESULTS) -> str:
         table, write = places[match[2]]
         store = read(table.store_path(results))
         if not store.records:
-            raise BadInput(f"{store.path}: no results; python -m runs {table.paper} --table {table.number} makes them")
+            raise BadInput(f"{store.path}: no results; python -m runs {table.name} makes them")
         return f"{match[1]}{write(store)}\n{match[4]}"
 
     return PART.sub(part, page)

@@ -76,7 +76,7 @@ class Claim:
     protocol: str | None = None
     dataset: str | None = None
     less: str | None = None
-    less_subset: str | None = None
+    less_dataset: str | None = None
     than: float | None = None
     within: float = 0.0
     store: str | None = None
@@ -93,20 +93,19 @@ class Claim:
             return self._over_seeds(store, names)
         return [self._of_one(store, store[name]) for name in names]
 
-    def _row(self, record: Record, subset: str) -> Metric:
+    def _row(self, record: Record, dataset: str | None) -> Metric:
         for row in record.rows:
-            is_asked = row.metric == self.metric and row.subset == subset
-            if is_asked and self.protocol in (None, row.protocol) and self.dataset in (None, row.dataset):
+            is_asked = row.metric == self.metric and row.subset == self.subset
+            if is_asked and self.protocol in (None, row.protocol) and dataset in (None, row.dataset):
                 return row
-        raise BadInput(f"{record.key}: no {self.metric} of {subset}, which a claim of runs/protocols asks for")
+        raise BadInput(f"{record.key}: no {self.metric} of {self.subset}, which a claim of runs/protocols asks for")
 
     def _of_one(self, store: Store, record: Record) -> Finding:
-        row = self._row(record, self.subset)
+        row = self._row(record, self.dataset)
         value, low, high = row.value, row.low, row.high
         name = record.key.partition(" | ")[2] or record.key
-        if self.less is not None or self.less_subset is not None:
-            other_name = record.key if self.less is None else f"{self.less} | {name}"
-            other = self._row(store[other_name], self.less_subset or self.subset)
+        if self.less is not None:
+            other = self._row(store[f"{self.less} | {name}"], self.less_dataset or self.dataset)
             value, low, high = difference_of(row, other)
             return self._judged(name, value, low, high, 0.0)
         level = self.than if self.than is not None else row.chance
@@ -120,7 +119,8 @@ class Claim:
         for name in names:
             other = f"{str(self.less).removesuffix('/*')}/{name.rpartition('/')[2]}"
             if other in store.records:
-                first, second = (self._row(store[each], self.subset) for each in (name, other))
+                first = self._row(store[name], self.dataset)
+                second = self._row(store[other], self.less_dataset or self.dataset)
                 differences.append(first.value - second.value)
         if not differences:
             return []
@@ -217,9 +217,9 @@ class Protocol:
                 found += claim.findings(store)
         return found
 
-    def settings_table(self, results: Path = RESULTS) -> str:
-        """Both columns of settings, and what differs; essential fields are marked."""
-        ours = self.ours(results)
+    def settings_table(self, ours: Mapping[str, Any] | None = None) -> str:
+        """Both columns of settings, and what differs; by default ours are those of what is stored."""
+        ours = self.ours() if ours is None else ours
         lines = []
         for name in dict.fromkeys([*self.paper, *ours]):
             if name in ("jobs", "not_run", "results", "trains"):

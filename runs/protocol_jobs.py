@@ -26,6 +26,8 @@ class ProtocolJob:
     settings: TrainSettings
     tests: tuple[str, ...]
     after: str | None = None
+    problems: int = 0
+    """About how many problems `train` has: what a run costs is known before anything is read."""
 
     @property
     def arm(self) -> str:
@@ -65,6 +67,7 @@ def jobs_of_arm(arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, 
             replace(settings, seed=seed),
             tuple(arm["tests"]),
             None if after is None else f"{after}/{seed}",
+            size or arm["problems"],
         )
 
 

@@ -87,18 +87,15 @@ def all_tables() -> dict[str, Table]:
     return TABLES
 
 
-def tables_of(paper: str, number: str | None = None) -> list[Table]:
-    """The tables of a paper, or one of them."""
+def tables_of(name: str) -> list[Table]:
+    """A table by its name, or the tables of a paper. Raises UnknownName."""
     known = all_tables()
     papers = dict.fromkeys(table.paper for table in known.values())
-    if paper not in papers:
-        raise UnknownName("paper", paper, papers)
-    own = {table.number: table for table in known.values() if table.paper == paper}
-    if number is None:
-        return list(own.values())
-    if number not in own:
-        raise UnknownName(f"table of {paper}", number, own)
-    return [own[number]]
+    if name in known:
+        return [known[name]]
+    if name in papers:
+        return [table for table in known.values() if table.paper == name]
+    raise UnknownName("paper or table", name, [*papers, *known])
 
 
 @dataclass

@@ -27,7 +27,6 @@ TIMES = {
     "Square One, section 6.1": r"words/",
     "Square One, Tables 4 and 5": r"word-curve/",
     "models before training": r"untrained/",
-    "as the papers trained": r"papers/",
 }
 
 
