@@ -148,21 +148,25 @@ def run_table(table: Table, given: argparse.Namespace) -> None:
 
 
 def write_page(arguments: Sequence[str]) -> int:
-    """Write the tables of the page anew; with --check, say whether that would change it, and check its prose."""
-    from runs.page import PAGE, rewritten, unsupported
+    """Write the tables of the pages anew; with --check, say whether that would change them, and check their prose."""
+    from runs.page import PAGES, rewritten, unsupported
 
     parser = argparse.ArgumentParser("python -m runs page", description=write_page.__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where the page is not right")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a page is not right")
     check = parser.parse_args(arguments).check
-    page = read_text(PAGE)
-    made = rewritten(page)
-    if not check:
-        write_whole(PAGE, made.encode())
-        return 0
-    wrong = unsupported(page)
-    if made != page:
-        wrong.insert(0, "tables differ from runs/results; `python -m runs page` writes them")
-    say("\n".join(wrong) if wrong else f"{os.path.relpath(PAGE)}: as the results have it")
+    wrong = []
+    for path in PAGES:
+        page = read_text(path)
+        made = rewritten(page)
+        if not check:
+            write_whole(path, made.encode())
+            continue
+        name = os.path.relpath(path)
+        if made != page:
+            wrong.append(f"{name}: tables differ from runs/results; `python -m runs page` writes them")
+        wrong += [f"{name}: {problem}" for problem in unsupported(page)]
+    if check:
+        say("\n".join(wrong) if wrong else "every page is as the results have it")
     return 1 if wrong else 0
 
 

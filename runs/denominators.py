@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from runs.protocol import FOLDER, Protocol
 from runs.tables import grid, number
 from winokit.errors import BadInput
 from winokit.files import read_text
@@ -44,6 +45,8 @@ SMALLEST = 20
 """The smallest test that is tried: a table says nothing of a test whose every cell is rare."""
 TINY = 1e-9
 """What a quotient may be off by as a float."""
+ACCURACIES = FOLDER / "accuracies"
+"""The papers' tables."""
 By = Literal["table", "row", "column"]
 
 
@@ -197,6 +200,19 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def denominators_of(protocol: Protocol) -> str:
+    """What a paper's own tables say, asked as their protocol names them."""
+    parts = []
+    for given in protocol.accuracies:
+        asked = dict(given)
+        label = asked.pop("label", "")
+        path = ACCURACIES / f"{asked.pop('file')}.csv"
+        tests = tuple(read_test(text) for text in asked.pop("tests", ()))
+        said = answer(read_cells(path), Question(tests, **asked))
+        parts.append(f"{label}:\n\n{said}" if label else said)
+    return "\n\n".join(parts)
+
+
 def read_test(text: str) -> PossibleTest:
     """A test from NAME=PROBLEMS or NAME=PROBLEMS/PAIRS.
 
@@ -302,7 +318,9 @@ def answer(cells: Sequence[Cell], question: Question) -> str:
             if told is None:
                 untold.append(where)
             elif is_known and told.misfits:
-                said.append(f"{name}: impossible for {told.test.size}: {listed(told.misfits)}.")
+                said.append(
+                    f"{name}: impossible for {told.test.size}: {listed(told.misfits)}.{said_of_cut(told, question)}"
+                )
             elif kind != BOTH and not is_known:
                 said.append(f"{where}: {said_of_told(told, question)}")
         if not is_split:
@@ -324,11 +342,16 @@ def said_of_told(told: Fit, question: Question) -> str:
     """The cells that contradict the test that the others tell."""
     if not told.misfits:
         return f"every cell is possible for {told.test}."
-    said = f"impossible for {told.test}, which the others tell: {listed(told.misfits)}."
+    impossible = f"impossible for {told.test}, which the others tell: {listed(told.misfits)}."
+    return impossible + said_of_cut(told, question)
+
+
+def said_of_cut(told: Fit, question: Question) -> str:
+    """The impossible cells that would be possible if digits were cut off; nothing if none would."""
     cut = [
         cell for cell in told.misfits if cell.fits((told.test.denominator(cell.kind) or 1) * question.runs, cut=True)
     ]
-    return f"{said} Possible if digits were cut off: {listed(cut)}." if cut else said
+    return f" Possible if digits were cut off: {listed(cut)}." if cut else ""
 
 
 def listed(cells: Sequence[Cell]) -> str:

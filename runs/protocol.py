@@ -172,6 +172,8 @@ class Protocol:
     here: Mapping[str, Any] = field(default_factory=dict)
     stored: Mapping[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    accuracies: tuple[Mapping[str, Any], ...] = ()
+    """How `runs denominators` reads the paper's table: label, file, by, tests, runs, cut."""
 
     @property
     def name(self) -> str:
