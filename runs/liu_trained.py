@@ -78,7 +78,22 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         *(["chosen trial"] if is_tested(on) else ["best", "best, corrected for luck"]),
         "best five together",
     ]
-    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}"
+    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}{said_of_parts(store, on, model, names)}"
+
+
+FIRST_PART = "dpr-held-out"
+"""The part of DPR that the first trials held out to choose an epoch on: an earlier rule for overlap made it."""
+
+
+def said_of_parts(store: Store, on: str, model: str, names: Iterable[str]) -> str:
+    """How many trials chose their epoch on a part that no command makes any more; nothing if none did."""
+    trials = [trial for name in names for trial in seeds(store, f"liu/{on}/{model}/{name}")]
+    count = sum(trial.settings["chosen_on"] == FIRST_PART for trial in trials)
+    if not count:
+        return ""
+    return (
+        f" Set apart: {count} of {len(trials)} trials chose their epoch on held-out problems that no command makes now."
+    )
 
 
 def is_even(search: Record) -> bool:

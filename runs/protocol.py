@@ -103,13 +103,18 @@ class Claim:
     def _of_one(self, store: Store, record: Record) -> Finding:
         row = self._row(record, self.dataset)
         value, low, high = row.value, row.low, row.high
-        name = record.key.partition(" | ")[2] or record.key
+        name = record.key.partition(" | ")[2] or self._what(record)
         if self.less is not None:
             other = self._row(store[f"{self.less} | {name}"], self.less_dataset or self.dataset)
             value, low, high = difference_of(row, other)
             return self._judged(name, value, low, high, 0.0)
         level = self.than if self.than is not None else row.chance
         return self._judged(name, value, low, high, level)
+
+    def _what(self, record: Record) -> str:
+        """What is compared in a record of no model: the metric, and the part it is of."""
+        part = record.key if self.subset == "all" else self.subset
+        return f"{self.metric.replace('_', ' ')} of {part}"
 
     def _over_seeds(self, store: Store, names: list[str]) -> list[Finding]:
         """One finding: the mean of the seeds' differences, with Student's interval."""
@@ -146,6 +151,8 @@ class Claim:
         said = number(value, 0 if value == round(value) else 3)
         if low < high:
             said += f" [{number(low, 3)}, {number(high, 3)}]"
+        if self.side == "equal":
+            said += f", not {number(level, 0 if level == round(level) else 3)}"
         return Finding(name, holds, said)
 
 
