@@ -254,7 +254,7 @@ def run_jobs(jobs: Iterable[ProtocolJob], order: Order) -> dict[str, str]:
             break
         if ready and len(running) < order.at_a_time:
             left.remove(ready[0])
-            process = context.Process(target=work, args=(ready[0], order))
+            process = context.Process(target=work, args=(ready[0], order), daemon=True)
             process.start()
             running[process] = ready[0]
         else:
