@@ -108,23 +108,3 @@ IMPORTERS = [
 def test_whoever_imports_onnxruntime_turns_its_telemetry_off_first(path):
     before = re.split(r"^ *(?:import|from) onnxruntime", path.read_text("utf-8"), flags=re.MULTILINE)[0]
     assert 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")' in before
-
-
-CLUMSY = [
-    "told from guessing", "told from chance", "nought is best", "stand there twice", "stands there twice", "start anew",
-    "anew with", "would be lost;", "in it, for which", "mend it in", "the server is well", "tokens a batch",
-    "one a training size", "one value a size", "candidates a problem", "judgement a row", "sentence a line",
-    "is to be named", "nobody knows how much", "may do otherwise", "came to its end (", "comes to anything",
-    "was let go;", "taken for names of", "are no finite", "token pays to each", "changed its model in the middle",
-    "problems train:", "problems that do not train", "which must stand there", "it was made so", "give or take nobody",
-    "nothing that attends", "has no logarithm else", "asks nothing of the network", "does not stand at",
-    "are not at hand", "as said\"",
-]  # fmt: skip
-
-
-def test_sentences_that_were_no_english_stay_gone():
-    kinds = ("py", "toml", "j2", "md")
-    places = [path for source in SOURCES for kind in kinds for path in source.rglob(f"*.{kind}")]
-    places += [ROOT / page for page in PAGES if page != "docs/reproduction.md"]  # that one is written from results
-    texts = {path: " ".join(path.read_text("utf-8").casefold().split()) for path in places}
-    assert [(phrase, path.name) for phrase in CLUMSY for path, text in texts.items() if phrase in text] == []

@@ -276,13 +276,23 @@ def test_two_functions_of_one_name_are_refused_as_two(twins):
         winokit.audit(twins, model=[lambda *_: [1, 0], lambda *_: [0, 1]])
 
 
-def test_a_frame_in_place_of_a_dataset_is_told_how_it_becomes_one():
-    frame = winokit.load("open").to_frame("pandas")
-    for verb in (winokit.load, winokit.stats, winokit.check, lambda data: winokit.audit(data, model="random")):
-        with pytest.raises(BadInput, match=r"found a DataFrame; Dataset\.from_frame reads it"):
-            verb(frame)
-    with pytest.raises(BadInput, match="found a DataFrame; write it to a csv file, and name that"):
-        winokit.audit("open", predictions=frame)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_data_for_every_verb(library):
+    data = winokit.load("open")
+    frame = data.to_frame(library)
+    assert winokit.load(frame).problems == winokit.from_frame(frame).problems
+    assert winokit.stats(frame)[0].problems == winokit.stats([frame, frame])[1].problems == len(data)
+    assert winokit.check(frame, only="groups").shown == 2
+    assert winokit.score(frame, "random", limit=4).predictions[0].id == data[0].id
+
+
+def test_predictions_beside_a_frame_show_the_first_screen_of_the_report(twins):
+    pandas = pytest.importorskip("pandas")
+    frame = twins.to_frame("pandas").assign(pred=[problem.answer + 1 for problem in twins])
+    run = winokit.audit(frame, predictions=frame["pred"])
+    assert isinstance(frame["pred"], pandas.Series)
+    assert "pred on frame: 100.0\xa0% of 40 problems right" in run._repr_html_()
+    assert run.accuracy.value == 1.0
 
 
 def test_of_japanese_twins_only_the_characters_that_differ_are_marked():

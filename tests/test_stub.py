@@ -1,8 +1,10 @@
 """Type checkers and editors see the keywords that verbs really take."""
 
+import json
 import subprocess
 import sys
 
+import pytest
 from support.pages_code import ROOT, write_package
 
 from tools.make_stub import STUB, write_stub
@@ -27,3 +29,13 @@ def test_python_of_readme_and_docs_has_the_types_it_shows_and_a_misspelt_keyword
     assert len(errors) == 1, errors
     assert 'misspelt.py:3: error: Unexpected keyword argument "predicitons"' in errors[0]
     assert 'did you mean "predictions"' in errors[0]
+
+
+def test_editors_see_the_types_of_these_pages_too(tmp_path):
+    pytest.importorskip("basedpyright")
+    package = write_package(tmp_path)
+    (package / "misspelt.py").write_text('import winokit\n\nwinokit.audit("open", predicitons=["examples"])\n')
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", str(package)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    errors = [each for each in json.loads(found.stdout)["generalDiagnostics"] if each["severity"] == "error"]
+    assert [each["message"] for each in errors] == ['No parameter named "predicitons"']

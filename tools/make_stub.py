@@ -96,7 +96,7 @@ def _write_parameter(parameter: inspect.Parameter, imports: Imports) -> str:
 def _write_members(hint: Any, imports: Imports) -> Iterator[str]:
     """What may be given for a parameter: verbs take one thing where they take several."""
     for member in members_of(hint):
-        if get_origin(member) in (tuple, Sequence):
+        if get_origin(member) in (tuple, Sequence) and get_args(member)[0] is not Any:
             yield _write_type(get_args(member)[0], imports)
             yield _write_type(Sequence[get_args(member)[0]], imports)  # type: ignore[misc]
         else:

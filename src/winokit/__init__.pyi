@@ -9,6 +9,7 @@ from winokit.data.formats.base import Format
 from winokit.data.formats.files import WrittenFile
 from winokit.data.known import CatalogueEntry
 from winokit.data.loading import Loading, Reading
+from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
@@ -21,6 +22,7 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.training.finetune import TrainOutcome
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.base import Model
+from winokit.notebook import Frame
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
 from winokit.stages.convert.tasks import WrittenTasks
@@ -64,11 +66,11 @@ from winokit.data.formats.files import write as write
 __version__: str
 
 def audit(
-    data: str | Path | Dataset | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     model: str | Model | Callable[..., Any] | str | Model | Callable[..., Any] | Sequence[str | Model | Callable[..., Any]] | None = None,
     *,
     scoring: str | Sequence[str] | None = None,
-    predictions: str | Path | Sequence[str | Path] = ...,
+    predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     prediction_columns: str | Mapping[str, str] | None = None,
     protocol: str | Sequence[str] = ...,
     margin: float | None = None,
@@ -109,12 +111,12 @@ def audit(
 ) -> Run: ...
 
 def check(
-    data: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame],
     *,
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
     corpus: str | SentenceIndex | None = None,
-    train: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
+    train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
     examples: int = 2,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
@@ -126,15 +128,16 @@ def check(
 ) -> Findings: ...
 
 def compare(
-    runs: str | Path | Run | Sequence[str | Path | Run] | Mapping[str, Run],
+    runs: str | Path | Run | Sequence[str | Path | Run] | Mapping[str, Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape],
     *,
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     margin: float = 5.0,
     out: str | Path | None = None,
 ) -> ComparedRuns: ...
 
 def convert(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     out: str | Path,
     *,
     to: str | None = None,
@@ -203,7 +206,7 @@ def datasets(
 ) -> Sequence[CatalogueEntry] | Sequence[Format]: ...
 
 def debias(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     method: str | DebiasMethod = 'aflite',
     *,
     features: str | Path | ndarray[Any, Any] | DebiasFeatures | None = None,
@@ -230,7 +233,7 @@ def debias(
 ) -> Debiased: ...
 
 def embed(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     model: str | Model | Callable[..., Any] = 'builtin',
     *,
     out: str | Path | None = None,
@@ -305,22 +308,22 @@ def evolve(
 ) -> EvolvedRelease: ...
 
 def gate(
-    new: str | Path | Run,
+    new: Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape,
     *,
-    against: str | Path | Run,
+    against: Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape,
     metric: Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency'] | Sequence[Literal['accuracy', 'expected_accuracy', 'group_accuracy', 'consistency']] | None = None,
     margin: float = 1.0,
     level: float = 0.05,
     strict: bool = False,
     model: str | None = None,
     scoring: str | None = None,
-    data: str | Path | Dataset | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     markdown: str | Path | None = None,
 ) -> GateOutcome: ...
 
 def grade(
     release: str | Path,
-    files: str | Path | Sequence[Path] = ...,
+    files: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     *,
     hidden: str | Path | None = None,
     name: str | None = None,
@@ -336,7 +339,7 @@ def grade(
 
 def hunt(
     index: str | Path | SentenceIndex,
-    data: str | Path | Dataset | None = None,
+    data: str | Path | Dataset | Frame | None = None,
     *,
     row: int = 1,
     text: str | None = None,
@@ -349,7 +352,7 @@ def hunt(
 ) -> Hunt: ...
 
 def load(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     as_: str | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
@@ -400,7 +403,7 @@ def report(
 ) -> Path: ...
 
 def score(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     model: str | Model | Callable[..., Any] = 'builtin',
     *,
     scoring: str | None = None,
@@ -436,7 +439,7 @@ def score(
 ) -> Scored: ...
 
 def search(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     model: str = 'builtin',
     formalization: str | Sequence[str] = ...,
@@ -478,7 +481,7 @@ def search(
 ) -> SearchFindings: ...
 
 def stats(
-    data: str | Path | Dataset | str | Path | Dataset | Sequence[str | Path | Dataset],
+    data: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame],
     *,
     tokens: Literal['ptb', 'whitespace'] = 'ptb',
     language: str | None = None,
@@ -526,7 +529,7 @@ def suite(
 ) -> SuiteRun: ...
 
 def train(
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | Frame,
     *,
     model: str = 'builtin',
     formalization: str = 'mc-mlm',

@@ -9,7 +9,7 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from winokit.errors import BadInput, check_known, refusing
 
@@ -20,6 +20,15 @@ STYLE = "<style>.winokit th,.winokit td{text-align:left!important;vertical-align
 """Notebooks set tables flush right, which is no way to read texts."""
 EVERY = 0.2
 """Seconds between two lines of a progress report: a notebook keeps what is written to it."""
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, polars or another library."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
 
 
 def result_html(result: Any) -> str:

@@ -46,13 +46,13 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from winokit.errors import BadInput, UnknownName
-from winokit.notebook import in_notebook, progress_line
+from winokit.notebook import Frame, in_notebook, progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEVERAL = (tuple, list, Sequence, Iterable)
 WORDS: dict[Any, str] = {
     **{int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "True or False"},
-    **{NoneType: "None", Callable: "a function"},
+    **{NoneType: "None", Callable: "a function", Frame: "a data frame"},
 }
 """What an error calls a type."""
 
@@ -185,8 +185,6 @@ def check(name: str, value: Any, hint: Any) -> None:
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
         shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        frame = "Dataset.from_frame reads it" if "a Dataset" in words else "write it to a csv file, and name that"
-        shown += f"; {frame}" * hasattr(value, "columns")
         raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {shown}")
     if value is None:
         return

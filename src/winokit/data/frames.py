@@ -51,8 +51,16 @@ def from_frame(
     Malformed
         A row is not a problem; the message names the row and the column.
     """
+    roles = parse_columns(columns, ROLES) if columns else None
+    return with_groups(in_language(problems_of_frame(frame, roles, name=name, lenient=lenient), language))
+
+
+def problems_of_frame(
+    frame: Any, columns: Mapping[str, str] | None = None, *, name: str = "frame", lenient: bool = False
+) -> Dataset:
+    """The problems in a data frame as they are, without a language and groups that are found."""
     names, rows = frame_rows(frame)
-    roles = parse_columns(columns, ROLES) if columns else {}
+    roles = dict(columns or {})
     if roles.keys().isdisjoint({"options", "text1", "good"}):  # these take the place of the others
         numbers = {*numbered(names, "option"), *numbered(names, "text")}
         alone = {"text": "sentence"} if "sentence" in names else {}
@@ -66,4 +74,4 @@ def from_frame(
     table = Table(name, tuple(names), numbered_rows(rows))
     problems = list(read_columns(source, roles, table))
     notes = [*source.notes, *(f"skipped: {why}" for why in source.skipped)]
-    return with_groups(in_language(Dataset(problems, Card(name), notes), language))
+    return Dataset(problems, Card(name), notes)

@@ -19,6 +19,7 @@ from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.overlap import overlap, said
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.transforms.views import VIEWS
+from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
 from winokit.settings import Help, Settings, Without, verb
@@ -28,7 +29,7 @@ DATA_HELP = (
     "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
     "(./open if it has the name of a dataset)."
 )
-DataLike = str | Path | Dataset
+DataLike = str | Path | Dataset | Frame
 Data = Annotated[DataLike, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[DataLike | Sequence[DataLike], Help(DATA_HELP, "DATA")]
 View = Literal["binary", "choice", "judgements"]
@@ -111,7 +112,7 @@ GENERATED, MOST_GENERATED = "synthetic", 1_000_000
 @verb
 @collector_off()
 def load(
-    data: str | Path | Dataset,
+    data: DataLike,
     *,
     as_: str | None = None,
     labels: Sequence[str | Path] = (),
@@ -126,7 +127,7 @@ def load(
     data
         `open`, `winogrande/xl`, `synthetic-1000`, a path, `format:path` or `hub:org/name[/config][#split]`; several
         with + between.
-        A `Dataset` is taken as it is, with labels and view as asked for.
+        A `Dataset` is taken as it is, with labels and view as asked for; a data frame is read as `from_frame` does.
     as_
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
@@ -139,7 +140,7 @@ def load(
         `language` and `columns`, which can be given by themselves: a BCP 47 code, and what the columns of a table are,
         `{"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}`.
     """
-    dataset = data if isinstance(data, Dataset) else _read(as_typed(data), lenient, reading.named_columns)
+    dataset = _loaded_dataset(data, lenient, reading.named_columns)
     if dataset is not data or reading.language is not None:
         dataset = in_language(dataset, reading.language)
     if labels:
@@ -151,6 +152,21 @@ def load(
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
     return with_groups(dataset) if groups and dataset is not data else dataset
+
+
+def _loaded_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, Frame):
+        from winokit.data.frames import problems_of_frame  # it needs this module
+
+        return problems_of_frame(data, columns, lenient=lenient)
+    return _read(as_typed(data), lenient, columns)
+
+
+def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
+    """One dataset or several, as a list."""
+    return [data] if isinstance(data, (str, Path, Dataset, Frame)) else list(data)
 
 
 def in_language(dataset: Dataset, language: str | None) -> Dataset:
@@ -213,11 +229,11 @@ def load_with_records(
     keep_empty
         Whether a file of which every record is malformed is a dataset without problems, instead of an error.
     """
-    given = [data] if isinstance(data, (str, Path, Dataset)) else list(data)
+    given = one_or_several(data)
     named = how.get("reading", Reading()).named_columns
-    names, notes = expand([as_typed(each) for each in given if not isinstance(each, Dataset)], named)
+    names, notes = expand([as_typed(each) for each in given if isinstance(each, (str, Path))], named)
     tell(notes)
-    loaded = [LoadedData(load(each, **how)) for each in given if isinstance(each, Dataset)]
+    loaded = [LoadedData(load(each, **how)) for each in given if not isinstance(each, (str, Path))]
     for name in names:
         with remembering_records() as files:
             try:
@@ -237,8 +253,7 @@ def load_with_records(
 
 def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> list[Path]:
     """Write how data is read beside it, into a winokit.toml in the folder of each file; these are returned."""
-    given = [data] if isinstance(data, (str, Path, Dataset)) else data
-    places = [path for path in map(path_of, given) if path is not None]
+    places = [path for path in map(path_of, one_or_several(data)) if path is not None]
     if reading.named_columns is None or not places:
         raise BadInput("--remember stores --columns next to files: give both")
     folders = dict.fromkeys(place if place.is_dir() else place.parent for place in places)
@@ -330,7 +345,7 @@ def _is_generated(name: str) -> bool:
 
 def path_of(data: DataLike) -> Path | None:
     """The file or folder that DATA is the path of; None for anything else, and for a name of the catalogue."""
-    if isinstance(data, Dataset):
+    if not isinstance(data, (str, Path)):
         return None
     name = as_typed(data)
     return Path(name) if not is_data_name(name) and _exists(name) else None
@@ -338,7 +353,7 @@ def path_of(data: DataLike) -> Path | None:
 
 def paths_of(data: DataLike) -> list[Path]:
     """The files that DATA names: by their path alone, with a format before them, or joined with +."""
-    if isinstance(data, Dataset):
+    if not isinstance(data, (str, Path)):
         return []
     paths = []
     for part in parts_of(as_typed(data)):

@@ -143,7 +143,7 @@ def embed(
         tell(notes)
         dataset = parts.rest
     beside = None if file is None else write_features(rows, dataset, file, about)
-    name = data.card.name if isinstance(data, Dataset) else str(data)
+    name = str(data) if isinstance(data, (str, Path)) else dataset.card.name
     return Embedding(rows, dataset, name, file, beside, finetuned, tuple(notes))
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from winokit.answers import Answers
-from winokit.data.loading import DATA_HELP, load_one
-from winokit.data.predictions.read import read_predictions
+from winokit.data.loading import DATA_HELP, DataLike, load_one
+from winokit.data.predictions.in_memory import Predictions, columns_of_frame, is_folder, run_of_predictions
 from winokit.data.runs import Run
 from winokit.drawing.page import rendered_plain
 from winokit.drawing.tables import Lines, table
@@ -29,7 +29,6 @@ from winokit.methods.metrics.judge_pairs import (
     usual_measures,
 )
 from winokit.methods.scoring.base import SCORINGS
-from winokit.problem import Dataset
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -107,9 +106,9 @@ class GateOutcome(Brief):
 
 @verb
 def gate(
-    new: Annotated[str | Path | Run, Help(RUN_HELP, metavar="NEW", typed=Path)],
+    new: Annotated[Run | Predictions, Help(RUN_HELP, metavar="NEW", typed=Path)],
     *,
-    against: Annotated[str | Path | Run, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
+    against: Annotated[Run | Predictions, Help(f"{RUN_HELP} The run to compare NEW with.", metavar="OLD", typed=Path)],
     metric: Annotated[
         Sequence[PairMeasure] | None,
         Help(
@@ -122,7 +121,7 @@ def gate(
     model: Annotated[str | None, Help("Which model, if a run has several.", metavar="NAME")] = None,
     scoring: Annotated[str | None, Help("Which scoring, if a model has several.", metavar="NAME")] = None,
     data: Annotated[
-        str | Path | Dataset | None,
+        DataLike | None,
         Help(f"{DATA_HELP} The dataset of the prediction files. Default: that of the other run.", metavar="DATA"),
     ] = None,
     markdown: Annotated[Path | None, Help("Write a summary for a pull request to this file.", metavar="FILE")] = None,
@@ -163,18 +162,19 @@ def gate(
     return outcome
 
 
-def _loaded(given: Mapping[str, str | Path | Run], data: str | Path | Dataset | None) -> dict[str, Run]:
-    """The runs; a file of predictions is read with the problems of `data`, or of the run beside it."""
-    folders = {name: run for name, run in given.items() if isinstance(run, Run) or not Path(run).is_file()}
-    runs = {name: run if isinstance(run, Run) else Run.load(Path(run)) for name, run in folders.items()}
+def _loaded(given: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
+    """The runs; predictions are read with the problems of `data`, or of the run beside them."""
+    runs: dict[str, Run] = {}
+    for name, side in given.items():
+        if isinstance(side, Run):
+            runs[name] = side
+        elif is_folder(side, data):
+            runs[name] = Run.load(Path(str(side)))
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
-    for name, file in given.items():
+    for name, side in given.items():
         if name not in runs:
-            if dataset is None:
-                raise BadInput(f"{file}: predictions without their problems; name those with --data DATA")
-            reads = read_predictions(str(file), dataset)
-            tell(note for read in reads for note in read.notes)
-            runs[name] = Run({}, [], [row for read in reads for row in read.predictions], dataset)
+            assert not isinstance(side, Run)
+            runs[name] = run_of_predictions(columns_of_frame(side, data), dataset)
     return {name: runs[name] for name in given}
 
 
@@ -250,9 +250,9 @@ def _scoring_words(new: GateSide, old: GateSide) -> str:
     return new.scoring if new.scoring == old.scoring else f"{new.scoring} against {old.scoring}"
 
 
-def _model_names(new: GateSide, old: GateSide, given: Mapping[str, str | Path | Run]) -> tuple[str, str]:
+def _model_names(new: GateSide, old: GateSide, given: Mapping[str, Run | Predictions]) -> tuple[str, str]:
     """The models; with the folder or file only to tell two of one name apart."""
-    places = ["" if isinstance(each, Run) else Path(each).name for each in given.values()]
+    places = [Path(each).name if isinstance(each, (str, Path)) else "" for each in given.values()]
     if new.model == old.model and places[0] != places[1]:
         names = [f"{new.model} ({place})" if place else new.model for place in places]
         return names[0], names[1]

@@ -161,7 +161,7 @@ def test_a_spec_says_everything_that_differs_from_the_defaults(name, style):
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("mc-lmm", "Did you mean 'mc-mlm'"),
+        ("mc-mmlm", "Did you mean 'mc-mlm'"),
         ("mc-mlm?separator=after", "No switch of 'mc-mlm' named 'separator'"),
         ("mc-sent?separator=behind", "No separator of 'mc-sent' named 'behind'. Known: after, before"),
         ("mc-sent?style=mine", "No style"),

@@ -6,7 +6,7 @@ pytest.importorskip("torch")
 from support.scoring import score
 
 from winokit.errors import BadInput
-from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.base import Formalization, formalizations_of
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import load_network, save_network
@@ -32,13 +32,13 @@ JUDGED = [
 @pytest.fixture(scope="module")
 def trained(bert, tmp_path_factory):
     folders = {}
-    for name in FORMALIZATIONS:
+    for name in formalizations_of("masked"):
         folders[name] = tmp_path_factory.mktemp(name)
         save_network(load_network(bert, Formalization.parse(name), seed=2), folders[name], {})
     return folders
 
 
-@pytest.mark.parametrize("name", list(FORMALIZATIONS))
+@pytest.mark.parametrize("name", formalizations_of("masked"))
 @pytest.mark.parametrize("problems", [PAIRS, JUDGED], ids=["candidates", "judgements"])
 def test_it_scores_as_its_formalization_decides(trained, name, problems):
     data = Dataset(problems)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.base import Formalization, formalizations_of
 from winokit.methods.formalizations.cases import cases
 from winokit.methods.formalizations.inputs import encode
 from winokit.methods.formalizations.network import load_network
@@ -45,7 +45,7 @@ TABLE = [
 
 @pytest.fixture(scope="module")
 def networks(bert):
-    return {name: load_network(bert, Formalization.parse(name), seed=3).eval() for name in FORMALIZATIONS}
+    return {name: load_network(bert, Formalization.parse(name), seed=3).eval() for name in formalizations_of("masked")}
 
 
 def examples(network):
@@ -65,7 +65,7 @@ def test_loss_of_given_numbers(networks, spec, expected):
 
 
 def test_the_table_has_every_formalization():
-    assert {spec.partition("?")[0] for spec, _ in TABLE} == set(FORMALIZATIONS)
+    assert {spec.partition("?")[0] for spec, _ in TABLE} == set(formalizations_of("masked"))
 
 
 class ByHand:
@@ -109,7 +109,7 @@ class ByHand:
         return {"p-span": self.span, "mc-mlm": self.masked}.get(name, self.sentence)(problem, option)
 
 
-@pytest.mark.parametrize("name", list(FORMALIZATIONS))
+@pytest.mark.parametrize("name", formalizations_of("masked"))
 def test_numbers_and_loss_of_a_tiny_model(networks, name):
     network = networks[name]
     hand = ByHand(network)

@@ -16,7 +16,7 @@ from support.scoring import score
 
 from winokit.data.loading import load
 from winokit.errors import BadInput
-from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+from winokit.methods.formalizations.base import Formalization, formalizations_of
 from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.evaluation import Diverged, Evaluation
@@ -62,7 +62,7 @@ def killer(step):
     return progress
 
 
-@pytest.mark.parametrize("name", list(FORMALIZATIONS))
+@pytest.mark.parametrize("name", formalizations_of("masked"))
 def test_what_can_be_learned_is_learned_under_every_formalization(bert, planted, unseen, tmp_path, name):
     settings = replace(LONG, formalization=name)
     outcome = finetune(TrainingData(planted, unseen), tmp_path, bert, settings)

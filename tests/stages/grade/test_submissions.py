@@ -255,3 +255,29 @@ def test_a_file_larger_than_any_submission_is_not_even_read(tmp_path):
         file.truncate(MOST_BYTES + 1)
     with pytest.raises(BadInput, match="more than any submission"):
         read_submission([path], IDS)
+
+
+def test_labels_in_memory_are_graded_as_their_file_is(tmp_path):
+    ids = ["a", "b", "c"]
+    file = tmp_path / "one.lst"
+    file.write_text("1\n2\n2\n")
+    from_file = read_submission([file], ids)
+    for labels in ([1, 2, 2], np.array(["1", "2", "2"]), {"c": 2, "a": 1, "b": 2}):
+        assert read_submission(labels, ids).sha256 == from_file.sha256
+    by_size = read_submission({"m": [1, 1, 1], "xs": [2, 2, 2]}, ids)
+    assert by_size.columns == ("xs", "m")
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ([1, 0, 2], "predictions:2: "),
+        ([1, 2], "3 lines"),
+        ({"a": 1, "b": 1}, "none for c"),
+        ({"a": 1, "b": 1, "c": 1, "d": 2}, "no problem of the test has the id 'd'"),
+        ([1, None, 2], "predictions:2: "),
+    ],
+)
+def test_labels_in_memory_are_read_as_strictly(labels, says):
+    with pytest.raises(Malformed, match=says):
+        read_submission(labels, ["a", "b", "c"])

@@ -13,7 +13,7 @@ from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
 from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
-from winokit.data.loading import load
+from winokit.data.loading import DataLike, load
 from winokit.data.predictions import inspect_log, lmeval_log, table, winokit_rows
 from winokit.data.predictions.documents import LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
@@ -44,10 +44,10 @@ def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
     return files
 
 
-def check_no_log(data: str | Path | Dataset, files: Sequence[PredictionFile]) -> None:
+def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
     """Refuse a log in the dataset's place, where a shell puts the second of `--predictions samples_*.jsonl`."""
     named = [file.path.resolve() for file in files]
-    if named and not isinstance(data, Dataset) and Path(data).resolve() not in named and _is_log(Path(data)):
+    if named and isinstance(data, (str, Path)) and Path(data).resolve() not in named and _is_log(Path(data)):
         raise BadInput(f"{data}: a log, not a dataset; put --predictions before each log, or name their folder")
 
 

@@ -33,6 +33,23 @@ class PredictionFile:
     folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class PredictionTable:
+    """Predictions in memory, and the reader of their rows."""
+
+    name: str
+    read_rows: Reader
+    folder: None = None
+
+    @property
+    def path(self) -> Path:
+        """Their name where others have a path."""
+        return Path(self.name)
+
+
+PredictionSource = PredictionFile | PredictionTable
+
+
 @dataclass(slots=True)
 class ReadPredictions:
     """What a file says about one model under one scoring on one variant of a dataset."""
@@ -70,11 +87,12 @@ def read_predictions(
     columns
         What the columns of a table are, by their roles; else their names tell.
     """
-    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), columns)
+    reader = _reader_of(Path(path), columns)
+    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
 
 
 def read_files(
-    files: Iterable[PredictionFile],
+    files: Iterable[PredictionSource],
     dataset: Dataset,
     versions: Mapping[str, Variant] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -85,7 +103,8 @@ def read_files(
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
-            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, columns)
+            reader = file.read_rows if isinstance(file, PredictionTable) else _reader_of(file.path, columns)
+            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, reader)
         except NothingMatches as error:
             if file.folder is None:
                 raise
@@ -99,10 +118,16 @@ class NothingMatches(BadInput):
     """A file of predictions is about other problems than those of the dataset."""
 
 
-def _read(source: Source, matcher: Matcher, columns: Mapping[str, str] | None = None) -> list[ReadPredictions]:
-    path, reader = source.path, recognise(source.path)
+def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
+    """The reader of a file, told of the columns if it has any."""
+    reader = recognise(path)
     if columns and reader not in LOGS:
-        reader = partial(table.read_table, given=columns)
+        return partial(table.read_table, given=columns)
+    return reader
+
+
+def _read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+    path = source.path
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():

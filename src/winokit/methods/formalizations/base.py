@@ -1,9 +1,10 @@
 """What a formalization is: a problem becomes inputs, a head gives each option a number, then loss and decision.
 
-The six are those of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
-https://arxiv.org/abs/2010.04043. Paper and released code disagree in places; where they do there is a switch, written
-after a question mark: `mc-sent?separator=after`, `mc-mlm?loss=margin&alpha=5`. `style` sets several at once: `paper`,
-`code` (nyu-mll/wsc-formalizations) or `winogrande` (allenai/winogrande).
+Six are those of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
+https://arxiv.org/abs/2010.04043; they train encoders. `mc-lm` is ours, and trains models that write text. Paper and
+released code disagree in places; where they do there is a switch, written after a question mark:
+`mc-sent?separator=after`, `mc-mlm?loss=margin&alpha=5`. `style` sets several at once: `paper`, `code`
+(nyu-mll/wsc-formalizations) or `winogrande` (allenai/winogrande).
 """
 
 import math
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from winokit.methods.formalizations.batch import Batch
     from winokit.methods.formalizations.cases import Case
-    from winokit.methods.formalizations.inputs import Input
+    from winokit.methods.formalizations.inputs import FollowingInput, Input
 
 Switches: TypeAlias = Mapping[str, str]
 """Every switch of a formalization with its value, defaults filled in."""
@@ -46,7 +47,7 @@ class Definition:
 
     name: str
     about: str
-    input: "Input"
+    input: "Input | FollowingInput"
     head: "Callable[[Any, Switches], Module]"
     """From the encoder's configuration to a module: encoder and batch in, numbers of shape (options,) out."""
     loss: "Callable[[Tensor, Batch, Switches], Loss]"
@@ -60,6 +61,8 @@ class Definition:
     """Whether it needs the model's language-modelling head."""
     reads_pronoun: bool = False
     """Whether the text is read as it stands; the others put an option where the pronoun was."""
+    kinds: tuple[str, ...] = ("masked",)
+    """Kinds of models that it trains."""
     switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Switches and their values, the default first; `NUMBER` and a default for numbers, nothing for free text."""
 
@@ -74,9 +77,15 @@ FORMALIZATIONS: Registry[Definition] = Registry(
         "mc-sent-no-softmax": "winokit.methods.formalizations.mc_sent_no_softmax:MC_SENT_NO_SOFTMAX",
         "p-sent": "winokit.methods.formalizations.p_sent:P_SENT",
         "p-span": "winokit.methods.formalizations.p_span:P_SPAN",
+        "mc-lm": "winokit.methods.formalizations.mc_lm:MC_LM",
     },
 )
-"""The six, and those of other packages."""
+"""The seven, and those of other packages."""
+
+
+def formalizations_of(kind: str) -> list[str]:
+    """Names of the formalizations that train this kind of model: masked, causal or seq2seq."""
+    return [name for name in FORMALIZATIONS if kind in FORMALIZATIONS[name].kinds]
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class Formalization:
 
     @classmethod
     def parse(cls, spec: str) -> "Formalization":
-        """Take `name?switch=value&…` apart; a wrong name or value says what exists."""
+        """Parse `name?switch=value&…`. A wrong name or value says what exists."""
         name, _, query = spec.partition("?")
         definition = FORMALIZATIONS[name]
         asked = dict(parse_qsl(query, keep_blank_values=True))

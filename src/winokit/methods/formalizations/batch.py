@@ -77,7 +77,7 @@ class Batch:
 
 
 def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) -> Batch:
-    """Examples as one batch; rows are filled up to the longest."""
+    """Put examples into one batch, rows padded to the longest."""
     rows = [row for example in examples for row in example.rows]
     options = [option for example in examples for option in example.options]
     length = max(len(row.ids) for row in rows)

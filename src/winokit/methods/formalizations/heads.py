@@ -1,9 +1,9 @@
 """From what the encoder makes of a batch to one number per option, from these to losses, and to scores of candidates.
 
 `FirstToken` and `Spans` are linear layers on the encoder's last states, without dropout or a layer between, as in Liu
-et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `MaskedWords`
-has no weights of its own: it asks the language-modelling head. The last step is done in float32 whatever the encoder's
-precision: options that differ by less than bfloat16 can tell would all be ties.
+et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `GuessedWords`
+and `WrittenWords` have no weights of their own: they ask the language-modelling head. The last step is done in float32
+whatever the encoder's precision: options that differ by less than bfloat16 can tell would all be ties.
 
 A judgement's candidates are "no" and "yes". Comparing, its query must beat its rivals; without any there is no answer,
 where Liu et al.'s code compares with -100 and says "yes". Pointwise, an option is right if its number is above zero;
@@ -67,8 +67,8 @@ class Spans(nn.Module):
         return in_float32(self.layers, torch.cat([states[:, 0], means.flatten(1)], -1))
 
 
-class MaskedWords(nn.Module):
-    """The mean (or summed) log-probability of an option's pieces, all of them masked."""
+class GuessedWords(nn.Module):
+    """The mean (or summed) log-probability of an option's tokens at their places."""
 
     def __init__(self, config: Any, switches: Switches) -> None:
         super().__init__()
@@ -87,6 +87,37 @@ class MaskedWords(nn.Module):
         guessed = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
         total = (guessed * present).sum(-1)
         return total / present.sum(-1) if self.mean else total
+
+
+class WrittenWords(nn.Module):
+    """The mean (or summed) log-probability of what the decoder writes after an option."""
+
+    def __init__(self, config: Any, switches: Switches) -> None:
+        super().__init__()
+        self.mean = switches["reduce"] == "mean"
+        self.start = config.decoder_start_token_id
+        """The token that the decoder begins with."""
+
+    def forward(self, encoder: Any, batch: Batch) -> Tensor:
+        """Numbers of shape (options,)."""
+        states = encoder.get_encoder()(**batch.texts).last_hidden_state
+        is_written = batch.tokens != NOWHERE
+        tokens = batch.tokens.clamp(min=0)
+        first = torch.full_like(tokens[:, :1], self.start)
+        logits = encoder(
+            encoder_outputs=(states[batch.row],),
+            attention_mask=batch.attention[batch.row],
+            decoder_input_ids=torch.cat([first, tokens[:, :-1]], 1),
+            decoder_attention_mask=is_written.long(),
+            use_cache=False,
+        ).logits.float()
+        logprobs = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
+        places = batch.places[:, 0]
+        is_scored = places != NOWHERE
+        scored = logprobs.gather(1, places.clamp(min=0)) * is_scored
+        total = scored.sum(-1)
+        numbers: Tensor = total / is_scored.sum(-1) if self.mean else total
+        return numbers
 
 
 def in_float32(layers: nn.Module, states: Tensor) -> Tensor:

@@ -5,6 +5,7 @@
 | `SENTENCES` | [CLS] Jim yelled at Kevin because [SEP] Jim was upset. [SEP] | the first token |
 | `SPANS` | [CLS] Jim yelled at Kevin because he was upset. [SEP] | the first token, the tokens of "Jim" and of "he" |
 | `MASKED` | [CLS] Jim yelled at Kevin because [MASK] was upset. [SEP] | the masks, one a piece of "Jim" |
+| `FOLLOWING` | Jim yelled at Kevin because Jim was upset. | the tokens before each of "was upset." |
 
 Both papers print the separator after the option, both code bases put it before (`separator`). RoBERTa's tokenizer
 joins two texts by two separators and BERT's by one; Liu et al.'s code takes two for either (`separators=2`). The text
@@ -21,7 +22,8 @@ from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization, Switches
 from winokit.methods.formalizations.cases import Case
 from winokit.methods.transforms.substitute import Filled, substitute
-from winokit.models.base import TooLong
+from winokit.models.base import Continuation, Refusal, TooLong
+from winokit.models.boundary import Boundary, EncodedText, moved
 from winokit.models.reading import TextReading, read
 from winokit.problem import NO_BLANK, Problem
 from winokit.text.language import language_of
@@ -100,6 +102,10 @@ class InputReader:
     """Whether the model tells segments apart."""
     separators: tuple[int, ...]
     """What the tokenizer puts between two texts."""
+    boundary: Boundary | None = None
+    """Splits what a causal model is given from what it guesses; None for other models."""
+    longest_target: int | None = None
+    """The most tokens that a decoder writes; None for models without an encoder and a decoder."""
 
     @classmethod
     def of(cls, tokenizer: Any, config: Any, longest: int) -> "InputReader":
@@ -120,30 +126,51 @@ class Input:
     """One marked text an option, or why there is none."""
     row: Callable[[Marked, TextReading, InputReader, Switches], Seen]
 
+    def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
+        """A row per text, with the places that the head looks at."""
+        texts = list(dict.fromkeys(each.text for each in marked))
+        readings = dict(zip(texts, read(reader.tokenizer, texts, reader.longest), strict=True))
+        return [self.row(each, readings[each.text], reader, switches) for each in marked]
+
+
+@dataclass(frozen=True)
+class FollowingInput:
+    """The text after an option, split into tokens as `partial` and `full` scoring do."""
+
+    texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
+
+    def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
+        """A row per text, with the places of its guesses and the tokens to guess."""
+        continuations = [_continuation(each, switches) for each in marked]
+        if reader.boundary is not None:
+            return [_guessed_after(encoded) for encoded in reader.boundary.split(continuations)]
+        return _written_after(continuations, reader)
+
 
 def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
     """Each case as the model reads it, or why it cannot."""
     how, switches = formalization.definition.input, formalization.switches
     markings = [how.texts(case, switches) for case in cases]
-    texts = [*dict.fromkeys(marked.text for marking in markings if not isinstance(marking, str) for marked in marking)]
-    readings: dict[str, TextReading] = {}
+    texts = [*dict.fromkeys(marked for marking in markings if not isinstance(marking, str) for marked in marking)]
+    seen_of: dict[Marked, Seen] = {}
     for start in range(0, len(texts), CHUNK):
         chunk = texts[start : start + CHUNK]
-        readings |= zip(chunk, read(reader.tokenizer, chunk, reader.longest), strict=True)
-    encoded: list[Encoded | str] = []
-    for case, marking in zip(cases, markings, strict=True):
-        if isinstance(marking, str):
-            encoded.append(marking)
-            continue
-        rows: dict[InputRow, int] = {}
-        options = []
-        for marked, right in zip(marking, case.right, strict=True):
-            row, places, tokens = how.row(marked, readings[marked.text], reader, switches)
-            if len(row.ids) > reader.longest:
-                raise TooLong(marked.text, len(row.ids), reader.longest)
-            options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
-        encoded.append(Encoded(tuple(rows), tuple(options)))
-    return encoded
+        seen_of |= zip(chunk, how.read(chunk, reader, switches), strict=True)
+    return [
+        marking if isinstance(marking, str) else _encoded(case, [(each, seen_of[each]) for each in marking], reader)
+        for case, marking in zip(cases, markings, strict=True)
+    ]
+
+
+def _encoded(case: Case, texts: Sequence[tuple[Marked, Seen]], reader: InputReader) -> Encoded:
+    """Make a case of its marked texts and their rows."""
+    rows: dict[InputRow, int] = {}
+    options = []
+    for (marked, (row, places, tokens)), right in zip(texts, case.right, strict=True):
+        if len(row.ids) > reader.longest:
+            raise TooLong(marked.text, len(row.ids), reader.longest)
+        options.append(InputOption(rows.setdefault(row, len(rows)), places, tokens, right))
+    return Encoded(tuple(rows), tuple(options))
 
 
 def filled(problem: Problem, option: str, switches: Switches) -> Filled:
@@ -210,6 +237,53 @@ def _pooled(marked: Marked, reading: TextReading, reader: InputReader, switches:
     return InputRow(tuple(reading.ids), len(reading.ids)), places, ()
 
 
+def _followed_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+    """The filled texts, if something is there to be guessed."""
+    if switches["scored"] == "full":
+        return _filled_texts(case, switches)
+    if case.problem.is_whole:
+        return f"{NO_BLANK}; mc-lm?scored=full reads them"
+    if not case.problem.after.strip():
+        return "nothing follows the blank; mc-lm?scored=full guesses the whole text"
+    return _filled_texts(case, switches)
+
+
+def _continuation(marked: Marked, switches: Switches) -> Continuation:
+    """The text up to the option's end as context, and the rest to be guessed."""
+    if switches["scored"] == "full":
+        return Continuation("", marked.text)
+    option_end = marked.spans[0][1]
+    return Continuation(marked.text[:option_end], marked.text[option_end:])
+
+
+def _guessed_after(encoded: EncodedText | Refusal) -> Seen:
+    """A causal model's row, and the place before each guessed token."""
+    if isinstance(encoded, Refusal):
+        raise BadInput(f"cannot be trained on: {encoded.why}")
+    scored = encoded.scored
+    places = tuple(range(scored.first - 1, len(scored.tokens) - 1))
+    return InputRow(scored.read, len(scored.read)), (places,), scored.tokens[scored.first :]
+
+
+def _written_after(continuations: Sequence[Continuation], reader: InputReader) -> list[Seen]:
+    """The encoder's rows, and what its decoder writes.
+
+    Places count the decoder's tokens. Tokens after the last scored one (`</s>`) are left out.
+    """
+    sides = [moved(continuation) for continuation in continuations]
+    prompts = read(reader.tokenizer, [context for context, _ in sides], reader.longest)
+    longest_target = reader.longest_target or reader.longest
+    targets = read(reader.tokenizer, [text for _, text in sides], longest_target, as_target=True)
+    seen: list[Seen] = []
+    for prompt, target in zip(prompts, targets, strict=True):
+        target.check()
+        places = tuple(target.own())
+        written = tuple(target.ids[: places[-1] + 1])
+        seen.append((InputRow(tuple(prompt.ids), len(prompt.ids)), (places,), written))
+    return seen
+
+
 SENTENCES = Input(_filled_texts, _separated)
 SPANS = Input(_named_texts, _pooled)
 MASKED = Input(_masked_texts, _masked)
+FOLLOWING = FollowingInput(_followed_texts)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from winokit.methods.formalizations.base import COMPARING, NUMBER, Definition, Loss, Switches
 from winokit.methods.formalizations.batch import Batch
-from winokit.methods.formalizations.heads import MaskedWords, highest, softmax
+from winokit.methods.formalizations.heads import GuessedWords, highest, softmax
 from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
 
 
@@ -41,7 +41,7 @@ MC_MLM = Definition(
     "mc-mlm",
     "a softmax over how likely each option is in the masked blank; loss=margin for Kocijan et al.'s",
     MASKED,
-    MaskedWords,
+    GuessedWords,
     loss,
     highest,
     guesses=True,

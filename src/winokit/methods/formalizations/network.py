@@ -1,13 +1,15 @@
 """An encoder and a head: loaded to be trained, saved with its formalization, loaded again.
 
 Any encoder of transformers does, through `AutoModel` or, where the formalization guesses words, through
-`AutoModelForMaskedLM`. A saved folder is an ordinary model folder with two files more: `winokit.json`, which says
-which formalization it was trained under, and the head's weights. `winokit.json` is written last, so that a folder that
-has it is whole.
+`AutoModelForMaskedLM`. `mc-lm` takes causal models and encoder-decoders instead. A saved folder is an ordinary model
+folder with two files more: `winokit.json`, which says which formalization it was trained under, and the head's
+weights. `winokit.json` is written last, so that a folder that has it is whole.
 """
 
+import copy
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +19,18 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from winokit.errors import BadInput, refusing
+from winokit.errors import BadInput, needing, refusing
 from winokit.files import result_bytes, write_whole
-from winokit.methods.formalizations.base import Formalization
+from winokit.methods.formalizations.base import Formalization, formalizations_of
 from winokit.methods.formalizations.batch import Batch, collate
+from winokit.methods.formalizations.heads import GuessedWords
 from winokit.methods.formalizations.inputs import Encoded, InputReader
+from winokit.models import hf_seq2seq
 from winokit.models.batching import BatchBudget, in_batches
+from winokit.models.boundary import Boundary
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
 from winokit.models.hf import HfSettings, kind_by_config, load_config, load_parts, load_tokenizer, load_weights, quiet
+from winokit.models.hf_causal import CONTEXT_SIZES, begins_with_bos
 from winokit.models.hf_masked import PROBE, head_takes_positions, most_tokens
 from winokit.models.registry import Spec
 
@@ -40,11 +46,11 @@ T = TypeVar("T")
 class Network(nn.Module):
     """An encoder, a head, and the formalization they are trained and asked under."""
 
-    def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, tokenizer: Any) -> None:
+    def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, reader: InputReader) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
         self.formalization = formalization
-        self.reader = InputReader.of(tokenizer, encoder.config, most_tokens(encoder))
+        self.reader = reader
 
     def forward(self, batch: Batch) -> Tensor:
         """Numbers of shape (options,)."""
@@ -105,8 +111,9 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         if parsed.prefix == "builtin":
+            check_kind("builtin", "masked", formalization)
             return _builtin(parsed, formalization)
-        settings = replace(HfSettings.of(parsed), dtype=TRAINED_IN, kind="masked")
+        settings = replace(HfSettings.of(parsed), dtype=TRAINED_IN)
         if settings.device_map is not None or settings.load_in is not None:
             raise BadInput(f"{spec}: a model that is spread (device_map=) or quantised (load_in=) cannot be trained")
         network = _of_hub(settings, formalization)
@@ -125,10 +132,9 @@ def open_network(settings: HfSettings) -> Network:
     if about is None:
         raise BadInput(f"{settings.place}: no {ABOUT}, so it was not trained by winokit")
     formalization = Formalization.parse(str(about["formalization"]))
-    # Its weights are the ones it was saved with, whatever they began as.
-    pretrained = {"head": "pretrained"} if formalization.definition.guesses else {}
-    kept = Formalization(formalization.definition, {**formalization.switches, **pretrained})
-    network = _of_hub(replace(settings, kind="masked"), kept)
+    # Its weights are the ones it was saved with, whatever they began as: no fresh head, and no matrices beside them.
+    as_saved = {"head": "pretrained", "lora": "0"} if formalization.definition.guesses else {}
+    network = _of_hub(settings, Formalization(formalization.definition, {**formalization.switches, **as_saved}))
     network.formalization = formalization
     _load_head(network, Path(settings.place))
     return network.eval()
@@ -141,7 +147,7 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
     with quiet():
-        network.encoder.save_pretrained(folder)
+        _with_plain_weights(network.encoder).save_pretrained(folder)
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
@@ -173,9 +179,11 @@ def _builtin(spec: Spec, formalization: Formalization) -> Network:
 
 def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
     kind = kind_by_config(settings)
-    if kind != "masked":
-        raise BadInput(f"{settings.place}: a {kind} model; formalizations need an encoder, such as BERT or RoBERTa")
+    check_kind(settings.place, kind, formalization)
+    settings = replace(settings, kind=kind)
     tokenizer = load_tokenizer(settings)
+    if kind != "masked":
+        return _writing(settings, formalization, tokenizer)
     if not formalization.definition.guesses:
         encoder = _body(settings)
     elif tokenizer.mask_token_id is None:
@@ -185,6 +193,86 @@ def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
     else:
         encoder = _with_its_head(settings, formalization)
     return _network(encoder, formalization, tokenizer).to(settings.device)
+
+
+def check_kind(place: str, kind: str, formalization: Formalization) -> None:
+    """Raise BadInput unless a formalization trains this kind of model."""
+    if kind in formalization.definition.kinds:
+        return
+    kinds = " or ".join(formalization.definition.kinds)
+    ways = ", ".join(formalizations_of(kind))
+    raise BadInput(f"{place}: {formalization.name} trains {kinds} models, and this is a {kind} one: choose {ways}")
+
+
+def kind_of(spec: str) -> str:
+    """The kind of a trainable model, from its configuration: masked, causal or seq2seq."""
+    parsed = Spec.parse(spec)
+    if parsed.prefix not in TRAINABLE:
+        raise BadInput(f"{spec}: only builtin and hf: models can be trained")
+    return "masked" if parsed.prefix == "builtin" else kind_by_config(HfSettings.of(parsed))
+
+
+def _writing(settings: HfSettings, formalization: Formalization, tokenizer: Any) -> Network:
+    """Load a causal model or an encoder-decoder, with LoRA if asked."""
+    switches = formalization.switches
+    if settings.kind == "causal":
+        encoder = load_weights(transformers.AutoModelForCausalLM, settings)
+        reader = _causal_reader(encoder, settings, tokenizer)
+    elif switches["scored"] == "full":
+        raise BadInput(
+            f"{settings.place}: an encoder-decoder needs a text before what it writes: leave out scored=full"
+        )
+    else:
+        encoder = load_weights(transformers.AutoModelForSeq2SeqLM, settings)
+        reader = _decoding_reader(encoder, settings, tokenizer)
+    rank = float(switches["lora"])
+    if rank:
+        encoder = _with_lora(encoder, rank)
+    head = formalization.definition.head(encoder.config, switches)
+    network = Network(encoder, head, formalization, reader).to(settings.device)
+    if isinstance(head, GuessedWords):
+        # The body of a model with matrices beside its weights is not where `logits_at` looks.
+        head.gathers = not rank and _head_takes_positions(network, reader)
+    return network
+
+
+def _head_takes_positions(network: Network, reader: InputReader) -> bool:
+    assert reader.boundary is not None
+    ids, _ = reader.boundary.encode(PROBE[:1])[PROBE[0]]
+    row = torch.tensor([ids], device=network.device)
+    return head_takes_positions(network.encoder.eval(), {"input_ids": row}, [0], [1])
+
+
+def _causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+    boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
+    config = encoder.config.get_text_config()
+    sizes = [getattr(config, name, None) for name in CONTEXT_SIZES]
+    longest = next((size for size in sizes if size), sys.maxsize)
+    return InputReader(tokenizer, longest, segments=False, separators=(), boundary=boundary)
+
+
+def _decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+    encoder.config.decoder_start_token_id = hf_seq2seq.start_token(settings.place, encoder)
+    longest = hf_seq2seq.most_tokens(encoder.config, "encoder")
+    longest_target = hf_seq2seq.most_tokens(encoder.config, "decoder")
+    return InputReader(tokenizer, longest, segments=False, separators=(), longest_target=longest_target)
+
+
+def _with_lora(model: Any, rank: float) -> Any:
+    """Freeze a model's weights and put trainable matrices beside its linear layers."""
+    if not rank.is_integer():
+        raise BadInput(f"mc-lm?lora={rank}: expected a whole number, the rank of the matrices")
+    with needing("mc-lm?lora=", "hf"):
+        from peft import LoraConfig, get_peft_model
+    config = LoraConfig(r=int(rank), lora_alpha=2 * int(rank), lora_dropout=0.0, target_modules="all-linear")
+    return get_peft_model(model, config)
+
+
+def _with_plain_weights(model: Any) -> Any:
+    """The model, or a copy of it with LoRA matrices added to the weights."""
+    if not hasattr(model, "merge_and_unload"):
+        return model
+    return copy.deepcopy(model).merge_and_unload()
 
 
 def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
@@ -198,7 +286,7 @@ def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
 
 
 def _body(settings: HfSettings) -> Any:
-    """The encoder without a head; a pooler, which no formalization uses, is left out where the model allows it."""
+    """Load the encoder without a head, and without a pooler if the model allows it."""
     model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
     poolable = "add_pooling_layer" in inspect.signature(model_class).parameters
     return load_weights(transformers.AutoModel, settings, **({"add_pooling_layer": False} if poolable else {}))
@@ -214,7 +302,7 @@ def _with_fresh_head(config: Any, body: Any) -> Any:
 
 def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Network:
     head = formalization.definition.head(encoder.config, formalization.switches)
-    network = Network(encoder, head, formalization, tokenizer)
+    network = Network(encoder, head, formalization, InputReader.of(tokenizer, encoder.config, most_tokens(encoder)))
     if formalization.definition.guesses:
         texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
         head.gathers = head_takes_positions(encoder.eval(), texts, [0], [1])  # type: ignore[assignment]

@@ -13,8 +13,8 @@ from winokit.errors import MissingExtra
 from winokit.settings import Help, Settings
 
 FORMALIZATION_HELP = (
-    "mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent or p-span, with switches after a question mark: "
-    "mc-mlm?loss=margin, mc-sent?style=winogrande"
+    "mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent or p-span; mc-lm for causal models and "
+    "encoder-decoders. With switches after a question mark: mc-mlm?loss=margin, mc-sent?style=winogrande"
 )
 Keep = Literal["best", "last"]
 Precision = Literal["auto", "float32", "bfloat16"]

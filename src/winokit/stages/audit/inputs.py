@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from winokit.data.loading import DataLike, load, load_one, paths_of
+from winokit.data.predictions.in_memory import Predictions, are_files, columns_of_frame, file_paths, tables_in_memory
 from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
-from winokit.data.predictions.read import PredictionFile, ReadPredictions, read_files
+from winokit.data.predictions.read import PredictionFile, PredictionSource, ReadPredictions, read_files
 from winokit.data.predictions.within import PredictionsWithin, predictions_within
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan
@@ -36,7 +37,7 @@ class AuditInputs:
     """The first problems of the whole, if there is a limit."""
     variants: Mapping[str, Variant]
     models: Sequence[str | Model]
-    files: Sequence[PredictionFile]
+    files: Sequence[PredictionSource]
     reads: Mapping[Path, Sequence[ReadPredictions]]
     variants_needed: Collection[str]
     """The variants that were to be made. Some may suit no problem."""
@@ -77,20 +78,24 @@ def read_inputs(
     What cannot be audited is refused here, before a model spends minutes on it.
     """
     lenient = settings.loading.lenient
-    files: Sequence[PredictionFile] = prediction_files(_named_files(data, settings))
+    given = columns_of_frame(settings.predictions, data)
+    _check_has_problems(given, data)
+    files: Sequence[PredictionFile] = prediction_files(_named_files(data, given, settings))
     columns: Mapping[str, str] | None = settings.columns_of_predictions
     perturbed = list(settings.perturbed)
     source = _source_of_problems(data, files, lenient)
     perturbed += source.perturbed
     whole = load_one(source.data, **settings.data_loading.how)
+    tables = tables_in_memory(given, whole)
     perturbed_data = [load(version, lenient=lenient) for version in perturbed]
     dataset = whole if settings.loading.limit is None else whole[: settings.loading.limit]
     within = PredictionsWithin()
-    if data is not None and not files and model is None:
+    if data is not None and not files and not tables and model is None:
         within = predictions_within(data, whole, is_scored=_is_for_models(settings, plan))
         tell(within.notes)
         files, columns = within.files, within.columns
-    models = _models_to_ask(model, has_predictions=bool(files))
+    sources: Sequence[PredictionSource] = tables or files
+    models = _models_to_ask(model, has_predictions=bool(sources))
     if all(problem.answer is None for problem in dataset):
         raise BadInput(
             f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
@@ -103,7 +108,7 @@ def read_inputs(
     versions = perturbed_variants(whole, whole, perturbed_data)
     if settings.style != "default":
         versions |= make_variants(whole, settings.wanted_variants, settings.style)
-    reads, notes_on_skipped = read_files(files, whole, versions, columns, lenient=lenient)
+    reads, notes_on_skipped = read_files(sources, whole, versions, columns, lenient=lenient)
     variants_read = {part.variant for parts in reads.values() for part in parts}
     variants_needed = settings.wanted_variants
     if not models:  # only those that somebody has predictions for
@@ -115,7 +120,7 @@ def read_inputs(
         dataset=dataset,
         variants=variants,
         models=models,
-        files=files,
+        files=sources,
         reads=reads,
         variants_needed=variants_needed,
         notes=[*within.notes, *_notes_on_style(settings.style, variants, variants_read)],
@@ -133,10 +138,16 @@ class ProblemSource:
     perturbed: Sequence[Dataset] = ()
 
 
-def _named_files(data: DataLike | None, settings: AuditSettings) -> Sequence[str | Path]:
+def _check_has_problems(given: Predictions, data: DataLike | None) -> None:
+    """Refuse predictions in memory without the problems that they are about."""
+    if data is None and not are_files(given):
+        raise BadInput("predictions in memory belong to problems: name these as data")
+
+
+def _named_files(data: DataLike | None, given: Predictions, settings: AuditSettings) -> Sequence[str | Path]:
     """The files of predictions: those named, or DATA itself if columns of predictions are named."""
-    if settings.columns_of_predictions is None or settings.predictions:
-        return settings.predictions
+    if settings.columns_of_predictions is None or settings.has_predictions:
+        return file_paths(given)
     paths = paths_of(data) if data is not None else []
     if not paths:
         raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")

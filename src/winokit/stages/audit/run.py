@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import winokit
 from winokit.answers import AskedProblems
-from winokit.data.loading import DATA_HELP, load_shots
+from winokit.data.loading import DATA_HELP, DataLike, load_shots
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.asking import Asking
@@ -46,7 +46,7 @@ Run.shown_by = "winokit.stages.audit.table"
 @collector_off()
 def audit(
     data: Annotated[
-        str | Path | Dataset | None,
+        DataLike | None,
         Help(f"{DATA_HELP} Default: the problems in the logs of --predictions, otherwise open.", metavar="DATA"),
     ] = None,
     model: Annotated[

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated
 
 from winokit.data.loading import Loading, Perturbed
 from winokit.data.predictions.columns import are_of_predictions, checked_columns
+from winokit.data.predictions.in_memory import Predictions, are_files, file_paths
 from winokit.data.predictions.within import split_columns
 from winokit.errors import BadInput
 from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Style
@@ -23,11 +23,12 @@ class AuditSettings(Settings):
 
     scoring: Annotated[str | Sequence[str] | None, Help("How to score; repeatable.", metavar="NAME")] = None
     predictions: Annotated[
-        Sequence[str | Path],
+        Predictions,
         Help(
             "Predictions instead of a model: winokit's, labels, a table, JSON by id, logs of lm-evaluation-harness or "
             "Inspect, the folder with its logs, or examples (bundled ones on open); repeatable.",
             metavar="FILE",
+            typed=list[str],
         ),
     ] = ()
     prediction_columns: Annotated[
@@ -77,8 +78,15 @@ class AuditSettings(Settings):
         for scoring in self.scorings:
             if self.scorings.count(scoring) > 1:
                 raise BadInput(f"scoring {scoring!r} is named twice: name it once")
+        if not self.scorings:
+            raise BadInput("scoring: expected a name or several, found none; leave it out for the default")
         # A wrong role is refused here, before anything is read.
         _ = self.columns_of_predictions
+
+    @property
+    def has_predictions(self) -> bool:
+        """Whether predictions are given, as files or in memory."""
+        return not are_files(self.predictions) or bool(file_paths(self.predictions))
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
@@ -110,7 +118,7 @@ class AuditSettings(Settings):
         """The columns of DATA's table, and those of the predictions, whichever option named them."""
         columns, prediction_columns = self.columns, self.prediction_columns
         if columns is not None and prediction_columns is None and are_of_predictions(columns):
-            columns, prediction_columns = (None, columns) if self.predictions else split_columns(columns)
+            columns, prediction_columns = (None, columns) if self.has_predictions else split_columns(columns)
         if prediction_columns is None:
             return columns, None
         return columns, checked_columns(prediction_columns)

@@ -6,6 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
+from winokit.data.loading import DATA_HELP, DataLike, load_one
+from winokit.data.predictions.in_memory import Predictions, columns_of_frame, run_of_predictions
 from winokit.data.runs import Run
 from winokit.drawing.wording import join, plural
 from winokit.errors import BadInput
@@ -41,12 +43,16 @@ class ComparedRuns(Brief):
 @verb
 def compare(
     runs: Annotated[
-        Sequence[str | Path | Run] | Mapping[str, Run], Help("Folders of runs.", metavar="RUN", typed=list[Path])
+        Sequence[str | Path | Run] | Mapping[str, Run | Predictions],
+        Help("Folders of runs, or files of predictions with --data.", metavar="RUN", typed=list[Path]),
     ],
     *,
     metric: Annotated[
         Sequence[PairMeasure] | None,
         Help("What to compare by; repeatable. Default: accuracy, and group_accuracy where there are groups."),
+    ] = None,
+    data: Annotated[
+        DataLike | None, Help(f"{DATA_HELP} The problems of files of predictions.", metavar="DATA", shown=False)
     ] = None,
     margin: Annotated[float, Help("The difference that matters, in points.", least=0, most=100)] = MARGIN,
     out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("comparison"))] = None,
@@ -59,11 +65,12 @@ def compare(
     Parameters
     ----------
     runs
-        Folders or runs, whose scorers go by the names of their models; or runs by the names they are to have.
+        Folders or runs, whose scorers go by the names of their models; or, by the names they are to have, runs or
+        predictions in memory of the problems of `data`.
     out
         Where the page is written; None writes none.
     """
-    loaded = dict(runs) if isinstance(runs, Mapping) else _named(runs)
+    loaded = _runs_by_name(runs, data) if isinstance(runs, Mapping) else _named(_with_predictions(runs, data))
     columns = columns_of_named(loaded) if isinstance(runs, Mapping) else columns_of_models(loaded)
     measures = None if metric is None else tuple(dict.fromkeys(metric))
     comparisons = compare_runs(loaded, measures, columns)
@@ -75,6 +82,27 @@ def compare(
     if out is not None:
         page = write_comparison(loaded, comparisons, Path(out), notes, margin, columns)
     return ComparedRuns(paired(comparisons, margin), page, tuple(notes))
+
+
+def _runs_by_name(runs: Mapping[str, Run | Predictions], data: DataLike | None) -> dict[str, Run]:
+    """The runs by their names; predictions become runs on the problems of `data`."""
+    dataset = None if data is None else load_one(data)
+    loaded = {}
+    for name, given in runs.items():
+        loaded[name] = given if isinstance(given, Run) else run_of_predictions(columns_of_frame(given, data), dataset)
+    return loaded
+
+
+def _with_predictions(runs: Sequence[str | Path | Run], data: DataLike | None) -> list[str | Path | Run]:
+    """The runs, with files of predictions read on the problems of `data`."""
+    if data is None:
+        return list(runs)
+    dataset = load_one(data)
+    loaded: list[str | Path | Run] = []
+    for given in runs:
+        is_file = not isinstance(given, Run) and not Path(given).is_dir()
+        loaded.append(run_of_predictions(given, dataset) if is_file and not isinstance(given, Run) else given)
+    return loaded
 
 
 def unpaired(runs: Mapping[str, Run]) -> list[str]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit.data.predictions.in_memory import Predictions, are_files, file_paths
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting, refused
@@ -77,10 +78,11 @@ class Grading(Brief):
 def grade(
     release: Annotated[Path, Help("A folder of winokit release.", "DIR", shown=False)],
     files: Annotated[
-        Sequence[Path],
+        Predictions,
         Help(
             "predictions.lst (one label per line, or five: xs,s,m,l,xl), predictions.jsonl, or one file per size.",
             "FILE",
+            typed=list[Path],
             shown=False,
         ),
     ] = (),
@@ -109,15 +111,16 @@ def grade(
     Grading or Leaderboard
         What may be shown of the scores; with `board`, the ranks.
     """
-    release, files = Path(release), [Path(path) for path in files]
+    release = Path(release)
+    paths = [Path(path) for path in file_paths(files)]
     needed = {"formalization": formalization, "training_data": training_data, "trials": trials}
     if board is not None:
         from winokit.stages.grade.leaderboard import leaderboard, write_board
 
         why = "an option for grading an entry; --board only shows graded entries"
         refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
-        if files:
-            raise BadInput(f"--board takes a folder of graded entries, not predictions: drop {files[0]}")
+        if paths or not are_files(files):
+            raise BadInput("--board takes a folder of graded entries, not predictions: leave these out")
         page = out or Path("board.html")
         refuse_overwriting(page, board.glob("*.json"))
         made = replace(leaderboard(release, board, hidden=hidden, owner=owner), page=page)
@@ -125,7 +128,7 @@ def grade(
         tell(made.notes)
         return made
     if out is not None:  # before anything is graded, since every grading is logged
-        refuse_overwriting(out, files)
+        refuse_overwriting(out, paths)
         if out.is_dir():
             raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
         with refused(out):
@@ -137,7 +140,7 @@ def grade(
     if missing:
         tell([f"no entry, and no score corrected for luck, without {missing}"])
     else:
-        own = name or (files[0].name.partition(".")[0] if files else "")
+        own = name or (paths[0].name.partition(".")[0] if paths else "")
         statement = Statement(own, str(formalization), str(training_data), trials or 0, model)
     grading = replace(
         grade_submission(release, files, statement, hidden=hidden, budget=budget), is_owners=owner, out=out
@@ -150,7 +153,7 @@ def grade(
 
 def grade_submission(
     release: Path,
-    paths: Sequence[Path],
+    predictions: Predictions,
     statement: Statement | None = None,
     *,
     hidden: Path | None = None,
@@ -168,7 +171,7 @@ def grade_submission(
     labels, sizes = read_hidden(release, hidden), release_sizes(release)
     units = GradedUnits.of_labels(labels)
     rules = rules_of(units.counted_problems, units.of_problems.sizes, budget)
-    submission = read_submission(paths, labels.ids, tuple(sizes))
+    submission = read_submission(predictions, labels.ids, tuple(sizes))
     name = statement.name if statement else None
     columns = [answers_of(labels, choices).correct for choices in submission.predictions.T]
     right = np.column_stack(columns)

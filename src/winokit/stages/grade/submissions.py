@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winokit.data.formats.tables import cell_text
+from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, values_of
 from winokit.errors import BadInput, Malformed
 from winokit.files import our_toml
 from winokit.stages.release.manifest import SIZES
@@ -56,11 +58,42 @@ class SubmittedFile:
         return hashlib.sha256(json.dumps([self.columns, self.predictions.tolist()]).encode()).hexdigest()
 
 
-def read_submission(paths: Sequence[Path], ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
+def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str]) -> SubmittedFile:
+    """The submission in labels 1 or 2: in the order of the test, by id, or by training size in columns of these."""
+    by_size = {ONE: given}
+    if isinstance(given, Mapping) and given.keys() <= {*sizes}:
+        by_size = {size: given[size] for size in sizes if size in given}
+    columns = [_labels_of(name, labels, ids, sizes) for name, labels in by_size.items()]
+    return SubmittedFile(tuple(by_size), np.column_stack(columns))
+
+
+def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
+    """One label per problem, from labels in order or by id."""
+    where = Path("predictions" if name == ONE else f"predictions {name}")
+    if isinstance(given, Mapping):
+        missing = next((each for each in ids if each not in given), None)
+        strange = next((each for each in given if each not in ids), None)
+        if missing is not None:
+            raise Malformed(f"expected a label for each problem, found none for {missing}", file=str(where))
+        if strange is not None:
+            raise Malformed(f"no problem of the test has the id {_shown(str(strange))}", file=str(where))
+        given = [given[each] for each in ids]
+    lines = [cell_text(value) for value in values_of(given)]
+    if not lines:
+        raise BadInput(f"{where}: empty")
+    labels = _from_labels(where, lines, len(ids), sizes)
+    return labels[:, :1]
+
+
+def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
     """Read the predictions for a test whose problems have these ids, in this order.
 
-    `sizes` are the training sizes of the release: as many labels may stand on a line.
+    `given` are files, or labels in memory. `sizes` are the training sizes of the release: as many labels may stand on
+    a line.
     """
+    if not are_files(given):
+        return labels_in_memory(given, ids, sizes)
+    paths = [Path(path) for path in file_paths(given)]
     if not paths:
         raise BadInput("no predictions to grade: name a predictions.lst, or one for each training size")
     twice = [path for at, path in enumerate(paths) if path in paths[:at]]

@@ -60,8 +60,8 @@ class ReleaseSettings(Settings):
     formalization: Annotated[
         str,
         Help(
-            "Formalization for fine-tuned models: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent "
-            "or p-span. Causal models are scored by partial scoring.",
+            "Formalization for fine-tuned models: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent, "
+            "p-span or mc-lm. Causal models are scored by partial scoring.",
             "NAME",
         ),
     ] = "mc-mlm"

@@ -48,7 +48,8 @@ def search(
     *,
     model: Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder.", "SPEC")] = "builtin",
     formalization: Annotated[
-        Sequence[str], Help(f"{training.FORMALIZATION_HELP}. Repeatable. Default: all six.", "NAME")
+        Sequence[str],
+        Help(f"{training.FORMALIZATION_HELP}. Repeatable. Default: all that train this kind of model.", "NAME"),
     ] = (),
     dev: Annotated[str | Path | Dataset | None, Help("Choose on this.", "DATA")] = None,
     holdout: Holdout = None,
@@ -105,14 +106,16 @@ def search(
         Every trial, the spread of scores, and what the best owes to luck.
     """
     training.need_training("search", "optuna")
-    from winokit.methods.formalizations.base import FORMALIZATIONS, Formalization
+    from winokit.methods.formalizations.base import Formalization, formalizations_of
+    from winokit.methods.formalizations.network import kind_of
     from winokit.stages.search.findings import search_findings
     from winokit.stages.search.page import write_search_page
     from winokit.stages.search.study import TrialBook, identity_of
     from winokit.stages.search.trials import SearchJob
     from winokit.stages.search.workers import TrialCrew, engine_of
 
-    names = list(dict.fromkeys(Formalization.parse(name).spec for name in formalization or FORMALIZATIONS))
+    chosen = formalization or formalizations_of(kind_of(model))
+    names = list(dict.fromkeys(Formalization.parse(name).spec for name in chosen))
     trials = trials or (space.size if space.sampler == "grid" else None) or TRIALS
     crew = TrialCrew(workers, tuple(devices.split(",") if isinstance(devices, str) else devices or ()), threads)
     run_trials = engine_of(engine, address, crew)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from winokit.data.loading import Data, Loading, Plain, check_part
+from winokit.data.loading import Data, DataLike, Loading, Plain, check_part
 from winokit.drawing import decision
 from winokit.drawing.decision import BAD, EACH, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.page import INDEX, flat, write_page
@@ -76,7 +76,7 @@ def train(
 
 
 def load_sets(
-    data: str | Path | Dataset,
+    data: DataLike,
     dev: str | Path | Dataset | None,
     holdout: int | None,
     tests: Sequence[str | Path | Dataset],
