@@ -24,6 +24,7 @@ from runs.tables import (
     Bench,
     Counted,
     Table,
+    check_free,
     fingerprint,
     grid,
     key,
@@ -160,6 +161,7 @@ def run_divergence(bench: Bench) -> None:
         settings = {"model": short(spec), "features": "concat, first", **aflite, "seed": 0, "data": fingerprint(data)}
         if bench.store.has(key("train_xl", model), settings):
             continue
+        check_free(bench.store, key("train_xl", model), settings)
         if bench.more.features:
             features = read_features(bench.more.features, data)
         else:

@@ -234,7 +234,9 @@ def test_the_lucky_draw_is_the_papers_and_needs_nothing(tmp_path):
     assert round(found["p_best_of_10"], 3) == 0.369
 
 
-def test_a_table_runs_on_a_few_problems_and_is_not_run_twice(tmp_path, real_file, capsys, monkeypatch):
+def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_records(
+    tmp_path, real_file, capsys, monkeypatch
+):
     folder = real_file("winogrande/dev.jsonl").parents[1]
     options = ["--data", str(folder), "--limit", "40", "--out", str(tmp_path), "--cache", "off"]
     assert main(["winogrande-4", "--model", "random", *options]) == 0
@@ -246,8 +248,13 @@ def test_a_table_runs_on_a_few_problems_and_is_not_run_twice(tmp_path, real_file
     assert len(record.predictions["dev"]) == 40
     monkeypatch.setattr(tables.winokit, "audit", lambda *_, **__: pytest.fail("stored work is done again"))
     assert main(["winogrande-4", "--model", "random", *options]) == 0
-    with pytest.raises(pytest.fail.Exception):
-        main(["winogrande-4", "--model", "random", *options, "--limit", "41"])
+    before = (tmp_path / "winogrande-4.json").read_bytes()
+    capsys.readouterr()
+    assert main(["winogrande-4", "--model", "random", *options, "--limit", "41"]) == 2
+    assert "a record of 'dev | a coin' with another problems (40, now 41)" in capsys.readouterr().err
+    assert main(["winogrande-4", "--model", "a coin=builtin", *options]) == 2
+    assert "with another model (random, now builtin); choose another --out" in capsys.readouterr().err
+    assert (tmp_path / "winogrande-4.json").read_bytes() == before
 
 
 def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
