@@ -115,8 +115,6 @@ class Job:
 
 def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
     """Every job, in order."""
-    from runs.protocol_jobs import protocol_jobs
-
     trials = {name: search[0] for name, search in SEARCHES.items()} | dict(trials or {})
     jobs = [
         *_heads(corpus),
@@ -129,7 +127,6 @@ def all_jobs(corpus: str, trials: Mapping[str, int] | None = None) -> list[Job]:
         *_pronouns(),
         *_square_one(),
         *_taught(),
-        *protocol_jobs(),
     ]
     # One seed of everything comes before the second seed of anything that is not of the first four tables.
     later = (replace(job, rank=job.rank + 100 * (50 <= job.rank < 90 and job.settings.seed > 0)) for job in jobs)

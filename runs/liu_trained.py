@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
@@ -11,9 +10,9 @@ from runs.comparisons import WITH_RUNS
 from runs.papers import LIU_TABLE_2
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import BEFORE, mean_sd, score, seeds
-from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, signed, trained
-from runs.trials import ANY, COMMON, COMPARED, EARLIER, NOT_THE_PAPERS, P_VALUE
+from runs.trained import mean_sd, score, seeds
+from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, trained
+from runs.trials import ANY, COMMON, COMPARED, NOT_THE_PAPERS, P_VALUE
 from winokit.drawing.wording import plural
 from winokit.methods.metrics.corrections import holm
 from winokit.results import Metric
@@ -79,7 +78,22 @@ def trials_table(store: Store, on: str, model: str = "mpnet-head", names: Iterab
         *(["chosen trial"] if is_tested(on) else ["best", "best, corrected for luck"]),
         "best five together",
     ]
-    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}"
+    return f"{grid(header, lines)}\n\n{said_of_trials(searches)}{said_of_parts(store, on, model, names)}"
+
+
+FIRST_PART = "dpr-held-out"
+"""The part of DPR that the first trials held out to choose an epoch on: an earlier rule for overlap made it."""
+
+
+def said_of_parts(store: Store, on: str, model: str, names: Iterable[str]) -> str:
+    """How many trials chose their epoch on a part that no command makes any more; nothing if none did."""
+    trials = [trial for name in names for trial in seeds(store, f"liu/{on}/{model}/{name}")]
+    count = sum(trial.settings["chosen_on"] == FIRST_PART for trial in trials)
+    if not count:
+        return ""
+    return (
+        f" Set apart: {count} of {len(trials)} trials chose their epoch on held-out problems that no command makes now."
+    )
 
 
 def is_even(search: Record) -> bool:
@@ -219,27 +233,6 @@ def show_epochs(store: Store) -> str:
     return grid(["formalization", *header], lines)
 
 
-def show_again(store: Store) -> str:
-    """Draws that were run from several heads: how far runs are apart, and MC-MLM's lead in the earlier ones."""
-    lines: list[Sequence[object]] = []
-    for on, said in (("superglue-wsc", "SuperGLUE-WSC"), ("winogrande-m", "WinoGrande-m")):
-        for name, shown in FORMALIZATIONS.items():
-            twice = store.records.get(f"again/{on}/mpnet-head/{name}")
-            if twice is None:
-                continue
-            mean, wide, apart = (twice.find(metric) for metric in ("accuracy", WITH_RUNS, "apart"))
-            assert mean is not None
-            assert apart is not None
-            gap = signed(percent(mean, interval=True)) + (f"; {ends_of(wide)}" if wide else "")
-            sizes = f"{percent(apart)}, {percent(apart.low)} to {percent(apart.high)} ({apart.n})"
-            search = store.records.get(f"search/{on}/mpnet-head/{name}")
-            lead = "" if search is None else behind(search, EARLIER)
-            lines.append((f"{said}, {shown}", mean.n, gap, sizes, lead))
-    header = ["set, formalization", "draws run again", "last run less the one before; other draws too"]
-    header += ["two runs of a draw apart by: mean, range (pairs)", "MC-MLM ahead by, from earlier heads (common draws)"]
-    return grid(header, lines)
-
-
 def show_published(store: Store) -> str:
     """Table 2: the paper's numbers beside our standard deviations."""
     lines = []
@@ -271,7 +264,7 @@ def _spread(search: Record) -> str:
 def show_heads(store: Store) -> str:
     """What the heads learned."""
     lines: list[Sequence[object]] = []
-    heads = [record for key, record in store.records.items() if re.match(rf"({BEFORE}[^/]*/)?head/", key)]
+    heads = [record for key, record in store.records.items() if key.startswith("head/")]
     for head in heads:
         how = head.settings
         alike = [other for other in heads if other.settings["model"] == how["model"]]
@@ -295,7 +288,6 @@ register(
         dpr=("liu/dpr/mpnet-head/", partial(trials_table, on="dpr")),
         winogrande=("liu/winogrande-m/mpnet-head/", partial(trials_table, on="winogrande-m")),
         epochs=("liu/dpr/mpnet-head/", show_epochs),
-        again=("again/", show_again),
         second=("liu/", show_second),
     ),
     trained("liu", "2", "spread of the runs", LIU, _=("liu/", show_published)),

@@ -1,7 +1,9 @@
-"""docs/reproduction.md: its tables written from the results, and its prose held to them.
+"""docs/reproduction.md and the papers' pages: their tables written from the results, their prose held to them.
 
-A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. All else is prose, hand-made tables
-included, and every decimal or per-cent number in it must be found
+A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. Besides the parts of tables there are `words`
+(every table with its word), `settings-TABLE` (both columns of a protocol, and what its own runs gave) and
+`denominators-TABLE`. All else is prose, hand-made tables included, and every decimal or per-cent number in it must be
+found
 
 - in a generated table of the same section,
 - in a generated table of a section that the same paragraph, or the same line of a list or table, links to, or
@@ -18,12 +20,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from runs.denominators import denominators_of
 from runs.papers import STATED
+from runs.protocol import PAGES as PAPER_PAGES
+from runs.protocol import overview, protocols, store_of
 from runs.store import Store
 from runs.tables import RESULTS, ROOT, all_tables
 from winokit.errors import BadInput
 
 PAGE = ROOT / "docs" / "reproduction.md"
+PAGES = (PAGE, *(ROOT / "docs" / f"paper-{name}.md" for name in PAPER_PAGES.values()))
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
@@ -32,20 +38,45 @@ JOINED = re.compile(r"[\d.,]+ (?:± [\d.]+|\[[−\d.,]+, [−\d.,]+\])|\[[−\d.
 
 
 def rewritten(page: str, results: Path = RESULTS) -> str:
-    """The page with every table as the results have it."""
+    """A page with every table as the results have it."""
     places = {name: (table, write) for table in all_tables().values() for name, write in table.places().items()}
     read = lru_cache(None)(Store)  # several tables have one file
 
     def part(match: re.Match[str]) -> str:
-        if match[2] not in places:
-            raise BadInput(f"docs/reproduction.md: no table named {match[2]!r}. Known: {', '.join(places)}.")
-        table, write = places[match[2]]
-        store = read(table.store_path(results))
-        if not store.records:
-            raise BadInput(f"{store.path}: no results; python -m runs {table.paper} --table {table.number} makes them")
-        return f"{match[1]}{write(store)}\n{match[4]}"
+        name = match[2]
+        if name in places:
+            table, write = places[name]
+            store = read(table.store_path(results))
+            if not store.records:
+                raise BadInput(f"{store.path}: no results; python -m runs {table.name} makes them")
+            return f"{match[1]}{write(store)}\n{match[4]}"
+        return f"{match[1]}{generated(name, results)}\n{match[4]}"
 
     return PART.sub(part, page)
+
+
+def generated(name: str, results: Path) -> str:
+    """A part that is no table's own. Raises BadInput for another name."""
+    kind, _, table = name.partition("-")
+    if name == "words":
+        return overview(results)
+    if kind == "settings" and table in protocols():
+        return settings_and_runs(table, results)
+    if kind == "denominators" and table in protocols():
+        return denominators_of(protocols()[table])
+    known = ["words", *all_tables()]
+    raise BadInput(f"docs: no table named {name!r}. Known: {', '.join(known)}, settings-TABLE, denominators-TABLE.")
+
+
+def settings_and_runs(table: str, results: Path) -> str:
+    """Both columns of settings; below them what the protocol's own runs gave, if they are stored."""
+    text = protocols()[table].settings_table()
+    store = store_of(table, results)
+    if store is None or not protocols()[table].here.get("trains"):
+        return text
+    from runs.training import show_runs
+
+    return f"{text}\n\n{show_runs(store)}"
 
 
 @dataclass

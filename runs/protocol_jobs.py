@@ -4,57 +4,73 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from runs.jobs import MPNET, Job
 from winokit.methods.training.settings import TrainSettings
 
 PASS = Path(__file__).parent / "protocols" / "pass.toml"
-PREFIX = "papers/"
-"""In front of the names of these jobs: others have names like `square-one/…` too."""
-FIRST_RANK = 300
-"""Above the ranks of all other jobs."""
-AT_THE_END = (10**9,)
-"""Marks that no run reaches: tests are taken after the last step alone."""
 
 
-def protocol_jobs(path: Path = PASS) -> list[Job]:
-    """Every job of the file, ranked in its order, after all jobs of other lists."""
+@dataclass(frozen=True)
+class ProtocolJob:
+    """One training run: what `winokit train` is given, and the job whose weights it begins with."""
+
+    name: str
+    """The arm, its size if it has sizes, and the seed: square-one/4/16000/0."""
+    table: str
+    """The table it belongs to, as on the command line."""
+    train: str
+    settings: TrainSettings
+    tests: tuple[str, ...]
+    after: str | None = None
+    problems: int = 0
+    """About how many problems `train` has: what a run costs is known before anything is read."""
+
+    @property
+    def arm(self) -> str:
+        """What the seeds of a job share."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its files."""
+        return self.name.replace("/", "__")
+
+
+@cache
+def protocol_jobs(path: Path = PASS) -> tuple[ProtocolJob, ...]:
+    """Every job of the file, in its order."""
     content = tomllib.loads(path.read_text("utf-8"))
-    settings = {name: own_settings(values) for name, values in content["settings"].items()}
-    jobs: list[Job] = []
-    for block_index, block in enumerate(content["order"]):
+    settings = {name: TrainSettings(**values, keep="last") for name, values in content["settings"].items()}
+    jobs: list[ProtocolJob] = []
+    for block in content["order"]:
         for seed in block["seeds"]:
             for arm_name in block["arms"]:
                 arm = content["arms"][arm_name]
-                rank = FIRST_RANK + block_index + seed / 100
-                jobs += jobs_of_arm(arm_name, arm, settings[arm["settings"]], seed, rank)
-    return jobs
+                jobs += jobs_of_arm(arm_name, arm, settings[arm["settings"]], seed)
+    return tuple(jobs)
 
 
-def own_settings(values: Mapping[str, Any]) -> TrainSettings:
-    """The settings of a run, its last weights kept."""
-    return TrainSettings(**values, keep="last", checkpoint_every=0)
-
-
-def jobs_of_arm(
-    arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, seed: int, rank: float
-) -> Iterator[Job]:
+def jobs_of_arm(arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, seed: int) -> Iterator[ProtocolJob]:
     """One job of an arm and a seed, or one for each of the arm's sizes."""
     sizes: Sequence[int | None] = arm.get("sizes", [None])
     for size in sizes:
         names = {"size": size, "seed": seed}
         after = arm.get("after")
-        yield Job(
-            f"{PREFIX}{arm_name.format(**names)}/{seed}",
-            rank,
-            MPNET,
+        yield ProtocolJob(
+            f"{arm_name.format(**names)}/{seed}",
+            arm["table"],
             arm["train"].format(**names),
             replace(settings, seed=seed),
             tuple(arm["tests"]),
-            marks=AT_THE_END,
-            saves=arm.get("saves", False),
-            after=None if after is None else f"{PREFIX}{after}/{seed}",
+            None if after is None else f"{after}/{seed}",
+            size or arm["problems"],
         )
+
+
+def jobs_of_table(table: str, path: Path = PASS) -> list[ProtocolJob]:
+    """The jobs of one table, in the order of the file."""
+    return [job for job in protocol_jobs(path) if job.table == table]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -87,18 +88,15 @@ def all_tables() -> dict[str, Table]:
     return TABLES
 
 
-def tables_of(paper: str, number: str | None = None) -> list[Table]:
-    """The tables of a paper, or one of them."""
+def tables_of(name: str) -> list[Table]:
+    """A table by its name, or the tables of a paper. Raises UnknownName."""
     known = all_tables()
     papers = dict.fromkeys(table.paper for table in known.values())
-    if paper not in papers:
-        raise UnknownName("paper", paper, papers)
-    own = {table.number: table for table in known.values() if table.paper == paper}
-    if number is None:
-        return list(own.values())
-    if number not in own:
-        raise UnknownName(f"table of {paper}", number, own)
-    return [own[number]]
+    if name in known:
+        return [known[name]]
+    if name in papers:
+        return [table for table in known.values() if table.paper == name]
+    raise UnknownName("paper or table", name, [*papers, *known])
 
 
 @dataclass
@@ -137,12 +135,15 @@ class Bench:
         model: str,
         scoring: str | None = None,
         protocols: Sequence[str] = ("accuracy", "groups"),
+        label: str | None = None,
     ) -> Record:
         """Audit a model on a dataset, unless that is stored; a variant is judged as a dataset of its own.
 
-        The record's key is `key(name, model)`, and its predictions are under `name`.
+        The record's key is `key(name, label)`, the label being the model's name if none is given; its predictions are
+        under `name`.
         """
         spec = self.models[model]
+        model = label or model
         settings = {
             "model": short(spec),
             "scoring": scoring,
@@ -152,6 +153,7 @@ class Bench:
         }
         if self.store.has(key(name, model), settings):
             return self.store[key(name, model)]
+        check_free(self.store, key(name, model), settings)
         from winokit.drawing.tables import progress_bar
 
         began = perf_counter()
@@ -175,12 +177,25 @@ class Bench:
         """Store what is counted without a model, unless it is stored with these settings."""
         settings = {**settings, "limit": self.limit}
         if not self.store.has(name, settings):
+            check_free(self.store, name, settings)
             began = perf_counter()
             counted = count()
             rows = tuple(counted.rows)
             self.store.put(
                 Record(name, settings, rows, texts=counted.texts, seconds=perf_counter() - began, made_with=made_with())
             )
+
+
+def check_free(store: Store, record_key: str, settings: Mapping[str, Any]) -> None:
+    """Refuse to write over a record that was made with other settings. Raises BadInput."""
+    if record_key not in store:
+        return
+    before = store[record_key].settings
+    now = json.loads(json.dumps(settings, default=str))
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    values = f"{str(before.get(differing[0]))[:60]}, now {str(now.get(differing[0]))[:60]}"
+    way_out = "choose another --out, or another name for the model"
+    raise BadInput(f"{store.path}: a record of {record_key!r} with another {differing[0]} ({values}); {way_out}")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -29,11 +28,9 @@ if TYPE_CHECKING:
     from runs.sets import Sets
     from winokit.problem import Dataset
 
-BEFORE = "before/"
-"""Trials that were run again from another head since are kept under that, and the head's name."""
 STORES = {
     "trained-winogrande": r"(transfer|curve|aflite|local-context|taught|p-span|true-false|square-one)/.*",
-    "trained-liu": rf"({BEFORE}[^/]*/)?(liu|head)/.*",
+    "trained-liu": r"(liu|head)/.*",
     "trained-square-one": r"(transfer/xl|untrained|square-one|words|word-curve)/.*",
 }
 """The jobs of each store."""
@@ -66,11 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
-    """Write every store that has a new record in a folder, or none yet; other jobs keep what was stored of them.
-
-    A trial that was run again from another head stays as well, under `before/HEAD/…`: trials are compared where they
-    began with the same head.
-    """
+    """Write every store that has a new record in a folder, or none yet; other jobs keep what was stored of them."""
     from runs.comparisons import arm_differences, curve_differences, genders, word_differences
     from runs.trials import searches
 
@@ -95,9 +88,7 @@ def write_stores(folder: Path, sets: Sets, out: Path) -> list[Store]:
         _check_same_sets(path, stored, sets)
         new = {content["job"]: record_of(content, sets, paired=name == "trained-square-one") for content in own}
         kept = {key: record for key, record in stored.items() if re.fullmatch(pattern, key) and key not in new}
-        before = [record for key, record in stored.items() if key in new and head_of(record) != head_of(new[key])]
-        moved = [replace(record, key=f"{BEFORE}{head_name(record)}/{record.key}") for record in before]
-        records = sorted([*kept.values(), *moved, *new.values()], key=lambda record: record.key)
+        records = sorted([*kept.values(), *new.values()], key=lambda record: record.key)
         more = [result for make in made_of_all[name] for result in make(records, sets)]
         store = Store(path)
         store.records.clear()
@@ -134,11 +125,6 @@ def _sets_record(about: Mapping[str, Any], stored: Record | None) -> Record:
 def head_of(trial: Record) -> str:
     """The head that a run began with, by the job that made it; nothing where it was the first, or none was needed."""
     return str((trial.settings.get("more") or {}).get("head", ""))
-
-
-def head_name(trial: Record) -> str:
-    """The last part of that."""
-    return head_of(trial).rpartition("/")[2] or "first"
 
 
 def record_of(content: Mapping[str, Any], sets: Sets, *, paired: bool) -> Record:

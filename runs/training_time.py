@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from runs.store import Record, Store
 from runs.tables import grid, number, register
-from runs.trained import BEFORE, STORES, minutes
+from runs.trained import STORES, minutes
 from runs.trained_tables import NOT_RUN, WINOGRANDE, trained
 from winokit.drawing.wording import join
 
@@ -27,7 +27,6 @@ TIMES = {
     "Square One, section 6.1": r"words/",
     "Square One, Tables 4 and 5": r"word-curve/",
     "models before training": r"untrained/",
-    "as the papers trained": r"papers/",
 }
 
 
@@ -39,7 +38,7 @@ def show_times(store: Store) -> str:
     lines: list[Sequence[object]] = []
     shown: list[Record] = []
     for table, prefix in TIMES.items():
-        own = [record for key, record in records.items() if re.match(rf"({BEFORE}[^/]*/)?{prefix}", key)]
+        own = [record for key, record in records.items() if re.match(prefix, key)]
         shown += own
         steps = sum(record.settings.get("steps") or 0 for record in own if record.settings.get("train"))
         lines.append((table, len(own) or NOT_RUN, f"{steps:,}" if steps else "", number(minutes(own)) if own else ""))

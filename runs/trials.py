@@ -8,7 +8,6 @@ beside that over all that both have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ import numpy as np
 from runs.comparisons import Credits, credits_of, difference, with_runs
 from runs.store import Record, chosen
 from runs.tables import row
-from runs.trained import BEFORE, KEPT_ROWS, arm_of, head_name, head_of, last, score, seed_of
+from runs.trained import KEPT_ROWS, arm_of, head_of, last, score, seed_of
 from winokit.results import Metric
 
 if TYPE_CHECKING:
@@ -30,51 +29,36 @@ NOT_THE_PAPERS = "mc-mlm-fresh"
 """Ours alone: draws are common where the paper's formalizations have them."""
 TOP = 5
 """Trials that vote together."""
-COMMON, ANY, EARLIER = "common draws", "whatever they began with", "earlier heads"
+COMMON, ANY = "common draws", "whatever they began with"
 P_VALUE = "p"
 """Of a lead: how often it is as large if the two change places, group by group of questions."""
 SPREAD = ("median", "lower_quartile", "upper_quartile", "best", "worst", "std", "excess_kurtosis")
 
 
 class Trials:
-    """Every trial of a formalization, those included that were run again from another head since."""
+    """Every trial of a formalization, one of each draw."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self.by_draw: dict[str, dict[str, Record]] = {}
-        """By draw, and by what it began with, that of the latest run first; names of heads go up as they were made."""
-        for trial in sorted(records, key=_age, reverse=True):
-            self.by_draw.setdefault(seed_of(trial), {}).setdefault(beginning_of(trial), trial)
+        self.by_draw = {seed_of(trial): trial for trial in records}
 
     @property
     def latest(self) -> list[Record]:
-        """One trial of each draw."""
-        return sorted((next(iter(runs.values())) for runs in self.by_draw.values()), key=lambda trial: trial.key)
-
-    @property
-    def earlier(self) -> Trials:
-        """Those that were run again from another head since."""
-        trials = (trial for runs in self.by_draw.values() for trial in runs.values())
-        return Trials(trial for trial in trials if trial.key.startswith(BEFORE))
+        """The trials, by name."""
+        return sorted(self.by_draw.values(), key=lambda trial: trial.key)
 
     def whatever(self, other: Trials) -> list[list[Record]]:
-        """Of every draw that both have, the latest trial of each, whatever they began with."""
-        theirs = {seed_of(trial): trial for trial in other.latest}
-        return [[trial, theirs[seed_of(trial)]] for trial in self.latest if seed_of(trial) in theirs]
+        """Of every draw that both have, the two trials, whatever they began with."""
+        return [[trial, other.by_draw[draw]] for draw, trial in self.by_draw.items() if draw in other.by_draw]
 
     def together(self, *others: Trials) -> list[list[Record]]:
-        """Of every draw that all have, a trial of each that began with the same, the latest there is."""
+        """Of every draw that all have and that began with the same, the trials."""
         common = []
-        for draw, runs in self.by_draw.items():
-            theirs = [other.by_draw.get(draw, {}) for other in others]
-            shared = next((start for start in runs if all(start in other for other in theirs)), None)
-            if shared is not None:
-                common.append([runs[shared], *(other[shared] for other in theirs)])
+        for draw, trial in self.by_draw.items():
+            theirs = [other.by_draw.get(draw) for other in others]
+            alike = [one for one in theirs if one is not None and beginning_of(one) == beginning_of(trial)]
+            if len(alike) == len(others):
+                common.append([trial, *alike])
         return common
-
-
-def _age(trial: Record) -> tuple[bool, int, str]:
-    """What sorts the runs of a draw, the latest last: heads are numbered in their names, and 10 comes after 2."""
-    return not trial.key.startswith(BEFORE), len(head_name(trial)), head_name(trial)
 
 
 def beginning_of(trial: Record) -> str:
@@ -93,9 +77,8 @@ def by_kind(records: Sequence[Record]) -> dict[str, Trials]:
     """Trials by their kind, such as `liu/dpr/mpnet-head/p-span`."""
     kinds: dict[str, list[Record]] = {}
     for record in records:
-        if "liu/" in record.key:
-            arm = arm_of(record)
-            kinds.setdefault(arm[arm.index("liu/") :], []).append(record)
+        if record.key.startswith("liu/"):
+            kinds.setdefault(arm_of(record), []).append(record)
     return {kind: Trials(trials) for kind, trials in kinds.items()}
 
 
@@ -110,11 +93,9 @@ def common_draws(kinds: Mapping[str, Trials]) -> dict[str, list[Record]]:
 
 
 def searches(records: Sequence[Record], sets: Sets) -> Iterator[Record]:
-    """What the trials of each formalization come to; and those that were run again from another head."""
+    """What the trials of each formalization come to."""
     kinds = by_kind(records)
     common = common_draws(kinds)
-    for kind, own in kinds.items():
-        yield from run_again(kind, own, sets)
     for kind, own in kinds.items():
         trials = own.latest
         on = compared_on(trials[0])
@@ -188,15 +169,11 @@ def _where_chosen(trial: Record) -> float:
 
 
 def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
-    """By how much MC-MLM is ahead: over draws that began alike, over all that both have, and by their epochs.
-
-    Of trials that were run again since, once more what they had said: it must not depend on which run is the last.
-    """
+    """By how much MC-MLM is ahead: over draws that began alike, over all that both have, and by their epochs."""
     from winokit.methods.metrics.compare import p_paired
 
     pairs = compared.whatever(others)
     parts: dict[str, Sequence[Sequence[Record]]] = {COMMON: compared.together(others), ANY: pairs}
-    parts[EARLIER] = compared.earlier.together(others.earlier)
     for epochs in sorted({trial.settings["epochs"] for trial, _ in pairs}):
         parts[f"{epochs} epochs"] = [pair for pair in pairs if pair[0].settings["epochs"] == epochs]
     for subset, own in parts.items():
@@ -209,27 +186,6 @@ def lead_rows(compared: Trials, others: Trials, sets: Sets) -> Iterator[Metric]:
             if subset == COMMON:
                 p = p_paired(np.mean(first, axis=0), np.mean(second, axis=0), sets.data[on].units)
                 yield row(*place[:3], P_VALUE, p, len(own))
-
-
-def run_again(kind: str, trials: Trials, sets: Sets) -> Iterator[Record]:
-    """Draws that were run from several heads: by how much the last run differs from the one before, and any two.
-
-    Runs are compared where the same problems were held out to choose an epoch on.
-    """
-    couples, last_two = [], []
-    for runs in trials.by_draw.values():
-        own = [pair for pair in combinations(runs.values(), 2) if len({run.settings["chosen_on"] for run in pair}) == 1]
-        couples += own
-        last_two += [pair for pair in own if pair[0] is next(iter(runs.values()))][:1]
-    if last_two:
-        on, later, earlier = _earned(last_two, sets)
-        place = (on, "again", "other head", "accuracy")
-        whole, by_draw = difference(place, later, earlier, sets.data[on].units, len(last_two))
-        _, *both = _earned(couples, sets)
-        sizes = [abs(float((first - second).mean())) for first, second in zip(*both, strict=True)]
-        apart = row(*place[:3], "apart", fmean(sizes), len(sizes), low=min(sizes), high=max(sizes))
-        rows = (whole, apart, *with_runs(whole, by_draw))
-        yield Record(f"again/{kind.removeprefix('liu/')}", {"trials": len(last_two)}, rows)
 
 
 def _earned(pairs: Sequence[Sequence[Record]], sets: Sets) -> tuple[str, list[Credits], list[Credits]]:

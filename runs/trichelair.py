@@ -15,6 +15,7 @@ from runs.tables import (
     fingerprint,
     grid,
     key,
+    loaded,
     models_in,
     named,
     number,
@@ -29,6 +30,8 @@ from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance
 from winokit.stages.audit.published import published
 
 CONNECTIVES = 5
+LANGUAGE_MODELS = ("SmolLM2, partial", "SmolLM2, full", "trigrams", "ensemble", "builtin", "hunter")
+"""The order of models in tables. A language model without a scoring in its name was asked by `partial`."""
 
 
 def run_labels(bench: Bench) -> None:
@@ -77,22 +80,19 @@ def show_labels(store: Store) -> str:
     return grid(["of WSC273", "paper", "here"], lines)
 
 
-def show_corpus(store: Store) -> str:
-    """How well association, counted in a corpus by an earlier version, agrees with the labels."""
-    names = {"all": "all", "both_have_words": "both candidates have words of their own"}
-    lines = []
-    for metric in store["corpus"].rows if "corpus" in store else ():
-        bounds = "" if metric.low is None else f" [{number(metric.low, 2)}, {number(metric.high or 0, 2)}]"
-        lines.append((names[metric.subset], metric.n, f"{number(metric.value, 2)}{bounds}"))
-    return grid(["associations counted in the corpus, against the labels", "problems", "AUC"], lines)
-
-
 STYLES = {"paper": "as released", "mended": "mended"}
 SWITCHING = (
     "all 273",
     "unswitched",
     *(f"{what}, {how}" for how in STYLES.values() for what in ("switched", "consistency")),
 )
+
+
+def scorings_of(bench: Bench, model: str) -> dict[str, str | None]:
+    """What a model is asked by, under the name its rows have: a language model by `partial` and by `full`."""
+    if loaded(bench.models[model]).kind == "causal":
+        return {f"{model}, {scoring}": scoring for scoring in ("partial", "full")}
+    return {model: None}
 
 
 def run_switching(bench: Bench) -> None:
@@ -102,17 +102,17 @@ def run_switching(bench: Bench) -> None:
     wsc = bench.wsc273()
     half = wsc.filter(lambda problem: bool(problem.labels["switchable"]))
     for model in bench.models:
-        bench.judged("all 273", wsc, model, protocols=("accuracy", "luck"))
-        before = bench.judged("unswitched", half, model, protocols=("accuracy",))
-        for style, how in STYLES.items():
-            name = f"switched, {how}"
-            after = bench.judged(
-                name, named(name, (switch(p, style=style) for p in half)), model, protocols=("accuracy",)
-            )
-            pairs = [chosen(before.predictions["unswitched"]), chosen(after.predictions[name])]
-            agree = row(name, "switching", "switchable", "consistency", consistency(*pairs), len(half), model=model)
-            if after.find("consistency") is None:
-                bench.store.put(replace(after, rows=(*after.rows, agree)))
+        for label, scoring in scorings_of(bench, model).items():
+            bench.judged("all 273", wsc, model, scoring, ("accuracy", "luck"), label)
+            before = bench.judged("unswitched", half, model, scoring, ("accuracy",), label)
+            for style, how in STYLES.items():
+                name = f"switched, {how}"
+                switched = named(name, (switch(problem, style=style) for problem in half))
+                after = bench.judged(name, switched, model, scoring, ("accuracy",), label)
+                pairs = [chosen(before.predictions["unswitched"]), chosen(after.predictions[name])]
+                agree = row(name, "switching", "switchable", "consistency", consistency(*pairs), len(half), model=label)
+                if after.find("consistency") is None:
+                    bench.store.put(replace(after, rows=(*after.rows, agree)))
 
 
 def _published(cells: dict[tuple[str, str, str], str]) -> dict[str, dict[str, Any]]:
@@ -136,7 +136,7 @@ def show_switching(store: Store) -> str:
         }
     )
     lines = [(f"{who}, paper", *(cells.get(name) for name in SWITCHING)) for who, cells in paper.items()]
-    for model in models_in(store, among=("SmolLM2", "trigrams", "ensemble", "builtin", "hunter")):
+    for model in models_in(store, among=LANGUAGE_MODELS):
         cells = []
         for name in SWITCHING:
             what, _, how = name.partition(", ")
@@ -155,7 +155,8 @@ def run_association(bench: Bench) -> None:
     for model in bench.models:
         for name, wanted in ASSOCIATION.items():
             part = wsc.filter(lambda problem, wanted=wanted: problem.labels["associative"] is wanted)  # type: ignore[misc]
-            bench.judged(name, part, model, protocols=("accuracy",))
+            for label, scoring in scorings_of(bench, model).items():
+                bench.judged(name, part, model, scoring, ("accuracy",), label)
 
 
 def show_association(store: Store) -> str:
@@ -167,7 +168,7 @@ def show_association(store: Store) -> str:
         }
     )
     lines = [(f"{who}, paper", *(cells.get(name) for name in ASSOCIATION)) for who, cells in paper.items()]
-    for model in models_in(store, among=("SmolLM2", "trigrams", "ensemble", "builtin", "hunter")):
+    for model in models_in(store, among=LANGUAGE_MODELS):
         records = [store[key(name, model)] for name in ASSOCIATION]
         lines.append((shown(model), *(percent(record.find("expected_accuracy"), interval=True) for record in records)))
     return grid(["model", "associative (37)", "the rest (236)"], lines)
@@ -211,7 +212,7 @@ register(
         "1",
         "associative problems",
         f"{LABELLED}; no model",
-        {"": show_labels, "corpus": show_corpus},
+        {"": show_labels},
         run_labels,
     ),
     Table("trichelair", "2", "switching", f"models; {LABELLED}", {"": show_switching}, run_switching),

@@ -24,6 +24,7 @@ from runs.tables import (
     Bench,
     Counted,
     Table,
+    check_free,
     fingerprint,
     grid,
     key,
@@ -160,6 +161,7 @@ def run_divergence(bench: Bench) -> None:
         settings = {"model": short(spec), "features": "concat, first", **aflite, "seed": 0, "data": fingerprint(data)}
         if bench.store.has(key("train_xl", model), settings):
             continue
+        check_free(bench.store, key("train_xl", model), settings)
         if bench.more.features:
             features = read_features(bench.more.features, data)
         else:
@@ -340,10 +342,9 @@ def show_elsewhere(store: Store) -> str:
     sizes = {name: next(r for k, r in store.records.items() if k.startswith(f"{name} |")) for name, *_ in ELSEWHERE}
     lines: list[tuple[object, ...]] = [(f"{who}, paper", *cells) for who, cells in WINOGRANDE_TABLE_5.items()]
     for model in models_in(store, among=("SmolLM2", "builtin", "trigrams", "hunter")):
-        cells = [store[key(name, model)].find("expected_accuracy", "all") for name, *_ in ELSEWHERE]
-        by_pmi = "by=causal" in store[key("COPA test", model)].settings["model"]  # of an earlier version
-        who = "hunter; on COPA, causal PMI" if by_pmi else shown(model)
-        lines.append((who, *(percent(cell, interval=True) for cell in cells)))
+        records = [store.records.get(key(name, model)) for name, *_ in ELSEWHERE]
+        cells = [None if record is None else record.find("expected_accuracy", "all") for record in records]
+        lines.append((shown(model), *(percent(cell, interval=True) for cell in cells)))
     return grid(["", *(f"{name} ({sizes[name].settings['problems']})" for name in sizes)], lines)
 
 

@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
 
 from runs import authors, job_queue, jobs, sets, trainer
-from runs.protocol_jobs import AT_THE_END, PREFIX, protocol_jobs
 from winokit.errors import BadInput
 from winokit.methods.formalizations.base import Formalization
 from winokit.methods.formalizations.network import load_network
@@ -176,7 +175,7 @@ def test_every_job_has_a_name_of_its_own_and_needs_only_what_others_leave():
     saved = {one.name for one in every if one.saves}
     assert {one.after for one in every} - {None} <= saved
     assert {one.needs for one in every} - {None} <= set(names)
-    assert all(one.marks[-1] == one.settings.steps for one in every if one.marks not in ((), AT_THE_END))
+    assert all(one.marks[-1] == one.settings.steps for one in every if one.marks)
 
 
 def queue_of(tmp_path, *some):
@@ -316,16 +315,6 @@ def test_a_record_of_other_settings_weights_or_data_is_not_taken_for_this_job(tm
         stored(**changes)
         with pytest.raises(BadInput, match=f"a record of one with another {name} "):
             queue.check(shop.sets)
-
-
-def test_jobs_of_the_papers_protocols_come_in_the_order_of_their_file():
-    names = [one.name for one in protocol_jobs()]
-    assert names == [one.name for one in jobs.all_jobs("") if one.name.startswith(PREFIX)]
-    assert names[:2] == ["papers/square-one/6.1/words/0", "papers/square-one/6.1/original/0"]
-    control, words = names.index("papers/winogrande/4/random/9"), names.index("papers/square-one/4/16000/0")
-    assert 2 < control < words
-    updates = next(one for one in protocol_jobs() if one.name == names[0]).settings
-    assert (updates.batch_size, updates.epochs, updates.learning_rate, updates.keep) == (8, 8, 1e-5, "last")
 
 
 def test_a_random_subset_has_as_many_pairs_and_lone_problems_as_the_set_it_is_beside(planted):  # noqa: F811

@@ -13,12 +13,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from runs import page, store, tables, trigrams, winogrande
+from runs import page, protocol, store, tables, trigrams, winogrande
 from runs.__main__ import TOOLS, main
+from runs.protocol import protocols
 from winokit.errors import BadInput
 from winokit.results import Metric
 
-PAGE = page.PAGE.read_text("utf-8")
+PAGES = {path.name: path.read_text("utf-8") for path in page.PAGES}
 HEAVY = ("torch", "transformers", "ray", "optuna")
 
 
@@ -36,43 +37,48 @@ def metrics(path):
 # The page
 
 
-def test_the_page_is_written_from_the_stored_results():
-    assert page.rewritten(PAGE) == PAGE, "run `python -m runs page`"
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_written_from_the_stored_results(name):
+    assert page.rewritten(PAGES[name]) == PAGES[name], "run `python -m runs page`"
 
 
-def test_every_stored_result_is_on_the_page():
-    shown = {found[2] for found in page.PART.finditer(PAGE)}
+def test_every_stored_result_is_on_a_page():
+    shown = {found[2] for text in PAGES.values() for found in page.PART.finditer(text)}
     for table in tables.all_tables().values():
-        assert set(table.places()) <= shown, f"docs/reproduction.md does not show {table.name}"
+        assert set(table.places()) <= shown, f"no page shows {table.name}"
+    for given in protocols().values():
+        if given.here.get("trains"):
+            assert f"settings-{given.name}" in shown or given.name == "square-one-4-5"
+        if given.accuracies:
+            assert f"denominators-{given.name}" in shown
 
 
-def test_every_number_in_the_prose_is_a_result_or_a_papers():
-    assert page.unsupported(PAGE) == []
+def test_every_table_has_a_section_of_its_title_which_the_overview_links_to():
+    for given in protocols().values():
+        anchors = page.sections(PAGES[f"paper-{protocol.PAGES[given.paper_name]}.md"])
+        assert protocol.anchor_of(given) in anchors, given.name
 
 
-def test_a_number_that_no_result_has_is_found():
-    """Each decimal of the prose, moved by a point, is noticed; a few may meet another number of their section."""
-    assert page.unsupported(PAGE) == []
-    numbers = [
-        (PAGE.index(block) + found.start(), found[0])
-        for section in page.sections(PAGE).values()
-        for block in section.blocks()
-        for found in page.NUMBER.finditer(page.SKIPPED.sub(lambda skipped: " " * len(skipped[0]), block))
-        if "." in found[0]
-    ]
-    assert len(numbers) > 50
-    missed = []
-    for at, number in numbers:
-        wrong = f"{float(number.replace(',', '')) + 1:.{len(number.split('.')[1])}f}"
-        if not page.unsupported(PAGE[:at] + wrong + PAGE[at + len(number) :]):
-            missed.append((PAGE[at - 40 : at], number, wrong))
-    assert len(missed) < 0.1 * len(numbers), missed
+@pytest.mark.parametrize("name", PAGES)
+def test_every_number_in_the_prose_is_a_result_or_a_papers(name):
+    assert page.unsupported(PAGES[name]) == []
+
+
+def test_the_overview_is_short_and_each_table_has_a_few_sentences():
+    assert len(PAGES["reproduction.md"].split()) <= 1500
+    for name, text in PAGES.items():
+        if name == "reproduction.md":
+            continue
+        for section in page.sections(text).values():
+            prose = " ".join(block for block in section.blocks() if not block.startswith(("|", "!")))
+            assert len(re.findall(r"[.:](?:\s|$)", prose)) <= 12, f"{name}: {section.anchor}"
 
 
 def test_a_wrong_number_in_a_table_is_found():
-    second = list(page.PART.finditer(PAGE))[1]
+    text = PAGES["paper-winogrande-2019.md"]
+    second = list(page.PART.finditer(text))[1]
     at = second.start(3) + re.search(r"\d\.\d", second[3]).start()
-    assert page.rewritten(PAGE[:at] + ("1" if PAGE[at] != "1" else "2") + PAGE[at + 1 :]) == PAGE
+    assert page.rewritten(text[:at] + ("1" if text[at] != "1" else "2") + text[at + 1 :]) == text
 
 
 def test_an_unknown_table_is_told():
@@ -104,12 +110,17 @@ As [above](#one) it was 62.3 %, and 7 % else.
     ]
 
 
-def test_every_command_of_the_page_is_known():
-    for line in re.findall(r"^\$ (?:\w+=\S+ )*python -m runs(?: (.*))?$", PAGE, re.MULTILINE):
-        paper, *rest = (line or "page").split("#")[0].split()
-        if paper not in TOOLS:
-            number = rest[rest.index("--table") + 1] if "--table" in rest else None
-            assert tables.tables_of(paper, number)
+def test_every_command_of_the_pages_is_known():
+    found = 0
+    for text in PAGES.values():
+        for line in re.findall(r"^\$ (?:\w+=\S+ )*python -m runs(?: (.*))?$", text, re.MULTILINE):
+            names = line.split("#")[0].split()
+            found += 1
+            if not names:
+                continue
+            name = names[0]
+            assert name in TOOLS or tables.tables_of(name)
+    assert found > 20
 
 
 # The results
@@ -170,7 +181,7 @@ def test_without_arguments_every_table_is_listed():
     done = call()
     assert done.returncode == 0, done.stderr
     for table in tables.all_tables().values():
-        assert f"  {table.number:<10} {table.title} ({table.needs})" in done.stdout
+        assert re.search(rf"^  {re.escape(table.name)} +{re.escape(table.title)} \(", done.stdout, re.MULTILINE)
 
 
 def imported(path):
@@ -192,10 +203,12 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["nonsense"], "No paper named 'nonsense'. Known: liu, "),
-        (["liu", "--table", "99"], "No table of liu named '99'. Known:"),
-        (["winogrande", "--table", "4", "--data", "nowhere"], "--data"),
-        (["trichelair", "--table", "B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
+        (["nonsense"], "No paper or table named 'nonsense'. Known: "),
+        (["liu-99"], "No paper or table named 'liu-99'."),
+        (["winogrande-4", "--data", "nowhere"], "--data"),
+        (["winogrande-4", "--limit", "0"], "--limit 0: a number above 0"),
+        (["liu-1"], "its results come from training"),
+        (["trichelair-B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(arguments, why, tmp_path, capsys):
@@ -208,12 +221,12 @@ def test_what_cannot_be_done_is_told_in_one_line(arguments, why, tmp_path, capsy
 def test_an_unknown_model_is_told_in_one_line(tmp_path, real_file, capsys):
     folder = real_file("winogrande/dev.jsonl").parents[1]
     options = ("--data", str(folder), "--limit", "4", "--out", str(tmp_path), "--cache", "off")
-    assert main(["winogrande", "--table", "4", "--model", "nonsense", *options]) == 2
+    assert main(["winogrande-4", "--model", "nonsense", *options]) == 2
     assert capsys.readouterr().err.startswith("runs: No kind of model named 'nonsense'")
 
 
 def test_the_lucky_draw_is_the_papers_and_needs_nothing(tmp_path):
-    done = call("trichelair", "--table", "B", "--out", tmp_path)
+    done = call("trichelair-B", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "| WSC273 | 273 | 0.045 | 0.369 | 0.04 | 0.37 |" in done.stdout
     assert "| WSC273 | 273 | 0.045 |" in (tmp_path / "trichelair-B.md").read_text("utf-8")
@@ -221,10 +234,12 @@ def test_the_lucky_draw_is_the_papers_and_needs_nothing(tmp_path):
     assert round(found["p_best_of_10"], 3) == 0.369
 
 
-def test_a_table_runs_on_a_few_problems_and_is_not_run_twice(tmp_path, real_file, capsys, monkeypatch):
+def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_records(
+    tmp_path, real_file, capsys, monkeypatch
+):
     folder = real_file("winogrande/dev.jsonl").parents[1]
     options = ["--data", str(folder), "--limit", "40", "--out", str(tmp_path), "--cache", "off"]
-    assert main(["winogrande", "--table", "4", "--model", "random", *options]) == 0
+    assert main(["winogrande-4", "--model", "random", *options]) == 0
     assert re.search(r"^\| Random \| 50.0 \| 50.0 \| a coin \| \d+\.\d \[", capsys.readouterr().out, re.MULTILINE)
     found = [row for row in metrics(tmp_path / "winogrande-4.json") if row["metric"] == "expected_accuracy"]
     assert [row["n"] for row in found] == [40, 40]
@@ -232,9 +247,14 @@ def test_a_table_runs_on_a_few_problems_and_is_not_run_twice(tmp_path, real_file
     assert set(record.predictions["dev"]) == {"0", "1"}
     assert len(record.predictions["dev"]) == 40
     monkeypatch.setattr(tables.winokit, "audit", lambda *_, **__: pytest.fail("stored work is done again"))
-    assert main(["winogrande", "--table", "4", "--model", "random", *options]) == 0
-    with pytest.raises(pytest.fail.Exception):
-        main(["winogrande", "--table", "4", "--model", "random", *options, "--limit", "41"])
+    assert main(["winogrande-4", "--model", "random", *options]) == 0
+    before = (tmp_path / "winogrande-4.json").read_bytes()
+    capsys.readouterr()
+    assert main(["winogrande-4", "--model", "random", *options, "--limit", "41"]) == 2
+    assert "a record of 'dev | a coin' with another problems (40, now 41)" in capsys.readouterr().err
+    assert main(["winogrande-4", "--model", "a coin=builtin", *options]) == 2
+    assert "with another model (random, now builtin); choose another --out" in capsys.readouterr().err
+    assert (tmp_path / "winogrande-4.json").read_bytes() == before
 
 
 def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
@@ -242,7 +262,7 @@ def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
     real_file("trichelair/WSC_switched_label.json")
     for number in ("2", "3"):
         options = ["--data", str(folder), "--out", str(tmp_path), "--cache", "off"]
-        assert main(["trichelair", "--table", number, "--model", "random", *options]) == 0
+        assert main([f"trichelair-{number}", "--model", "random", *options]) == 0
     assert "| Ensemble of 10 LMs, paper | 61.5 | 58.8 | 49.6 | 43.5 | | |" in capsys.readouterr().out
     rows = metrics(tmp_path / "trichelair-2.json") + metrics(tmp_path / "trichelair-3.json")
     counts = {(row["dataset"], row["metric"]): row["n"] for row in rows}

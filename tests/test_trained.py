@@ -25,7 +25,7 @@ from runs import (
 )
 from runs.store import Record, Store
 from runs.tables import RESULTS, all_tables
-from runs.trials import ANY, COMMON, EARLIER
+from runs.trials import ANY, COMMON
 from winokit.errors import BadInput
 from winokit.problem import Card, Dataset, Problem
 
@@ -422,48 +422,7 @@ def trial(known, name, draw, wrong, head=None):
     return made | {"chosen_on": "superglue-wsc-val"} | ({"more": {"head": head}} if head else {})
 
 
-def test_a_trial_that_was_run_again_from_another_head_is_kept_beside_it(tmp_path, known):
-    first = [trial(known, "mc-mlm", 0, 2), trial(known, "mc-sent", 0, 8), trial(known, "mc-sent", 1, 6)]
-    stores(tmp_path / "first", known, *first, out=tmp_path)
-    again = [trial(known, "mc-sent", at, 4 + at, "head/mpnet-again") for at in (0, 1)]
-    (store,) = stores(tmp_path / "again", known, *again, out=tmp_path)
-    assert store["before/first/liu/superglue-wsc/mpnet-head/mc-sent/00"].value("accuracy") == pytest.approx(0.6)
-    search = store["search/superglue-wsc/mpnet-head/mc-sent"]
-    assert search.settings["trials"] == 2  # a draw counts once, as it was run last
-    assert search.value("median") == pytest.approx(1 - 4.5 / 20)
-    ahead = search.find("mc-mlm")  # MC-MLM began with the first head only, and so did one of MC-Sent's
-    assert (ahead.n, ahead.value) == (1, pytest.approx(6 / 20))
-    whatever = search.find("mc-mlm", ANY)
-    assert (whatever.n, whatever.value) == (1, pytest.approx(2 / 20))
-    twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
-    assert (twice.find("accuracy").n, twice.value("accuracy")) == (2, pytest.approx((4 / 20 + 1 / 20) / 2))
-    assert twice.value("apart") == pytest.approx((4 / 20 + 1 / 20) / 2)
-    assert "| SuperGLUE-WSC, MC-Sent | 2 | +12.5 [" in liu_trained.show_again(store)
-    assert "| Liu, SuperGLUE-WSC | 5 |" in training_time.show_times(store)
-    # A third time, with the first head once more: what was kept stays, and the latest run of a beginning counts.
-    third = trial(known, "mc-sent", 0, 2)
-    (store,) = stores(tmp_path / "third", known, third, out=tmp_path)
-    kept = [key for key in store.records if key.startswith("before/")]
-    assert kept == [f"before/{head}/liu/superglue-wsc/mpnet-head/mc-sent/{at}" for head, at in KEPT]
-    assert store["search/superglue-wsc/mpnet-head/mc-sent"].find("mc-mlm").value == pytest.approx(0)
-
-
 KEPT = (("first", "00"), ("first", "01"), ("mpnet-again", "00"))
-
-
-def test_of_three_runs_of_a_draw_the_last_two_are_compared_and_what_earlier_ones_said_is_kept(tmp_path, known):
-    # Wrong ones of MC-MLM and of MC-Sent, by heads whose names sort otherwise.
-    wrong = {"head/mpnet": (2, 12), "head/mpnet-9": (3, 11), "head/mpnet-10": (4, 10), "head/mpnet-11": (3, 3)}
-    for head, counts in wrong.items():
-        runs = [trial(known, name, 0, count, head) for name, count in zip(("mc-mlm", "mc-sent"), counts, strict=True)]
-        (store,) = stores(tmp_path / head, known, *runs, out=tmp_path)[-1:]
-    twice = store["again/superglue-wsc/mpnet-head/mc-sent"]
-    assert (twice.find("accuracy").n, twice.value("accuracy")) == (1, pytest.approx((10 - 3) / 20))
-    apart = twice.find("apart")
-    assert (apart.n, apart.low, apart.high) == (6, pytest.approx(1 / 20), pytest.approx(9 / 20))
-    leads = [store["search/superglue-wsc/mpnet-head/mc-sent"].value("mc-mlm", subset) for subset in (COMMON, EARLIER)]
-    assert leads == pytest.approx([0.0, (10 - 4) / 20])
-    assert "45.0 (6) | 30.0 [" in liu_trained.show_again(store)
 
 
 def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path, known):
@@ -475,16 +434,6 @@ def test_trials_that_were_chosen_on_other_problems_did_not_begin_alike(tmp_path,
     ]
     search = stores(tmp_path, known, *trials)[1]["search/dpr/mpnet-head/p-span"]
     assert [search.find("mc-mlm", subset).n for subset in (COMMON, ANY)] == [1, 2]
-
-
-def test_the_last_run_of_a_draw_is_not_compared_with_one_that_was_chosen_on_other_problems(tmp_path, known):
-    known.data["dpr-held-out-2"] = twins("dpr-held-out-2")
-    held_out = {"head/mpnet": "dpr-held-out", "head/mpnet-2": "dpr-held-out", "head/mpnet-3": "dpr-held-out-2"}
-    for head, held in held_out.items():
-        run = told(known, "liu/dpr/mpnet-head/mc-mlm/00", {held: {60: 0}, "dpr-test": {60: 4}})
-        stores(tmp_path / head, known, run | {"chosen_on": held, "more": {"head": head}}, out=tmp_path)
-        compared = "again/dpr/mpnet-head/mc-mlm" in Store(tmp_path / "out" / "trained-liu.json").records
-        assert compared == (head == "head/mpnet-2")
 
 
 @pytest.mark.parametrize("change", [lambda data: data[1:], lambda data: data.with_problems([*data[1:], data[0]])])

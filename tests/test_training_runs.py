@@ -1,0 +1,117 @@
+"""What a table trains: through `winokit train`, resumed, and held to its settings, weights and data."""
+
+import json
+import lzma
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
+
+from runs import training
+from runs.protocol_jobs import jobs_of_table
+from runs.sets import Sets
+from runs.store import Store
+from runs.tables import RESULTS
+from runs.training import Order
+from winokit.errors import BadInput
+
+TABLE = "winogrande-4-trained"
+FIRST, SECOND = "winogrande/4/dpr/0", "winogrande/4/dpr-debiased/0"
+
+
+@pytest.fixture
+def order(bert, planted, tmp_path):  # noqa: F811
+    names = ("winogrande-dev", "dpr-test", "wsc273")
+    tests = {name: easy(20, 30 + index, f"test{index}") for index, name in enumerate(names)}
+    data = {"train:dpr": planted, "train:debiased": planted, **tests}
+    path = tmp_path / "sets.pkl.xz"
+    path.write_bytes(lzma.compress(pickle.dumps(Sets(data))))
+    return Order("tiny", bert, tmp_path, tmp_path / "out", path, "cpu", steps=4, only=(FIRST, SECOND))
+
+
+def test_a_table_is_trained_goes_on_and_is_not_trained_twice(order, capfd, monkeypatch):
+    assert training.run_table(TABLE, replace(order, minutes=1e-9)) == 0
+    assert "the minutes are over; 2 jobs left for the next time" in capfd.readouterr().out
+    assert training.run_table(TABLE, replace(order, only=(SECOND,))) == 1
+    said = capfd.readouterr().out
+    assert f"{SECOND}: not begun: waits for the weights of {FIRST}" in said
+    assert "0 of 1 job done" in said
+    assert training.run_table(TABLE, order) == 0
+    said = capfd.readouterr().out
+    assert "2 of 2 jobs done" in said
+    assert "A try, not a result: at most 4 steps." in said
+    records = Store(order.out / f"{TABLE}.json").records
+    assert list(records) == [FIRST, SECOND]
+    assert records[SECOND].settings["after"] == FIRST
+    assert len(records[FIRST].predictions["winogrande-dev"]) == 20
+    assert records[FIRST].settings["weights"]
+    assert not order.folder(SECOND).exists()  # no job begins with these weights
+    monkeypatch.setattr(training, "work", lambda *_: pytest.fail("done again"))
+    assert training.run_table(TABLE, order) == 0
+    for name, other in (
+        ("seed", replace(order, steps=3)),
+        ("model", replace(order, spec="builtin")),
+    ):
+        with pytest.raises(BadInput, match=r"a record of .* with another .*choose another --out"):
+            training.run_table(TABLE, other)
+        assert name
+
+
+def test_a_record_names_its_settings_weights_and_data(order, planted):  # noqa: F811
+    job = order.jobs(TABLE)[0]
+    data = pickle.loads(lzma.decompress(order.sets.read_bytes())).data
+    record = training.trained(job, order, data)
+    Store(order.record_path(job)).put(record)
+    training.check_record(job, order, data)
+    changed = {**data, "wsc273": data["wsc273"][:10]}
+    with pytest.raises(BadInput, match="another test_data"):
+        training.check_record(job, order, changed)
+    with pytest.raises(BadInput, match="another train_data"):
+        training.check_record(job, order, {**data, "train:dpr": planted[:10]})
+    content = json.loads(order.record_path(job).read_text("utf-8"))
+    content["runs"][job.name]["settings"]["weights"] = "others"
+    order.record_path(job).write_text(json.dumps(content), "utf-8")
+    with pytest.raises(BadInput, match="another weights"):
+        training.check_record(job, order, data)
+
+
+def test_a_job_that_is_refused_counts_and_says_why(order, bert, tmp_path, capfd):  # noqa: F811
+    data = pickle.loads(lzma.decompress(order.sets.read_bytes()))
+    del data.data["wsc273"]
+    order.sets.write_bytes(lzma.compress(pickle.dumps(data)))
+    with pytest.raises(SystemExit, match="2"):
+        training.work(order.jobs(TABLE)[0], order)
+    assert f"runs: {FIRST}: wsc273: not among the prepared datasets" in capfd.readouterr().err
+
+
+def test_what_is_trained_never_touches_published_results(order):
+    before = {path.name: path.stat().st_mtime_ns for path in RESULTS.glob("*.json")}
+    with pytest.raises(BadInput, match="runs/results holds what is published"):
+        training.run_table(TABLE, replace(order, out=RESULTS))
+    assert before == {path.name: path.stat().st_mtime_ns for path in RESULTS.glob("*.json")}
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"no model; a folder with config\.json"):
+        training.check_weights(f"hf:{tmp_path}")
+
+
+def test_no_published_record_is_a_try():
+    for path in RESULTS.glob("*.json"):
+        for record in Store(path).records.values():
+            assert not record.settings.get("try"), f"{path.name}: {record.key}"
+            assert record.settings.get("limit") is None, f"{path.name}: {record.key}"
+
+
+def test_jobs_of_a_table_come_in_the_order_of_their_file():
+    names = [job.name for job in jobs_of_table(TABLE)]
+    assert names[:4] == [FIRST, "winogrande/4/debiased/0", SECOND, "winogrande/4/random/0"]
+    assert len(names) == 50
