@@ -38,7 +38,7 @@ HOMES = {
     "load_model": "winokit.models.registry",
     "release": "winokit.stages.release.run",
     "report": "winokit.stages.report",
-    "score": "winokit.stages.score",
+    "score": "winokit.stages.score.run",
     "search": "winokit.stages.search.run",
     "statistics": "winokit.data.checks.statistics",
     "stats": "winokit.stages.stats",

@@ -25,6 +25,7 @@ from winokit.notebook import Frame
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.compare.run import ComparedRuns
 from winokit.stages.compare.settings import PairSettings
+from winokit.stages.convert.settings import ConvertSettings
 from winokit.stages.convert.tasks import WrittenTasks
 from winokit.stages.convert.variants import WrittenVariants
 from winokit.stages.curve.run import LearningCurve
@@ -39,10 +40,11 @@ from winokit.stages.gate.settings import GateSettings
 from winokit.stages.gate.verdict import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
+from winokit.stages.grade.settings import GradeSettings
 from winokit.stages.release.run import Release
 from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 from winokit.stages.release.verify import Verification
-from winokit.stages.score import Scored
+from winokit.stages.score.run import Scored
 from winokit.stages.search.findings import SearchFindings
 from winokit.stages.search.settings import Crew, SearchDesign, SearchSets
 from winokit.stages.search.space import SearchSpace
@@ -146,18 +148,19 @@ def convert(
     out: str | Path,
     *,
     to: str | None = None,
-    language: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    as_: Literal['binary', 'choice', 'judgements'] | None = None,
-    labels: str | Path | Sequence[str | Path] = ...,
-    limit: int | None = None,
-    lenient: bool = False,
     source_ids: bool = False,
     labels_apart: bool = False,
     perturbed: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
     style: Literal['default', 'paper', 'code'] = 'default',
     variant: str | Sequence[str] = ...,
     format_: str = 'jsonl',
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: str | Path | Sequence[str | Path] = ...,
+    limit: int | None = None,
+    lenient: bool = False,
+    settings: ConvertSettings = ...,
     loading: Loading = ...,
 ) -> WrittenFile | WrittenTasks | WrittenVariants: ...
 
@@ -343,9 +346,10 @@ def grade(
     training_data: str | None = None,
     trials: int | None = None,
     board: str | Path | None = None,
-    out: str | Path | None = None,
     budget: int | None = None,
     owner: bool = False,
+    out: str | Path | None = None,
+    settings: GradeSettings = ...,
 ) -> Grading | Leaderboard: ...
 
 def hunt(
@@ -435,18 +439,19 @@ def score(
     cores_each: int | None = None,
     gpus_each: int | None = None,
     memory_each: float | None = None,
-    out: str | Path | None = None,
+    cache: str | Path | Cache | None = None,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     limit: int | None = None,
     lenient: bool = False,
-    cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
     progress: Callable[[float, float], None] | None = None,
+    asking: Asking = ...,
+    loading: Loading = ...,
     plan: ScoringPlan = ...,
     spending: Spending = ...,
     cluster: ClusterSettings = ...,
-    loading: Loading = ...,
 ) -> Scored: ...
 
 def search(
@@ -533,10 +538,11 @@ def suite(
     cores_each: int | None = None,
     gpus_each: int | None = None,
     memory_each: float | None = None,
-    out: str | Path | None = None,
     cache: str | Path | Cache | None = None,
+    out: str | Path | None = None,
     progress: Callable[[Sequence[SuiteCell]], None] | None = None,
     settings: SuiteSettings = ...,
+    asking: Asking = ...,
     plan: ScoringPlan = ...,
     spending: Spending = ...,
     cluster: ClusterSettings = ...,

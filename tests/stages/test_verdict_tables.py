@@ -155,9 +155,9 @@ def series(growth, end, restarts, seeds="agree"):
         )
         for step, size in enumerate((160, 640))
     )
-    reach = reach_of(fit, None, 94.0, (160, 640))
     slopes = tuple(turn) if restarts > 1 else ()
-    return CurveSeries("d", "mc", "accuracy", levels, fit, (160, 640), None, reach, None, P_SEEDS[seeds], slopes)
+    made = CurveSeries("d", "mc", "accuracy", levels, fit, (160, 640), p_seeds=P_SEEDS[seeds], restart_slopes=slopes)
+    return replace(made, reach=reach_of(made, fit, 94.0))
 
 
 @pytest.mark.parametrize(("growth", "end"), list(product(SLOPES, ENDS)))

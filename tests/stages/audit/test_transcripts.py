@@ -10,7 +10,7 @@ from winokit.data.runs import Run
 from winokit.errors import BadInput
 from winokit.stages.audit.run import audit
 from winokit.stages.audit.verdict import verdict
-from winokit.stages.score import score
+from winokit.stages.score.run import score
 
 CUT = "of 16 replies 16 (100.0 %) without a choice (its reply ended before the answer: raise max_tokens)"
 

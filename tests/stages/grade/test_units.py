@@ -15,7 +15,8 @@ from winokit.stages.evolve.run import evolve
 from winokit.stages.grade.ladder import rules_of, to_step
 from winokit.stages.grade.leaderboard import leaderboard, write_board
 from winokit.stages.grade.record import Statement, write_graded
-from winokit.stages.grade.run import grade_submission, lines
+from winokit.stages.grade.run import grade_submission
+from winokit.stages.grade.table import lines
 from winokit.stages.grade.units import GradedUnits
 from winokit.stages.release.hidden import HiddenPart, hidden_folder, label_lines, read_hidden
 from winokit.stages.release.run import write_release

@@ -21,8 +21,6 @@ from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants
 from winokit.problem import Dataset
 from winokit.progress import tell
 
-HARNESSES = ("lmeval", "inspect")
-"""lm-evaluation-harness and Inspect."""
 TEMPLATES = "stages/convert/templates"
 
 

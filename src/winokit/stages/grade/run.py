@@ -9,7 +9,7 @@ group score and those of single training sizes are questions too, and are the ow
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,11 +27,12 @@ from winokit.methods.metrics.groups import all_right, group_accuracy_chance
 from winokit.methods.metrics.judge_graded import curve_weights, interval_at, p_best_by_coins, score_interval, spread_of
 from winokit.progress import tell
 from winokit.results import Brief
-from winokit.settings import Help, refuse_unused, verb
+from winokit.settings import Help, verb
 from winokit.stages.grade import record
 from winokit.stages.grade.budget import SpentBudget, known_test, spent_budget
 from winokit.stages.grade.ladder import GUESSED, LadderRules, luck_corrected, rounded, rules_of, to_step
 from winokit.stages.grade.record import ACCURACY, AUC, GROUP_ACCURACY, Graded, GradeScore, Gradings, Statement
+from winokit.stages.grade.settings import GradeSettings
 from winokit.stages.grade.submissions import ONE, SubmittedFile, read_submission
 from winokit.stages.grade.units import GradedUnits, answers_of
 from winokit.stages.release.hidden import MANIFEST_HASH, HiddenPart, append_private, read_hidden
@@ -87,18 +88,8 @@ def grade(
         ),
     ] = (),
     *,
-    hidden: Annotated[Path | None, Help("The folder of hidden labels. Default: DIR.hidden.")] = None,
-    name: Annotated[str | None, Help("The entry's name. Default: the file's.")] = None,
-    model: Annotated[str | None, Help("Which model it is.")] = None,
-    formalization: Annotated[str | None, Help("How problems became inputs and decisions.")] = None,
-    training_data: Annotated[str | None, Help("What the model was trained on; 'none' if nothing.")] = None,
-    trials: Annotated[int | None, Help("How many settings and seeds you tried.", least=1)] = None,
-    board: Annotated[Path | None, Help("Make the leaderboard page of a folder of graded entries.", "FOLDER")] = None,
+    settings: GradeSettings = GradeSettings(),
     out: Annotated[Path | None, Help("Where to write the entry (GRADED.json), or the page with --board.")] = None,
-    budget: Annotated[
-        int | None, Help("Different submissions to grade on this test. Default: by its size; docs/grading.md.", least=1)
-    ] = None,
-    owner: Annotated[bool, Help("Show every score, for the owner of the labels only: do not share.")] = False,
 ) -> "Grading | Leaderboard":
     """Grade predictions against the hidden test of a release, or make its leaderboard.
 
@@ -113,42 +104,43 @@ def grade(
     """
     release = Path(release)
     paths = [Path(path) for path in file_paths(files)]
-    needed = {"formalization": formalization, "training_data": training_data, "trials": trials}
-    if board is not None:
-        from winokit.stages.grade.leaderboard import leaderboard, write_board
-
-        why = "an option for grading an entry; --board only shows graded entries"
-        refuse_unused(grade, why, name=name, model=model, **needed, budget=budget)
+    if settings.board is not None:
         if paths or not are_files(files):
             raise BadInput("--board takes a folder of graded entries, not predictions: leave these out")
-        page = out or Path("board.html")
-        refuse_overwriting(page, board.glob("*.json"))
-        made = replace(leaderboard(release, board, hidden=hidden, owner=owner), page=page)
-        write_board(made, page)
-        tell(made.notes)
-        return made
-    if out is not None:  # before anything is graded, since every grading is logged
-        refuse_overwriting(out, paths)
-        if out.is_dir():
-            raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
-        with refused(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-    missing = ", ".join(f"--{option.replace('_', '-')}" for option, value in needed.items() if value in (None, ""))
-    if missing and out is not None:
-        raise BadInput(f"a leaderboard entry must say {missing}")
-    statement = None
-    if missing:
-        tell([f"no entry, and no score corrected for luck, without {missing}"])
-    else:
-        own = name or (paths[0].name.partition(".")[0] if paths else "")
-        statement = Statement(own, str(formalization), str(training_data), trials or 0, model)
-    grading = replace(
-        grade_submission(release, files, statement, hidden=hidden, budget=budget), is_owners=owner, out=out
-    )
+        return make_board(release, settings.board, settings, out or Path("board.html"))
+    if out is not None:
+        check_entry(out, paths, settings)
+    if settings.missing:
+        tell([f"no entry, and no score corrected for luck, without {settings.missing}"])
+    statement = settings.statement(paths)
+    grading = grade_submission(release, files, statement, hidden=settings.hidden, budget=settings.budget)
+    grading = replace(grading, is_owners=settings.owner, out=out)
     if out is not None:
         record.write_graded(grading.public, out)
     tell(grading.notes)
     return grading
+
+
+def make_board(release: Path, entries: Path, settings: GradeSettings, page: Path) -> "Leaderboard":
+    """Write the leaderboard page of a folder of graded entries."""
+    from winokit.stages.grade.leaderboard import leaderboard, write_board
+
+    refuse_overwriting(page, entries.glob("*.json"))
+    board = replace(leaderboard(release, entries, hidden=settings.hidden, owner=settings.owner), page=page)
+    write_board(board, page)
+    tell(board.notes)
+    return board
+
+
+def check_entry(out: Path, paths: Sequence[Path], settings: GradeSettings) -> None:
+    """Refuse an entry that cannot be written, before anything is graded: every grading is logged."""
+    refuse_overwriting(out, paths)
+    if out.is_dir():
+        raise BadInput(f"{out}: a folder; an entry is a file: --out {out / 'NAME.json'}")
+    with refused(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    if settings.missing:
+        raise BadInput(f"a leaderboard entry must say {settings.missing}")
 
 
 def grade_submission(
@@ -326,51 +318,3 @@ def _score(size: str, metric: str, values: FloatArray, units: Units, chance: flo
     corrected = None if trials is None else rounded(luck_corrected(value, spread_of(interval), trials, chance))
     ends = rounded(interval.low), rounded(interval.high)
     return GradeScore(size, metric, rounded(value), *ends, len(values), round(chance, 6), corrected)
-
-
-QUESTIONS: dict[str, tuple[str, type]] = {
-    "formalization": ("Formalization (how problems become inputs and decisions: mc-sent, partial scoring, …)", str),
-    "training_data": ("Training data (what the model was trained on for this task; 'none' if nothing)", str),
-    "trials": ("Number of trials (settings and seeds tried before this one)", int),
-}
-
-
-def questions(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
-    """What an entry does not say of itself yet."""
-    asked = QUESTIONS.items() if given["board"] is None else ()
-    return {name: question for name, question in asked if not given[name]}
-
-
-def lines(result: "Grading | Leaderboard") -> Iterator[str]:
-    """The scores as a table and what they are of, or where the board is."""
-    if not isinstance(result, Grading):
-        yield f"{plural(len(result.places), 'entry', 'entries')} written to {result.page}"
-        return
-    yield from _graded(result.shown)
-    if result.out is not None:
-        yield f"entry: {result.out}"
-
-
-def _graded(graded: Graded) -> Iterator[str]:
-    release, statement = graded.release, graded.statement
-    title = f"{release.get('name', 'release')} {release.get('version', '')}".strip()
-    test = release["test"]
-    units = f", {plural(test['units'], 'unit')}" if test.get("units") is not None else ""
-    yield f"{title}: {test['problems']:,} test problems, {test['groups']:,} groups{units}"
-    if graded.scores:
-        corrected = "  luck-corrected" if statement is not None else ""
-        yield f"{'size':6}  {'score':14}    value       95 % interval   chance{corrected}"
-    for score in graded.scores:
-        size, metric = "–" if score.size == ONE else score.size, score.metric.replace("_", " ")
-        interval = f"{percent(score.low)} to {percent(score.high)}"
-        corrected = "" if score.luck_corrected is None else f"  {percent(score.luck_corrected):>14}"
-        yield f"{size:6}  {metric:14}  {percent(score.value):>7}  {interval:>18}  {percent(score.chance):>7}{corrected}"
-    if statement is not None:
-        untrained = statement.training_data.casefold() == "none"
-        trained = "not trained for the task" if untrained else f"trained on {statement.training_data}"
-        yield f"{statement.name}: {statement.formalization}; {trained}; {plural(statement.trials, 'trial')}"
-
-
-def as_json(result: "Grading | Leaderboard") -> dict[str, Any]:
-    """The entry as it may be seen, or the board."""
-    return result.shown.to_json() if isinstance(result, Grading) else result.to_json()

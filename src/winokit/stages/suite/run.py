@@ -26,8 +26,8 @@ from winokit.files import as_file_name, check_own_folder, result_bytes, write_wh
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import parse_scoring
-from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
-from winokit.methods.scoring.ledger import Ledger, Spending
+from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import read_prompt
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import ScoringPlan
@@ -54,11 +54,8 @@ def suite(
     file: Annotated[str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE")] = None,
     *,
     settings: SuiteSettings = SuiteSettings(),
-    plan: Annotated[ScoringPlan, Without("scoring", "shots")] = ScoringPlan(),
-    spending: Spending = Spending(),
-    cluster: ClusterSettings = ClusterSettings(),
+    asking: Annotated[Asking, Without("shots")] = Asking(),
     out: Annotated[str | Path | None, Help("The suite's folder.", otherwise=Path("runs/suite"))] = None,
-    cache: CacheFile = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
     """Run models x datasets x scorings x shots, and write one page: which can be distinguished, and by what.
@@ -74,27 +71,19 @@ def suite(
         Called with all cells whenever one changes.
     """
     settings = settings if file is None else read_suite(Path(file), settings)
-    pool = None if plan.shots_from is None else load_one(plan.shots_from)
-    plan = replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
+    plan = read_plan(asking.plan)
+    spending = asking.spending
     folder = None if out is None else Path(out)
     cells = _planned(settings, plan, folder)
-    if cluster.engine == "ray":
-        started(cluster.address, "a suite on Ray")
+    if asking.cluster.engine == "ray":
+        started(asking.cluster.address, "a suite on Ray")
     models = list({id(cell.entrant.model): cell.entrant.model for cell in cells}.values())
-    about = {
-        "winokit": winokit.__version__,
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "models": [model.title for model in models],
-        "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
-        **{name: list(getattr(settings, name)) for name in ("scorings", "shots", "protocol")},
-        **{"seed": plan.seed, "substitution": plan.substitution},
-    }
-    result = SuiteRun(about, cells)
+    result = SuiteRun(describe_suite(settings, plan, models, cells), cells)
     if folder is not None and not spending.dry_run and not (folder / RESULTS).exists():
         # First, since it is what tells that the folder is a suite's, should the rest not come to be written.
         write_whole(folder / RESULTS, result_bytes({"suite": result.settings, "cells": []}))
-    with open_cache(cache, spending) as known, known.parts_of(Ledger(spending)) as whole:
-        work = _Work(settings, plan, cluster, known, whole, cells, progress or (lambda cells: None))
+    with asking.opened() as known, known.parts_of(Ledger(spending)) as whole:
+        work = _Work(settings, plan, asking.cluster, known, whole, cells, progress or (lambda cells: None))
         for model in models:
             work.go_through(model)
     if spending.dry_run:
@@ -104,6 +93,29 @@ def suite(
         result.settings["replayed"] = whole.replays.to_json()
         result.page = write_suite(result, folder)
     return result
+
+
+def read_plan(plan: ScoringPlan) -> ScoringPlan:
+    """The plan with its prompt and its pool of shots loaded."""
+    pool = None if plan.shots_from is None else load_one(plan.shots_from)
+    return replace(plan, prompt=read_prompt(plan.prompt), shots_from=pool)
+
+
+def describe_suite(
+    settings: SuiteSettings, plan: ScoringPlan, models: Sequence[SuiteModel], cells: Sequence[SuiteCell]
+) -> dict[str, Any]:
+    """Settings of a suite, enough to do it again."""
+    return {
+        "winokit": winokit.__version__,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "models": [model.title for model in models],
+        "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
+        "scorings": list(settings.scorings),
+        "shots": list(settings.shots),
+        "protocol": list(settings.protocol),
+        "seed": plan.seed,
+        "substitution": plan.substitution,
+    }
 
 
 def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:

@@ -44,7 +44,7 @@ def write_transfer_page(transfer: "Transfer", folder: Path) -> Path:
         ],
         tables=tables,
         choices=choices,
-        settings=transfer.run["settings"],
-        run=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
+        grid=transfer.run["settings"],
+        settings=flat({name: value for name, value in transfer.run.items() if name != "settings"}),
         sources=[CITATIONS[name] for name in sources],
     )

@@ -8,9 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from winokit.drawing import decision
-from winokit.drawing.decision import BAD, GOOD, MIXED, PLAIN, SEVERAL, DecisionTable, Verdict, VerdictPoint
+from winokit.drawing.decision import BAD, GOOD, MIXED, SEVERAL, DecisionTable, Verdict, VerdictPoint
 from winokit.drawing.wording import join, percent, plural, points
-from winokit.files import our_toml
 from winokit.results import ABOVE, BELOW, Metric
 from winokit.stages.transfer.table import SINGLE, WHOLE
 
@@ -21,25 +20,9 @@ CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
 CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
 YES, NO = "yes", "no"
 
-SAID = our_toml("stages/transfer/verdict.toml")
-
-
-def _build_case(cells: str, groups: str, gap: str, signs: str) -> tuple[dict[str, str], str, str, str]:
-    """Build the case of a state.
-
-    Groups, gaps and signs of trouble qualify the word of single problems, and make praise neutral.
-    """
-    word, tone = SAID["words"][cells]
-    groups_said = SAID["whole"].get(groups, "") if cells in (ABOVE, MIXED) else ""
-    moved = "; gender statistics move the accuracy" if gap == CLEAR else ""
-    doubts = bool(groups_said or moved or signs == YES)
-    state = {CELLS: cells, GROUPS: groups, GAP: gap, SIGNS: signs}
-    sentence = SAID["tried"] if signs == YES and cells in (ABOVE, MIXED) else ""
-    return state, f"{word}{groups_said}{moved}", PLAIN if doubts and tone == GOOD else tone, sentence
-
-
-FACTS = {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
-TRANSFER = DecisionTable(FACTS, *(_build_case(*state) for state in product(*FACTS.values())))
+TRANSFER = DecisionTable.of_stage(
+    "transfer", {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
+)
 
 
 def _rows_of_fact(transfer: "Transfer", fact: str, test: str | None = None) -> list[tuple[str, Metric]]:
@@ -88,17 +71,20 @@ def _count_rows(transfer: "Transfer") -> int:
 
 def verdict_of_transfer(transfer: "Transfer") -> Verdict:
     """A word, a sentence and the findings behind them."""
-    case = TRANSFER.decide(state_of(transfer))
+    state = state_of(transfer)
+    case = TRANSFER.decide(state)
     rows = [row for _, row in _rows_of_fact(transfer, CELLS)]
-    above = sum(decision.standing(row, _count_rows(transfer)) == ABOVE for row in rows)
-    are = "is" if above == 1 else "are"
-    headline = (
-        f"Of {plural(len(rows), 'cell')}, one per arm and test set, {above:,} {are} above chance. {case.sentence}"
-    )
-    once = "Each is one run; another seed may give another result." if rows else ""
-    return Verdict(
-        case.word, case.tone, f"{headline}{once}".strip(), (*_points_of_tests(transfer), *_points_of_gaps(transfer))
-    )
+    above_count = sum(decision.standing(row, _count_rows(transfer)) == ABOVE for row in rows)
+    are = "is" if above_count == 1 else "are"
+    cells = plural(len(rows), "cell")
+    headline = f"Of {cells}, one per arm and test set, {above_count:,} {are} above chance. "
+    is_doubtful = state[SIGNS] == YES and state[CELLS] in (ABOVE, MIXED)
+    if is_doubtful:
+        headline += TRANSFER.words["tried"]
+    if rows:
+        headline += "Each is one run; another seed may give another result."
+    points = (*_points_of_tests(transfer), *_points_of_gaps(transfer))
+    return Verdict(case.word, case.tone, headline.strip(), points)
 
 
 def _points_of_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
@@ -108,7 +94,7 @@ def _points_of_tests(transfer: "Transfer") -> Iterator[VerdictPoint]:
         rows = _rows_of_fact(transfer, fact, test.name)
         place = decision.together(decision.standing(row, among) for _, row in rows)
         above = [f"{arm} ({percent(row.value)})" for arm, row in rows if decision.standing(row, among) == ABOVE]
-        text = f"above chance after training on {join(above)}" if above else SAID["not_above"].get(place)
+        text = f"above chance after training on {join(above)}" if above else TRANSFER.words["not_above"].get(place)
         if text is not None:
             yield VerdictPoint(f"{test.name}{unit}: {text}.", GOOD if above else BAD, {f"{test.name}/{fact}": place})
 

@@ -1,0 +1,70 @@
+"""What is written of a dataset, and as what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+from winokit.data.formats import FORMATS, WriteOptions
+from winokit.data.loading import Perturbed
+from winokit.errors import BadInput, check_known
+from winokit.methods.transforms.variants import Style
+from winokit.settings import Help, Settings
+
+DEFAULT = "jsonl"
+"""The format that is written where none is named."""
+VARIANTS = "variants"
+HARNESSES = ("lmeval", "inspect")
+"""lm-evaluation-harness and Inspect."""
+
+
+@dataclass(frozen=True)
+class ConvertSettings(Settings):
+    """The target, and the options that it has."""
+
+    to: Annotated[
+        str | None,
+        Help(
+            "A format, lmeval or inspect (tasks of lm-evaluation-harness or Inspect), or variants; default: jsonl.",
+            "FORMAT",
+        ),
+    ] = None
+    source_ids: Annotated[bool, Help("Write the source's ids, which may leak the answer.")] = False
+    labels_apart: Annotated[bool, Help("WinoGrande: write the answers to a separate label list.")] = False
+    perturbed: Perturbed = ()
+    style: Annotated[
+        Style,
+        Help(
+            "Variants: ours (default), as the paper describes them (paper), or as its script makes them (code).",
+            noun="style",
+        ),
+    ] = "default"
+    variant: Annotated[str | Sequence[str], Help("Variants: only this one; repeatable.", "NAME")] = ()
+    format_: Annotated[str, Help("Variants: the format of their files.", "FORMAT")] = DEFAULT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.to is not None:
+            check_known("format", self.to, dict.fromkeys([*FORMATS, *HARNESSES, VARIANTS]))
+        if self.to != VARIANTS:
+            self._refuse_any("style", "variant", "format_", why="an option of --to variants")
+        if self.to not in HARNESSES:
+            self._refuse_any("perturbed", why="an option of --to lmeval and --to inspect")
+        if self.to in HARNESSES or self.to == VARIANTS:
+            self._refuse_any("source_ids", "labels_apart", why="an option of file formats")
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants to write; empty for all."""
+        return [self.variant] if isinstance(self.variant, str) else list(self.variant)
+
+    @property
+    def write_options(self) -> WriteOptions:
+        """The options of a file format."""
+        return WriteOptions(self.source_ids, self.labels_apart)
+
+    def _refuse_any(self, *names: str, why: str) -> None:
+        """Refuse the first of these settings that is not its default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in names:
+            if getattr(self, name) != defaults[name]:
+                raise BadInput(f"--{name.strip('_').replace('_', '-')}: {why}")

@@ -1,0 +1,98 @@
+"""`winokit score`: a score for each candidate of each problem."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from winokit.data.loading import Data, Limited, Loading, load_shots
+from winokit.methods.scoring import scorer
+from winokit.methods.scoring.asking import Asking
+from winokit.methods.scoring.base import default_scoring, unread_languages
+from winokit.methods.scoring.ledger import Ledger
+from winokit.methods.scoring.transcripts import Transcript, reply_notes
+from winokit.methods.transforms.variants import ORIGINAL
+from winokit.models.base import notes_of
+from winokit.models.registry import ModelSpec
+from winokit.problem import Dataset
+from winokit.progress import Progress, tell
+from winokit.results import Brief
+from winokit.settings import Help, verb
+
+
+@dataclass(frozen=True, repr=False)
+class Scored(Brief):
+    """One prediction per problem, and where they were written."""
+
+    predictions: list[scorer.Prediction]
+    out: Path | None
+    notes: tuple[str, ...] = ()
+    plan: Mapping[str, Any] | None = None
+    """Of a dry run: what would be asked."""
+    replayed: Mapping[str, Any] = field(default_factory=dict)
+    """By model, counts and dates of answers that come from the cache."""
+
+    def __iter__(self) -> Iterator[scorer.Prediction]:
+        return iter(self.predictions)
+
+
+@verb
+def score(
+    data: Data,
+    model: ModelSpec = "builtin",
+    *,
+    scoring: Annotated[str | None, Help("How to score; default: depends on the kind of model.", metavar="NAME")] = None,
+    asking: Asking = Asking(),
+    loading: Limited = Loading(),
+    out: Annotated[
+        str | Path | None, Help("Where to write the predictions.", otherwise=Path("predictions.jsonl"))
+    ] = None,
+    progress: Progress | None = None,
+) -> Scored:
+    """Score every problem with a model and write predictions.jsonl.
+
+    Answers are kept as they come: after an interruption, the same command continues.
+    """
+    file = None if out is None else Path(out)
+    if file is not None:
+        scorer.check_replaceable(file)
+    dataset = loading.one(data)
+    asking = replace(asking, plan=replace(asking.plan, scoring=scoring))
+    answers = ask_model(dataset, model, asking, progress)
+    if asking.spending.dry_run:
+        return Scored([], None, dataset.notes, answers.ledger.planned({}))
+    if file is not None:
+        scorer.write_predictions(answers.predictions, file)
+    notes = (*dataset.notes, *answers.notes)
+    replays = answers.ledger.replays
+    told = {*answers.early_notes, *replays.notes}  # replays are shown beside the result
+    tell(note for note in notes if note not in told)
+    return Scored(answers.predictions, file, notes, replayed=replays.to_json())
+
+
+@dataclass(frozen=True)
+class ScoredAnswers:
+    """The predictions of a model, what they cost, and the notes on both."""
+
+    predictions: list[scorer.Prediction]
+    ledger: Ledger
+    early_notes: tuple[str, ...]
+    """Notes that were told before the model was asked."""
+    notes: tuple[str, ...]
+
+
+def ask_model(dataset: Dataset, spec: ModelSpec, asking: Asking, progress: Progress | None) -> ScoredAnswers:
+    """Ask a model for the scores of all candidates."""
+    transcripts: list[Transcript] = []
+    with asking.loaded(spec) as model:
+        early_notes = notes_of(model)
+        tell((*early_notes, *unread_languages([model.spec], dataset)))
+        plan = load_shots(asking.plan, dataset)
+        scoring = plan.scoring or default_scoring(model, dataset)
+        with asking.opened() as cache, cache.ledger.under(model.spec, scoring, ORIGINAL):
+            predictions = scorer.score_variants(
+                {ORIGINAL: dataset}, model, plan, cache=cache, progress=progress, transcripts=transcripts
+            )
+        ledger = cache.ledger
+        notes = (*notes_of(model), *reply_notes(transcripts), *ledger.notes, *ledger.replays.notes)
+    return ScoredAnswers(predictions, ledger, early_notes, notes)

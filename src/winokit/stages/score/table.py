@@ -1,0 +1,51 @@
+"""Predictions on the terminal and for scripts: how many were answered, and how many are right."""
+
+from typing import Any
+
+from winokit.drawing.tables import Lines, plan_lines
+from winokit.methods.scoring.replay import replay_sentences
+from winokit.methods.scoring.scorer import close_calls
+from winokit.stages.score.run import Scored
+
+
+def as_json(result: Scored) -> dict[str, Any]:
+    """The counts of answers.
+
+    Of a dry run, what would be asked.
+    """
+    if result.plan is not None:
+        return dict(result.plan)
+    labelled = [row for row in result.predictions if row.answer is not None]
+    return {
+        "out": result.out and str(result.out),
+        "model": result.predictions[0].model,
+        "scoring": result.predictions[0].scoring,
+        "problems": len(result.predictions),
+        "answered": sum(row.prediction is not None for row in result.predictions),
+        "right": sum(row.is_right for row in labelled),
+        "labelled": len(labelled),
+        "close_calls": close_calls(result.predictions),
+        "replayed": dict(result.replayed),
+    }
+
+
+def lines(result: Scored) -> Lines:
+    """The counts of answers in sentences.
+
+    Of a dry run, what would be asked.
+    """
+    if result.plan is not None:
+        yield from plan_lines(result.plan)
+        return
+    counts = as_json(result)
+    scorer = f"{counts['model']} ({counts['scoring']})"
+    yield f"{counts['problems']:,} predictions by {scorer} written to {counts['out']}"
+    if counts["labelled"]:
+        share = 100 * counts["right"] / counts["labelled"]
+        yield f"{counts['right']:,} of {counts['labelled']:,} right ({share:.1f} %)"
+    silent = [row for row in result.predictions if row.prediction is None]
+    if silent:
+        yield f"{len(silent):,} not answered; the first: {silent[0].why}"
+    if counts["close_calls"]:
+        yield f"{counts['close_calls']:,} rest on a margin below 0.0001, which another batch size could turn"
+    yield from replay_sentences(result.replayed)
