@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import winokit
-from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
+from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
@@ -25,7 +25,7 @@ from winokit.methods.scoring.scorer import Prediction, write_predictions
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
-from winokit.problem import Dataset, Problem, collector_off
+from winokit.problem import ORIGINAL, Dataset, Problem, collector_off, original_id
 from winokit.progress import tell
 from winokit.results import Brief, Metric, rows_to_json
 

@@ -17,8 +17,8 @@ from winokit.data.loading import DataLike, load
 from winokit.data.predictions.documents import DATED, LoggedDocument
 from winokit.data.predictions.read import PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
-from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
-from winokit.problem import Card, Dataset, Problem, grouped
+from winokit.methods.transforms.variants import PERTURBED
+from winokit.problem import ORIGINAL, Card, Dataset, Problem, grouped
 from winokit.progress import tell
 from winokit.registry import Registry
 

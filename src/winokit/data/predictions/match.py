@@ -13,10 +13,9 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Any
 
-from winokit.answers import original_id
 from winokit.data.predictions.documents import LoggedDocument
-from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import Dataset, Problem, folded_text, grouped
+from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Variant, make_variants
+from winokit.problem import ORIGINAL, Dataset, Problem, folded_text, grouped, original_id
 from winokit.text.language import language_of
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)

@@ -12,8 +12,8 @@ from winokit.data.predictions import winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ORIGINAL, Variant
-from winokit.problem import Dataset, grouped
+from winokit.methods.transforms.variants import Variant
+from winokit.problem import ORIGINAL, Dataset, grouped
 from winokit.registry import Registry
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from winokit.answers import ORIGINAL, original_id
 from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
@@ -17,14 +16,11 @@ from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
-from winokit.models.base import Answer, Model, Refusal, Request
-from winokit.problem import NO_BLANK, Dataset, Problem
+from winokit.models.base import Answer, Model, ModelOfModels, Refusal, Request
+from winokit.problem import NO_BLANK, ORIGINAL, Dataset, Problem, original_id
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
 from winokit.settings import Help, Settings
-
-if TYPE_CHECKING:
-    from winokit.models.ensemble import EnsembleModel
 
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
@@ -112,10 +108,8 @@ def score_variants(
     A variant's problem has its original's id in `provenance["of"]`, and its row carries that. What was said in
     questions and replies is added to `transcripts`.
     """
-    from winokit.models.ensemble import EnsembleModel
-
     plan, cache = plan or ScoringPlan(), cache or Cache()
-    if isinstance(model, EnsembleModel) and model.combine == "vote":
+    if isinstance(model, ModelOfModels) and model.combine == "vote":
         ballots = [
             score_variants(variants, member, plan, cache=cache, progress=progress, transcripts=transcripts)
             for member in model.members
@@ -184,7 +178,7 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
     return chosen
 
 
-def _voted(ensemble: "EnsembleModel", ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+def _voted(ensemble: ModelOfModels, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
     """One prediction per problem from those of several models: shares of the votes cast as scores."""
     made = []
     for votes in zip(*ballots, strict=True):

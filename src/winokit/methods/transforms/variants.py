@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from winokit.answers import ORIGINAL as ORIGINAL
 from winokit.errors import BadInput
 from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands

@@ -18,7 +18,6 @@ from winokit.data.predictions.read import (
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan
 from winokit.methods.transforms.variants import (
-    ORIGINAL,
     REVERSED,
     TRANSFORMS,
     Variant,
@@ -28,7 +27,7 @@ from winokit.methods.transforms.variants import (
 )
 from winokit.models.base import Model
 from winokit.models.registry import ModelLike, Spec, as_model, check_model
-from winokit.problem import Dataset, grouped
+from winokit.problem import ORIGINAL, Dataset, grouped
 from winokit.progress import tell
 from winokit.stages.audit.settings import AuditSettings
 

@@ -15,8 +15,7 @@ from winokit.drawing.figures import GREY, NONE, PART, WHOLE, shortened, whole_ti
 from winokit.drawing.plots import ShownScorer
 from winokit.drawing.wording import percent
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import grouped
+from winokit.problem import ORIGINAL, grouped
 from winokit.results import Metric
 
 if TYPE_CHECKING:

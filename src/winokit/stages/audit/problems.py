@@ -14,15 +14,13 @@ from itertools import groupby
 from math import isfinite
 from typing import Any
 
-from winokit.answers import original_id
 from winokit.data.runs import Run
 from winokit.drawing.plots import ShownScorer
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.notebook import PIECE
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
 SHORT = ".5g"

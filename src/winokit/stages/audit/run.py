@@ -21,10 +21,10 @@ from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
-from winokit.methods.transforms.variants import ORIGINAL, REVERSED, TRANSFORMS
+from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, ModelLike
-from winokit.problem import Dataset, collector_off
+from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Metric
 from winokit.settings import Help, verb

@@ -11,10 +11,9 @@ from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.transcripts import Transcript, reply_notes
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec
-from winokit.problem import Dataset
+from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
