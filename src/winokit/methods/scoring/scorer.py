@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
-from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
-from winokit.models.base import Answer, Model, ModelOfModels, Refusal, Request
+from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request
 from winokit.problem import NO_BLANK, ORIGINAL, Dataset, Problem, original_id
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
 from winokit.settings import Help, Settings
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
@@ -101,7 +103,7 @@ def score_variants(
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
-    transcripts: list[Transcript] | None = None,
+    transcripts: "list[Transcript] | None" = None,
 ) -> list[Prediction]:
     """Score several variants of a dataset in one pass: the model is asked once for all of them.
 
@@ -138,7 +140,9 @@ def score_variants(
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
     answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
-    if transcripts is not None:
+    if transcripts is not None and Ask in scoring.needs:
+        from winokit.methods.scoring.transcripts import transcripts_of
+
         transcripts += (row for each in questions for row in transcripts_of(each.named, each.requests, answers))
     return [question.predicted(answers) for question in questions]
 
