@@ -16,9 +16,10 @@ from support.waiting import HANGS
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.cache import Cache, answer_all, key_of
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
-from winokit.models.chat import choice_in, option_logprobs
+from winokit.models.chat import option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
+from winokit.models.replies import choice_in
 from winokit.models.server import LONGEST_PAUSE, PATIENCE
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
 

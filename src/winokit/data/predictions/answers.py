@@ -9,8 +9,6 @@ from typing import Any
 from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
-from winokit.methods.scoring.ask import LETTERS
-from winokit.models.chat import choice_in
 from winokit.text.language import language_of
 
 UNREAD = "no answer could be read"
@@ -95,8 +93,8 @@ def choose(
         return named, None
     if text.casefold() in SILENT:
         return None, f"it says {text!r}" if text else "an empty cell"
-    if len(text) == 1 and text in LETTERS[: len(names)]:
-        return LETTERS.index(text), None
+    if len(text) == 1 and text in string.ascii_uppercase[: len(names)]:
+        return string.ascii_uppercase.index(text), None
     if names == ("no", "yes") and text.casefold() in ("false", "true"):
         return int(text.casefold() == "true"), None
     number = NUMBER.match(text)
@@ -111,6 +109,8 @@ def choose(
 @lru_cache(1 << 14)
 def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
     """The candidate that a text in words chooses, as replies of chat models are read."""
+    from winokit.models.replies import choice_in
+
     pack = language_of(language)
     # Names as they are inflected in the text are ways to say them; English ones are read as they always were.
     forms = [
@@ -120,4 +120,4 @@ def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
         (name, pack.bare(name), f"option{at + 1}", f"option {at + 1}", str(at + 1), *sorted(forms[at]))
         for at, name in enumerate(names)
     ]
-    return choice_in(text, LETTERS[: len(names)], ways)
+    return choice_in(text, string.ascii_uppercase[: len(names)], ways)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
-from winokit.data.predictions import winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
@@ -222,6 +221,8 @@ def _json_kind(path: Path, first: str, text: str) -> str:
         return "lmeval"
     if "eval" in keys:
         return "inspect"
+    from winokit.data.predictions import winokit_rows
+
     if keys >= winokit_rows.KEYS and winokit_rows.are_own(keys, row):
         return "winokit"
     if keys >= {"results", "configs"}:

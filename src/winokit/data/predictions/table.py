@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields, tables
 from winokit.data.formats.records import name_place
@@ -22,9 +22,11 @@ from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
-from winokit.data.predictions.proposals import LEAST_READ, TableProposals, TrialReading
 from winokit.errors import BadInput, Malformed
 from winokit.results import decide
+
+if TYPE_CHECKING:
+    from winokit.data.predictions.proposals import TrialReading
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
@@ -39,6 +41,8 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
+        from winokit.data.predictions.proposals import TableProposals
+
         TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
@@ -64,11 +68,13 @@ def _row_by_row(table: Table, matcher: Matcher) -> Table:
 
 def try_reading(
     table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool
-) -> TrialReading:
+) -> "TrialReading":
     """What columns read of the rows at some places, or of the first of them where they read too few.
 
     Raises BadInput where the columns cannot be of predictions.
     """
+    from winokit.data.predictions.proposals import LEAST_READ, TrialReading
+
     check_order(table, columns, matcher.dataset)
     reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences)
     chooses = columns.prediction is not None or bool(columns.scores)

@@ -147,6 +147,15 @@ def score_variants(
     return [question.predicted(answers) for question in questions]
 
 
+def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
+    """How the replies of each scorer were read; nothing if no model was asked in words."""
+    if not transcripts:
+        return []
+    from winokit.methods.scoring.transcripts import reply_notes
+
+    return reply_notes(transcripts)
+
+
 def _settings(
     dataset: Dataset, kind: str, plan: ScoringPlan, options: Mapping[str, str]
 ) -> Iterable[tuple[Problem, Setting]]:

@@ -10,7 +10,6 @@ from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
-from winokit.methods.scoring.canary import shortened
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
@@ -71,6 +70,8 @@ def summary(run: Run) -> Iterator[str]:
 
 def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
     """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
+    from winokit.methods.scoring.canary import shortened
+
     models = join(nothing.models)
     answers = plural(nothing.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
