@@ -243,6 +243,8 @@ class Run(Brief):
         ------
         UnknownName
             This run has no such figure; the message lists those it has.
+        MissingExtra
+            matplotlib is not installed; it is the extra `figures`.
         """
         return import_module(self.shown_by).figure(self, name)
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import BAD
-from winokit.drawing.figures import canvas
 from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
@@ -118,7 +117,10 @@ def as_json(run: Run) -> dict[str, Any]:
 
 def figure(run: Run, name: str) -> Any:
     """A figure of the report, as matplotlib's."""
-    figures = AuditPage(run).figures
+    from winokit.drawing.figures import canvas
+    from winokit.stages.audit.figures import figures_of
+
+    figures = figures_of(AuditPage(run))
     check_known("figure", name, figures)
     return canvas(figures[name])
 
