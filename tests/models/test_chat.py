@@ -16,10 +16,9 @@ from support.waiting import HANGS
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.cache import Cache, answer_all, key_of
 from winokit.models.base import Ask, Choose, Model, Refusal, Reply
-from winokit.models.chat import option_logprobs
+from winokit.models.chat import choice_in, option_logprobs
 from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
-from winokit.models.replies import choice_in
 from winokit.models.server import LONGEST_PAUSE, PATIENCE
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
 
@@ -153,7 +152,7 @@ def test_a_reply_that_is_not_clear_chooses_nothing(text):
         ("the cup", ("A", "B"), (("the cup",), ("the cup",)), None),
         ("2", ("1", "2", "3"), (), 1),
         ("Iris, neſ, nes", ("Nes", "Ines"), (), 0),
-        ("Neſ, I think", ("Nes", "Ines"), (), None),
+        ("Neſ, I think", ("Nes", "Ines"), (), 0),
         ("Mr. Hill", ("A", "B"), (("Mr. Hill",), ("Mr. Hull",)), 0),
         ("Well - anything.", ("?", "!"), (), None),
     ],

@@ -20,17 +20,19 @@ from winokit.models.base import Answer, Ask, Refusal, Reply, Request, cannot
 from winokit.models.chat_client import PATH, ChatClient, ChatToken, Completion, Messages
 from winokit.models.identity import ServerIdentity
 from winokit.models.registry import Spec
-from winokit.models.replies import AROUND, choice_in
+from winokit.models.replies import AROUND, FilledText, choice_in
 from winokit.models.server import SERVER_OPTIONS, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
 TOP_LOGPROBS = 20
 """Alternatives asked for at each token: the most that OpenAI gives."""
-READING = 3
+READING = 4
 """Part of the fingerprint: to be raised whenever the same reply is read differently."""
 
 REFUSED = "a refusal"
 SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
+BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", re.MULTILINE)
+"""The text of a question, around its blank."""
 
 
 def load(spec: Spec) -> "ChatModel":
@@ -76,7 +78,8 @@ class ChatModel:
         self.fingerprint = f"chat:{json.dumps(determining, sort_keys=True)}"
         readings = ({**determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
-        """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read."""
+        """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read, then
+        with names compared to the letter."""
 
     def identify(self) -> ServerIdentity:
         """Which model the server says it serves."""
@@ -135,7 +138,7 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
-    choice = None if answer is None else choice_in(answer, ask.options, ask.aliases, only_leading=in_thought)
+    choice = None if answer is None else _choice_of(ask, answer, in_thought)
     if choice is None:
         silent = ALL_THOUGHT if completion.ended else UNFINISHED
         return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
@@ -143,6 +146,10 @@ def reply(ask: Ask, completion: Completion, marks: Sequence[tuple[str, str]] = (
     if answer is not None and answer != text:
         tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
+
+
+def _choice_of(ask: Ask, answer: str, in_thought: bool) -> int | None:
+    return choice_in(answer, ask.options, ask.aliases, filled=filled_text(ask.prompt), only_leading=in_thought)
 
 
 def _tokens_of(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
@@ -153,6 +160,12 @@ def _tokens_of(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
             return tokens[index:] if place >= 0 else ()
         place -= len(token.text)
     return ()
+
+
+def filled_text(prompt: str) -> FilledText | None:
+    """The text around the blank of a question; None if it has no blank, or several lines with one."""
+    lines = BLANKED_LINE.findall(prompt)
+    return FilledText.of(*lines[0]) if len(lines) == 1 else None
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:

@@ -23,6 +23,7 @@ from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_
 from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
 from winokit.errors import BadInput, Malformed
+from winokit.problem import Problem
 from winokit.results import decide
 
 if TYPE_CHECKING:
@@ -187,7 +188,9 @@ class TableReading:
         scores = self._scores(cells, len(names))
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
         if columns.prediction is not None:
-            chosen, silent = self._choice(self._said(cells.get(columns.prediction)), names, place, language)
+            chosen, silent = self._choice(
+                self._said(cells.get(columns.prediction)), names, place, self.matcher.dataset[hits[0]]
+            )
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
             prediction, why = chosen, silent
@@ -231,17 +234,20 @@ class TableReading:
             value = value[0]
         return cell_text(value, self.columns.prediction).strip()
 
-    def _choice(self, text: str, names: tuple[str, ...], place: str, language: str) -> tuple[int | None, str | None]:
+    def _choice(self, text: str, names: tuple[str, ...], place: str, about: Problem) -> tuple[int | None, str | None]:
         """The chosen candidate; or None and why nothing was chosen."""
         column = str(self.columns.prediction)
         if self.has_fractions and is_number(text) and not text.isdecimal():  # a score among replies
             return None, self._unread(text, place)
         try:
-            chosen, why = choose(text, column, names, self.bases[0], language)
+            chosen, why = choose(text, column, names, self.bases[0], about.language)
         except Malformed:
             if is_number(text) or not self.in_sentences:
                 raise
-            chosen, why = named_in(text, names, language), None
+            from winokit.models.replies import FilledText
+
+            filled = FilledText.of(about.before, about.after)
+            chosen, why = named_in(text, names, about.language, filled), None
             if chosen is None:
                 if not self.in_words and len(text.split()) < REPLY:
                     raise
