@@ -23,8 +23,6 @@ from winokit.text.language import language_of
 SOLVED = "solved"
 """What stands for the variant where the whole text with the right candidate is scored, for its surprisal."""
 KEYS = frozenset({"variant", "of"})
-DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
-"""Names of the sample logs that lm-evaluation-harness writes."""
 
 
 def slug(name: str) -> str:

@@ -23,8 +23,9 @@ from winokit.data.formats.records import Place, name_place
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
-from winokit.data.predictions.documents import DATED, SOLVED, LoggedDocument, parse_document, scoring_of, slug
+from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
+from winokit.data.predictions.read import DATED
 from winokit.errors import BadInput, Malformed
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
 from winokit.methods.transforms.substitute import solved_texts
