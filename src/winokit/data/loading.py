@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
-from winokit.data.formats.records import FileRecords, remembering_records
+from winokit.data.formats.source import FileRecords, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.scoring.scorer import ScoringPlan

@@ -12,7 +12,7 @@ from winokit.data.checks.leaks import find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
 from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
-from winokit.data.formats.records import FileRecords, Place, name_place
+from winokit.data.formats.source import FileRecords, Place, name_place
 from winokit.errors import BadInput, Malformed, UnknownName, check_known
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.overlap import NEAR, Match, find_matches

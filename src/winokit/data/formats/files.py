@@ -22,8 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from winokit.data.formats import base
-from winokit.data.formats.records import remember_records
-from winokit.data.formats.source import Source
+from winokit.data.formats.source import Source, remember_records
 from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError, refusing
 from winokit.files import read_text, write_whole

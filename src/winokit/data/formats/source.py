@@ -1,6 +1,7 @@
 """A file as readers see it: lines, cells, JSON values or XML elements, each with its line number.
 
-Reading is strict, or lenient and counting.
+Reading is strict, or lenient and counting. Who wants to know where the records of a file stand asks for its
+`FileRecords`.
 """
 
 import csv
@@ -11,16 +12,21 @@ import lzma
 import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from winokit.errors import BadInput, Malformed
-from winokit.problem import Card, Problem
+from winokit.problem import Card, Dataset, Problem
 
 R = TypeVar("R")
+Place = int | str
+"""The number of a line, or what else tells a record: "element 3" of a JSON array, "row 3" of a table without lines."""
 HEAD_BYTES = 65_536
 DELIMITERS = ",;\t|"
 LOST = "nothing from there on is read"
@@ -28,6 +34,15 @@ SEPARATOR = re.compile(r"sep=(.)\r?\n")
 """What Excel writes above a table to say what stands between its cells."""
 HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 """How JSON spells half of a character: two in a row make one, and one alone no file can hold."""
+
+
+def name_place(place: Place) -> str:
+    """A place as it is called in a sentence.
+
+    >>> name_place(12), name_place("element 3")
+    ('line 12', 'element 3')
+    """
+    return f"line {place}" if isinstance(place, int) else place
 
 
 class Source:
@@ -38,12 +53,12 @@ class Source:
         self.lenient = lenient
         self.limit = limit
         self.skipped: list[Malformed] = []
-        self.places: list[int | str] = []
+        self.places: list[Place] = []
         """Where the record of each problem stands that was read: a line, or an element of an array."""
         self.notes: list[str] = []
         self.card: Card | None = None
 
-    def each(self, records: Iterable[tuple[int | str, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
+    def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
         for line, record in records:
             try:
@@ -54,7 +69,7 @@ class Source:
                 self.places.append(line)
                 yield problem
 
-    def reject(self, error: Malformed, line: int | str | None = None) -> None:
+    def reject(self, error: Malformed, line: Place | None = None) -> None:
         """Raise the error with its place, or remember it when lenient."""
         placed = error.at(str(self.path), line)
         if not self.lenient:
@@ -130,7 +145,7 @@ class Source:
             if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
                 yield number, row
 
-    def is_sound(self, row: object, written: str, line: int | str) -> bool:
+    def is_sound(self, row: object, written: str, line: Place) -> bool:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
         half = _half(row) if "\\" in written and HALF.search(written) else None
         if not isinstance(row, dict):
@@ -342,3 +357,37 @@ def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.removesuffix(' at')} at column {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+@dataclass
+class FileRecords:
+    """The records of one file that was read."""
+
+    path: Path
+    places: dict[str, Place] = field(default_factory=dict)
+    """By the id of a problem, where its record stands."""
+    malformed: list[Malformed] = field(default_factory=list)
+
+
+_LISTENERS: ContextVar[tuple[list[FileRecords], ...]] = ContextVar("records", default=())
+
+
+def remember_records(path: Path, dataset: Dataset, places: Sequence[Place], malformed: Sequence[Malformed]) -> None:
+    """Tell whoever wants to know where the records of a file stand; where there are other problems, of none."""
+    if not _LISTENERS.get():
+        return
+    is_one_to_one = len(places) == len(dataset)
+    by_id = dict(zip((problem.id for problem in dataset), places, strict=True)) if is_one_to_one else {}
+    for listener in _LISTENERS.get():
+        listener.append(FileRecords(path, by_id, list(malformed)))
+
+
+@contextmanager
+def remembering_records() -> Iterator[list[FileRecords]]:
+    """The records of every file that is read in the block, in order."""
+    files: list[FileRecords] = []
+    token = _LISTENERS.set((*_LISTENERS.get(), files))
+    try:
+        yield files
+    finally:
+        _LISTENERS.reset(token)

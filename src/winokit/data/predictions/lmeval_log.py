@@ -19,8 +19,7 @@ from typing import Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.dialects import document_of, parse_row
-from winokit.data.formats.records import Place, name_place
-from winokit.data.formats.source import Source, read_bytes
+from winokit.data.formats.source import Place, Source, name_place, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
 from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug

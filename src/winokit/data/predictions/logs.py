@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
-from winokit.data.formats.records import name_place
-from winokit.data.formats.source import Source
+from winokit.data.formats.source import Source, name_place
 from winokit.data.known import with_true_card
 from winokit.data.loading import DataLike, load
 from winokit.data.predictions.read import DATED, PredictionFile, recognise

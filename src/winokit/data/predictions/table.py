@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields, tables
-from winokit.data.formats.records import name_place
-from winokit.data.formats.source import Source
+from winokit.data.formats.source import Source, name_place
 from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
