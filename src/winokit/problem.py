@@ -250,6 +250,8 @@ class Dataset(Sequence[Problem]):
         self.problems: tuple[Problem, ...] = _numbered(problems)
         self.card = card or Card("unnamed")
         self.notes = tuple(notes)
+        self.unread = 0
+        """Problems that come after these in the file, and were not parsed, since only the first were asked for."""
 
     @overload
     def __getitem__(self, index: int) -> Problem: ...
@@ -258,7 +260,8 @@ class Dataset(Sequence[Problem]):
     def __getitem__(self, index: int | slice) -> Problem | Dataset:
         if isinstance(index, slice):
             problems = self.problems[index]
-            card = self.card if len(problems) == len(self) else self.card.part(len(problems), len(self))
+            count = len(self) + self.unread
+            card = self.card if len(problems) == count else self.card.part(len(problems), count)
             return Dataset(problems, card, self.notes)
         return self.problems[index]
 

@@ -137,7 +137,7 @@ class KnownIdentity:
         return card if self.how == WHOLE else None
 
 
-def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIdentity | None:
+def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: int = 0) -> KnownIdentity | None:
     """The known set that problems are, are a part of, or come from in part; None where none is known.
 
     Text, pronoun and query make a problem here, by letters and digits alone: spaces, case, punctuation and the order of
@@ -147,6 +147,8 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
     ----------
     prefer
         Of sets with the same problems (Trichelair et al.'s labels of WSC273), the dataset whose format they are in.
+    unread
+        Problems of their file that were not parsed. The beginning of a known set with as many is taken for that set.
     """
     import numpy as np
 
@@ -164,18 +166,22 @@ def identify(problems: Sequence[Problem], prefer: str | None = None) -> KnownIde
         return KnownIdentity(whole, OTHER_ANSWERS if other else WHOLE, 1.0)
     short, _, bits = _looked_up(hashes)
     sampled = short < SAMPLED_BELOW
-    sources: list[tuple[bool, float, bool, float, KnownSet]] = []
+    count = len(problems) + unread
+    sources: list[tuple[bool, float, bool, bool, float, KnownSet]] = []
     for place, source in enumerate(known):
         within = (bits >> np.uint64(place)) & np.uint64(1) == 1
         tried = int(sampled.sum()) if source.sampled else len(problems)
         if not within.any() or (source.sampled and tried < FEWEST_SAMPLED):
             continue
         share = float(within.sum()) / tried
-        sources.append((share == 1, share, source.card == prefer, -source.problems, source))
+        is_begun = unread > 0 and source.problems == count
+        sources.append((share == 1, share, is_begun, source.card == prefer, -source.problems, source))
     if not sources:
         return None
-    all_in, share, *_, best = max(sources, key=lambda entry: entry[:4])
-    return KnownIdentity(best, PART if all_in and len(problems) <= best.problems else SOME, share)
+    all_in, share, is_begun, *_, best = max(sources, key=lambda entry: entry[:5])
+    if all_in and is_begun:
+        return KnownIdentity(best, WHOLE, share)
+    return KnownIdentity(best, PART if all_in and count <= best.problems else SOME, share)
 
 
 def are_public(problems: Sequence[Problem]) -> list[bool]:
@@ -241,7 +247,9 @@ def _bundled_texts() -> frozenset[str]:
     return frozenset(copy_keys(parse(row))[0] for row in rows if "card" not in row)
 
 
-def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None) -> Dataset:
+def with_true_card(
+    dataset: Dataset, path_name: str, own: Card | None = None, prefer: str | None = None, *, unread: int = 0
+) -> Dataset:
     """The same dataset, given the card that its content deserves.
 
     Parameters
@@ -250,13 +258,15 @@ def with_true_card(dataset: Dataset, path_name: str, own: Card | None = None, pr
         What it is called where it is no known set.
     own
         The card that came with it. It is believed, unless it claims the name of a known dataset.
+    unread
+        Problems of its file that were not parsed.
     """
     dataset.card = own or Card(path_name)
     claimed = None if own is None else CATALOGUE.get(own.name.replace(",", "/").split("/")[0])
     if own is not None and (claimed is None or claimed.bundled):
         return dataset
-    identity = identify(dataset.problems, prefer)
-    card = identity.card(len(dataset)) if identity else None
+    identity = identify(dataset.problems, prefer, unread=unread)
+    card = identity.card(len(dataset) + unread) if identity else None
     if card is not None:
         dataset.card = card
     elif own is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
-from winokit.data.formats.source import FileRecords, remembering_records
+from winokit.data.formats.source import FileRecords, reading_beginnings, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.scoring.scorer import ScoringPlan
@@ -104,6 +104,8 @@ Plain = Annotated[Loading, Without("labels", "limit")]
 """What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
 
 BUNDLED = ("open",)
+AHEAD = 1000
+"""Problems that are parsed beyond a limit: among them are the twins of those within it, and what set they are from."""
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000
 
 
@@ -264,9 +266,25 @@ def remember_reading(data: DataLike | Sequence[DataLike], reading: Reading) -> l
 
 def load_one(data: DataLike, *, limit: int | None = None, **how: Any) -> Dataset:
     """Load a dataset for a verb, as `load` does; tell its notes, and keep the first `limit` problems."""
-    loaded = load(data, **how)
+    return load_first(data, limit, **how)[:limit]
+
+
+def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
+    """Load the first `limit` problems of a dataset, and those after them that tell which are twins; tell its notes.
+
+    Of a large file the rest is counted and not parsed (`Dataset.unread`). Another view, labels, and one of several
+    languages need all problems.
+    """
+    reading = how.get("reading", Reading())
+    needs_all = reading.language is not None or any(how[name] for name in how if name not in ("reading", "lenient"))
+    if limit is None or needs_all:
+        loaded = load(data, **how)
+    else:
+        with reading_beginnings(limit + AHEAD) as beginning:
+            loaded = load(data, **how)
+        loaded.unread = beginning.unread
     tell(loaded.notes)
-    return loaded[:limit]
+    return loaded
 
 
 def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:

@@ -118,7 +118,10 @@ def read(
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.first_skipped}")
     own = source.card or _released(path)
-    dataset = with_true_card(Dataset(problems, None, notes), path_name(path), own, chosen.name)
+    if source.beginning is not None:
+        source.beginning.unread += source.unread
+    dataset = Dataset(problems, None, notes)
+    dataset = with_true_card(dataset, path_name(path), own, chosen.name, unread=source.unread)
     remember_records(path, dataset, source.places, source.skipped)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)

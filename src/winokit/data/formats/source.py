@@ -45,6 +45,28 @@ def name_place(place: Place) -> str:
     return f"line {place}" if isinstance(place, int) else place
 
 
+@dataclass
+class FileBeginning:
+    """Of a file only the beginning is parsed: so many problems at most, and how many records come after them."""
+
+    most: int
+    unread: int = 0
+
+
+_BEGINNING: ContextVar[FileBeginning | None] = ContextVar("beginning", default=None)
+
+
+@contextmanager
+def reading_beginnings(most: int) -> Iterator[FileBeginning]:
+    """Parse only the first `most` problems of each file that is read in the block, and count the records after them."""
+    beginning = FileBeginning(most)
+    token = _BEGINNING.set(beginning)
+    try:
+        yield beginning
+    finally:
+        _BEGINNING.reset(token)
+
+
 class Source:
     """One file being read. In lenient mode malformed records are remembered in `skipped` instead of raised."""
 
@@ -55,12 +77,18 @@ class Source:
         self.skipped: list[Malformed] = []
         self.places: list[Place] = []
         """Where the record of each problem stands that was read: a line, or an element of an array."""
+        self.beginning = _BEGINNING.get()
+        self.unread = 0
+        """Records after those that were parsed, if only the beginning of files is."""
         self.notes: list[str] = []
         self.card: Card | None = None
 
     def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""
         for line, record in records:
+            if self.beginning is not None and len(self.places) >= self.beginning.most:
+                self.unread += 1
+                continue
             try:
                 problem = parse(record)
             except Malformed as error:

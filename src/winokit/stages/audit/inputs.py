@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winokit.data.loading import DataLike, load, load_one, paths_of
+from winokit.data.loading import DataLike, is_data_name, load, load_first, paths_of
 from winokit.data.predictions.in_memory import Predictions, are_files, columns_of_frame, file_paths, tables_in_memory
 from winokit.data.predictions.read import (
     PredictionFile,
@@ -88,7 +88,11 @@ def read_inputs(
     perturbed = list(settings.perturbed)
     source = _source_of_problems(data, files, lenient)
     perturbed += source.perturbed
-    whole = load_one(source.data, **settings.data_loading.how)
+    # Predictions and perturbed versions may be of any problem, and DATA by its path may hold predictions.
+    is_for_models = are_files(given) and not files and not perturbed
+    has_models_alone = is_for_models and (model is not None or is_data_name(str(data or "open")))
+    limit = settings.loading.limit if has_models_alone else None
+    whole = load_first(source.data, limit, **settings.data_loading.how)
     tables = tables_in_memory(given, whole)
     perturbed_data = [load(version, lenient=lenient) for version in perturbed]
     dataset = whole if settings.loading.limit is None else whole[: settings.loading.limit]
