@@ -34,16 +34,21 @@ A kurtosis, the mean of the best of equal trials, and the logistic function of a
 LIBRARIES = ("scipy.stats", "scipy.special", "statsmodels", "sklearn.metrics", "statistics.NormalDist")
 NAMED = re.compile(r"winokit(\.[a-z_]+)+(:\w+)?")
 """A module in a string of its own, or something in it."""
-RIGHT_ANSWERS = {"answer", "answers"}
-"""Attributes that hold right answers."""
+RIGHT_ANSWERS = {"answer", "answers", "right", "right_answer", "right_answers"}
+"""Attributes and variables that hold right answers."""
 NO_CHOICES = {
     "data/runs.py": "a file's right answers beside the dataset's",
     "data/predictions/read.py": "a log's right answers beside the dataset's",
+    "data/predictions/proposals.py": "a column that may be the dataset's right answers",
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",
+    "methods/aflite/inputs.py": "two right answers as 0 and 1",
+    "methods/aflite/rows.py": "classifiers that choose what is removed",
     "methods/formalizations/cases.py": "what is trained on",
     "methods/scoring/scorer.py": "the one row of predictions.jsonl",
     "methods/scoring/special_word.py": "a question that is made from its answer",
+    "stages/debias/page.py": "a picture for each answer",
+    "stages/release/verify.py": "a release's answers beside those that it says it has",
 }
 """Files that compare right answers with something else than a scorer's choice."""
 
@@ -147,9 +152,16 @@ def compares_a_choice(node: ast.AST) -> bool:
     if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
         return False
     sides = [node.left, *node.comparators]
-    has_answer = any(isinstance(side, ast.Attribute) and side.attr in RIGHT_ANSWERS for side in sides)
+    has_answer = any(_last_name(side) in RIGHT_ANSWERS for side in sides)
     has_constant = any(isinstance(side, (ast.Constant, ast.Name)) and _is_constant(side) for side in sides)
     return has_answer and not has_constant
+
+
+def _last_name(side: ast.expr) -> str:
+    """The name of a variable, or that of an attribute."""
+    if isinstance(side, ast.Attribute):
+        return side.attr
+    return side.id if isinstance(side, ast.Name) else ""
 
 
 def _is_constant(side: ast.expr) -> bool:
@@ -160,6 +172,23 @@ def _is_constant(side: ast.expr) -> bool:
 def test_no_stage_finds_out_by_itself_what_is_right(path):
     found = [node.lineno for node in ast.walk(ast.parse(path.read_text("utf-8"))) if compares_a_choice(node)]
     assert not found or path.relative_to(ROOT).as_posix() in NO_CHOICES
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "[row.prediction == problem.answer for row, problem in zip(rows, problems)]",
+        "chosen != answers.answers",
+        "sum(choice == answer for choice, answer in pairs)",
+        "right == choices",
+    ],
+)
+def test_a_comparison_with_a_right_answer_is_seen(code):
+    assert any(compares_a_choice(node) for node in ast.walk(ast.parse(code)))
+
+
+def test_a_question_about_an_answer_is_no_comparison_with_a_choice():
+    assert not any(compares_a_choice(node) for node in ast.walk(ast.parse("problem.answer == 0, answer != YES")))
 
 
 def test_the_judge_imports_them():
