@@ -125,10 +125,9 @@ def large(times: int = TIMES) -> Iterator[Measured]:
         units = Units(np.repeat(np.arange(unit_count), 12))
         for right in (0.5, 0.9, 0.97):
             for silent in (0.0, 0.2):
-                coverage = [
-                    _large_coverage(units, right, silent, together, times, rng) for together in (0, 0.3, 0.9, 1)
-                ]
-                setting = f"{unit_count} units of 12, {right:.0%} right, {silent:.0%} silent, worst of 4"
+                shares = (0.0, 0.3, 0.8, 0.9, 1.0)
+                coverage = [_large_coverage(units, right, silent, together, times, rng) for together in shares]
+                setting = f"{unit_count} units of 12, {right:.0%} right, {silent:.0%} silent, worst of 5"
                 yield Measured("accuracy, half credits", setting, "0.95", min(coverage))
 
 
