@@ -75,6 +75,13 @@ def judged_as_meant(file_name, before, after, command="audit-open"):
         ("run/results.json", f'{ROW}.metric = "accuracy"', f'{ROW}.metric = "share"'),
         ("run/predictions.jsonl", "[builtin original 1].prediction = 0", "[builtin original 1].prediction = 1"),
         ("run/predictions.jsonl", "[builtin original 1].prediction = 0", ""),
+        (
+            "run/predictions.jsonl",
+            "[builtin original 1].scores = [0.2, 0.9]",
+            "[builtin original 1].scores = [0.9, 0.2]",
+        ),
+        ("run/predictions.jsonl", "[builtin original 1].scores = [-1.5, -2.0]", "[builtin original 1].scores = [-2.0]"),
+        ("run/results.json", "run.sizes = [40, 80]", "run.sizes = [40, 90]"),
         ("stdout", TERMINAL.format("50.6", "54.2"), TERMINAL.format("50.7", "54.1")),
         ("stdout", TERMINAL.format("50.6", "54.2"), ""),
         ("run/report/index.html", PAGE.format("50.6", "54.2", "50.0"), PAGE.format("50.7", "54.1", "49.1")),
