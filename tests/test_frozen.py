@@ -55,6 +55,7 @@ def test_whatever_may_change_is_said_of_one_command():
 
 
 ROW = "metrics[open builtin masked-candidate accuracy all accuracy]"
+SCORES = "[builtin original 1].scores"
 TERMINAL = "Accuracy  All problems  {}\u00a0% [47.1, {}]  50.0\u00a0%  160"
 PAGE = "| Accuracy | All problems | accuracy / all / accuracy | builtin | {} % | [47.1, {}] | {} % | 160"
 
@@ -80,7 +81,7 @@ def judged_as_meant(file_name, before, after, command="audit-open"):
             "[builtin original 1].scores = [0.2, 0.9]",
             "[builtin original 1].scores = [0.9, 0.2]",
         ),
-        ("run/predictions.jsonl", "[builtin original 1].scores = [-1.5, -2.0]", "[builtin original 1].scores = [-2.0]"),
+        ("run/predictions.jsonl", f"{SCORES} = [-1.5, -2.0]", f"{SCORES} = [-2.0]"),
         ("run/results.json", "run.sizes = [40, 80]", "run.sizes = [40, 90]"),
         ("stdout", TERMINAL.format("50.6", "54.2"), TERMINAL.format("50.7", "54.1")),
         ("stdout", TERMINAL.format("50.6", "54.2"), ""),
