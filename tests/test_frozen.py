@@ -97,6 +97,15 @@ def test_a_wrong_number_or_a_lost_line_is_never_allowed(file_name, before, after
     assert not judged_as_meant(file_name, before, after)
 
 
+@pytest.mark.parametrize("name", ["value", "n", "chance"])
+def test_rows_of_restarts_that_name_their_variant_keep_their_numbers(name):
+    before, after = (
+        f"metrics[inputs/test mc-mlm curve {part}8.restart1 accuracy].{name}" for part in ("", "original ")
+    )
+    assert judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.5", "curve-sizes")
+    assert not judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.6", "curve-sizes")
+
+
 @pytest.mark.parametrize(
     ("file_name", "before", "after"),
     [
