@@ -118,6 +118,34 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
         yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
 
 
+def large(times: int = TIMES) -> Iterator[Measured]:
+    """Equal units of twelve, nearly all right, a fifth of the problems silent or none: worst over how units agree."""
+    rng = np.random.default_rng(11)
+    for unit_count in (12, 30, 60):
+        units = Units(np.repeat(np.arange(unit_count), 12))
+        for right in (0.5, 0.9, 0.97):
+            for silent in (0.0, 0.2):
+                shares = (0.0, 0.3, 0.8, 0.9, 1.0)
+                coverage = [_large_coverage(units, right, silent, together, times, rng) for together in shares]
+                setting = f"{unit_count} units of 12, {right:.0%} right, {silent:.0%} silent, worst of 5"
+                yield Measured("accuracy, half credits", setting, "0.95", min(coverage))
+
+
+def _large_coverage(
+    units: Units, right: float, silent: float, together: float, times: int, rng: np.random.Generator
+) -> float:
+    """How often the interval covers, if so many problems have what all of their unit have."""
+    truth = right * (1 - silent) + silent / 2
+    kept = 0
+    for _ in range(times):
+        of_unit = (rng.random(units.count) < right)[units.numbers]
+        is_common = rng.random(len(units)) < together
+        earned = np.where(is_common, of_unit, rng.random(len(units)) < right)
+        interval = share(np.where(rng.random(len(units)) < silent, 0.5, earned), units).interval()
+        kept += interval.low - 1e-9 <= truth <= interval.high + 1e-9
+    return kept / times
+
+
 def repeated(times: int = TIMES) -> Iterator[Measured]:
     """Each text read three times by a scorer that does not see the pronoun, in templates of twelve (Winogender)."""
     rng = np.random.default_rng(2)
@@ -373,6 +401,7 @@ SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "coverage": coverage,
     "accuracy": accuracy,
     "unequal": unequal,
+    "large": large,
     "repeated": repeated,
     "luck": luck,
     "gaps": gaps,

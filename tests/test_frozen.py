@@ -55,6 +55,7 @@ def test_whatever_may_change_is_said_of_one_command():
 
 
 ROW = "metrics[open builtin masked-candidate accuracy all accuracy]"
+SCORES = "[builtin original 1].scores"
 TERMINAL = "Accuracy  All problems  {}\u00a0% [47.1, {}]  50.0\u00a0%  160"
 PAGE = "| Accuracy | All problems | accuracy / all / accuracy | builtin | {} % | [47.1, {}] | {} % | 160"
 
@@ -75,6 +76,13 @@ def judged_as_meant(file_name, before, after, command="audit-open"):
         ("run/results.json", f'{ROW}.metric = "accuracy"', f'{ROW}.metric = "share"'),
         ("run/predictions.jsonl", "[builtin original 1].prediction = 0", "[builtin original 1].prediction = 1"),
         ("run/predictions.jsonl", "[builtin original 1].prediction = 0", ""),
+        (
+            "run/predictions.jsonl",
+            "[builtin original 1].scores = [0.2, 0.9]",
+            "[builtin original 1].scores = [0.9, 0.2]",
+        ),
+        ("run/predictions.jsonl", f"{SCORES} = [-1.5, -2.0]", f"{SCORES} = [-2.0]"),
+        ("run/results.json", "run.sizes = [40, 80]", "run.sizes = [40, 90]"),
         ("stdout", TERMINAL.format("50.6", "54.2"), TERMINAL.format("50.7", "54.1")),
         ("stdout", TERMINAL.format("50.6", "54.2"), ""),
         ("run/report/index.html", PAGE.format("50.6", "54.2", "50.0"), PAGE.format("50.7", "54.1", "49.1")),
@@ -87,6 +95,15 @@ def judged_as_meant(file_name, before, after, command="audit-open"):
 )
 def test_a_wrong_number_or_a_lost_line_is_never_allowed(file_name, before, after):
     assert not judged_as_meant(file_name, before, after)
+
+
+@pytest.mark.parametrize("name", ["value", "n", "chance"])
+def test_rows_of_restarts_that_name_their_variant_keep_their_numbers(name):
+    before, after = (
+        f"metrics[inputs/test mc-mlm curve {part}8.restart1 accuracy].{name}" for part in ("", "original ")
+    )
+    assert judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.5", "curve-sizes")
+    assert not judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.6", "curve-sizes")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_an_interval_of_a_share_of_groups_covers_exactly_what_it_says():
 TIMES = 60
 
 
-SECTIONS = ["unequal", "repeated", "luck", "gaps", "paired", "sample-sizes", "gates", "margins"]
+SECTIONS = ["unequal", "large", "repeated", "luck", "gaps", "paired", "sample-sizes", "gates", "margins"]
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -217,6 +217,21 @@ def test_large_equal_units_are_covered_in_91_percent_or_more(units, size, of, to
     assert np.mean(covered) >= 0.91
 
 
+@pytest.mark.parametrize(("units", "size", "of"), [(60, 12, 0.97), (100, 12, 0.98), (150, 6, 0.98)])
+@pytest.mark.parametrize("together", [0.6, 0.8, 0.9])
+def test_units_that_may_be_wrong_as_a_whole_are_covered_though_most_samples_have_none(units, size, of, together):
+    """Each problem has its unit's answer or one of its own: a few single wrong answers say little of whole units."""
+    rng = np.random.default_rng([units, round(10 * together)])
+    rows = Units(np.repeat(np.arange(units), size))
+    held = 0
+    for _ in range(500):
+        by_unit = np.repeat(rng.random(units) < of, size)
+        right = np.where(rng.random(len(rows)) < together, by_unit, rng.random(len(rows)) < of)
+        found = share_interval(right, rows)
+        held += found.low <= of <= found.high
+    assert held / 500 >= 0.94
+
+
 def winogender(occupations: int) -> Dataset:
     """Two templates an occupation, two participants, three pronouns: twelve problems hang together."""
     return Dataset(

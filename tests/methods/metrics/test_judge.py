@@ -140,3 +140,13 @@ def test_a_gap_between_places_of_the_right_answer_is_tested_against_a_coin():
     row = gap_of_singles(data, [0] * len(data), by_answer=True)
     assert "null" not in row.details
     assert standing(row) == ABOVE
+
+
+def test_an_estimate_has_an_interval_from_its_error_that_stays_above_zero_or_none():
+    sure = OWN.estimate(("p", "all", "kl"), 0.5, 40, 0.1, chance=0.2)
+    assert (sure.low, sure.high) == pytest.approx((0.304, 0.696), abs=1e-4)
+    assert sure.chance == 0.2
+    near_zero = OWN.estimate(("p", "all", "kl"), 0.1, 40, 0.1)
+    assert (near_zero.low, near_zero.chance) == (0.0, None)
+    unknown = OWN.estimate(("p", "all", "kl"), 0.5, 40, None)
+    assert (unknown.value, unknown.low, unknown.high) == (0.5, None, None)

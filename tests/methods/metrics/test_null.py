@@ -112,6 +112,29 @@ def test_one_coin_turns_all_groups_of_a_unit(choices):
     assert chances_of(null.right().distribution) == {count: times / 2 for count, times in wanted.items()}
 
 
+def test_a_place_that_is_right_and_never_chosen_is_drawn_like_any_other():
+    """Choices of two places, right answers at three."""
+    choices, right = np.array([[0], [1], [1], [0], [1]]), np.array([[2], [1], [0], [0], [2]])
+    expected = by_enumeration(choices.ravel().tolist(), right.ravel().tolist())
+    for first, second in ((choices, right), (right, choices)):
+        found = chances_of(matches_if_exchanged(first, second, np.random.default_rng(0)))
+        assert found.keys() == expected.keys()
+        assert all(found[count] == pytest.approx(chance, abs=0.02) for count, chance in expected.items())
+
+
+@pytest.mark.parametrize("members", [2, 3, 4])
+def test_whole_groups_are_counted_whatever_their_size(members):
+    groups = [
+        Problem(f"Text {at} ", f" {place}.", NAMES[:members], (at + place) % members, group=str(at))
+        for at in range(9)
+        for place in range(members)
+    ]
+    data = Dataset(groups)
+    test = null_of_choices(data, [problem.answer for problem in data]).whole_groups()
+    assert (test.observed, test.n) == (9, 9)
+    assert 0 < test.null < 0.6
+
+
 def test_a_triplet_is_counted_out_over_all_orders_of_its_answers():
     ends = (" was helped.", " helped.", " thanked.")
     triplet = [

@@ -268,7 +268,8 @@ def _with_likely_units(crossed: Crossed, values: FloatArray, sizes: FloatArray) 
     own_shares = shares + (values - shares) * sizes.mean() / sizes
     with_wrong = (own_shares < 1 - ROUNDING).any(axis=0).sum()
     with_right = (own_shares > ROUNDING).any(axis=0).sum()
-    effect = shrunk_effect(float(of_units[0, 0]) / widest, min(int(with_wrong), int(with_right), units))
+    telling = min(int(with_wrong), int(with_right), units)
+    effect = shrunk_effect(float(of_units[0, 0]) / widest, telling, units)
     return Crossed((*others, (np.full((1, 1), effect * widest), free)))
 
 

@@ -29,6 +29,10 @@ NORMAL = 1.959964
 """Standard errors on either side of a normal interval of that level."""
 PRIOR_UNITS = 1.0
 """A share's variance is shrunk towards that of units which are right or wrong as a whole, as if by this many units."""
+EFFECT_OF_PAIRS = 0.5
+"""How much units of two independent problems vary, if 1 is how much they do when right or wrong as a whole."""
+LEAST_EFFECT = 1 / 64
+"""Units that vary less count as varying so much, where the prior depends on it."""
 PRIOR_GROUPS = 3.0
 """The correlation of two shares is shrunk towards 0 as if by this many units, since few may say anything by luck."""
 MOST_CANDIDATES = 20
@@ -125,19 +129,28 @@ def share(credits: arrays.Values, units: Units) -> Share:
     # How much less units vary than if their members were always right or wrong together. Only units that differ from
     # the rest say so, and a few of them may by luck. How often a problem is repeated within its unit does not matter.
     telling = min(_telling_units(values, units), equal_units)
-    unit_effect = shrunk_effect(_variance(values, units, mean) / widest, telling)
+    unit_effect = shrunk_effect(_variance(values, units, mean) / widest, telling, equal_units)
     return Share(mean, n, equal_units, equal_units / unit_effect, False)
 
 
-def shrunk_effect(unit_effect: float, telling: float) -> float:
-    """How much units vary, 1 if they agree within themselves, when only so many say anything of it.
+def shrunk_effect(unit_effect: float, telling: float, unit_count: float) -> float:
+    """How much units vary, 1 if they agree within themselves, when only some of them say anything of it.
 
-    >>> shrunk_effect(0.2, 3), shrunk_effect(0.2, 0), shrunk_effect(1.5, 3)
-    (0.4, 1.0, 1.5)
+    A large unit that is wrong as a whole may be so rare that the sample has none, and would move the share far more
+    than single wrong answers do. So the prior grows as the effect is smaller than that of pairs, as far as units say
+    nothing.
+
+    >>> shrunk_effect(0.5, 3, 60), shrunk_effect(0.5, 0, 60), shrunk_effect(1.5, 3, 60)
+    (0.625, 1.0, 1.5)
+    >>> round(shrunk_effect(1 / 12, 3, 60), 2), round(shrunk_effect(1 / 12, 60, 60), 2)
+    (0.57, 0.1)
     """
     if unit_effect >= 1:
         return unit_effect
-    return (telling * unit_effect + PRIOR_UNITS) / (telling + PRIOR_UNITS)
+    untold_share = 1 - telling / unit_count
+    halvings = math.log2(EFFECT_OF_PAIRS / min(max(unit_effect, LEAST_EFFECT), EFFECT_OF_PAIRS))
+    prior_units = PRIOR_UNITS + halvings * untold_share
+    return (telling * unit_effect + prior_units) / (telling + prior_units)
 
 
 def _telling_units(values: arrays.FloatArray, units: Units) -> float:
