@@ -110,6 +110,11 @@ class CountDistribution:
         return int((self.chances > NEGLIGIBLE).sum()) > 1
 
     @property
+    def most(self) -> int:
+        """The largest count that is possible, or was drawn."""
+        return self.start + len(self.chances) - 1
+
+    @property
     def mean(self) -> float:
         """The expected count."""
         counts = self.start + np.arange(len(self.chances))
@@ -164,6 +169,11 @@ class NullTest:
     def p(self) -> float | None:
         """Two-sided p-value; None if no exchange of right answers changes the count."""
         return self.distribution.two_sided(self.observed) if self.distribution.varies else None
+
+    @property
+    def p_most(self) -> float | None:
+        """Two-sided p-value of the largest count that the exchange can bring; None if the count cannot vary."""
+        return self.distribution.two_sided(self.distribution.most) if self.distribution.varies else None
 
     @property
     def p_of_folds(self) -> float | None:
