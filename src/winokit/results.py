@@ -35,6 +35,8 @@ IN_ONE_PLACE = "in_one_place"
 
 True if they are all in one place; false if they are in several, and no two units are alike.
 """
+ONE_CHOICE = "one_choice"
+"""The detail of a row whose score is the same wherever right answers are: whether every choice is the same."""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None

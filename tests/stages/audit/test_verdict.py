@@ -518,19 +518,23 @@ def test_who_never_answers_both_twins_is_not_said_to_give_them_the_same_answer()
 
 
 def test_one_that_always_gives_the_same_answer_is_said_to():
-    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
+    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65, one_choice=True)
     found = verdict([same])
     assert found.word == "Indistinguishable from chance"
     assert "it always gives the same answer, which gets as much whatever the texts say" in found.headline
 
 
-def test_problems_without_a_twin_are_told_of_one_that_gives_the_same_answer_to_all():
+def test_one_answer_is_said_only_of_those_that_give_one():
     """One pair among 455 problems does not explain the score of the others."""
-    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
+    same = {"value": 0.65, "low": 0.6, "high": 0.7, "chance": 0.5, "null": 0.65}
     deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.95, 0.5, n=1)
-    alone = row("groups/single/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65, n=282)
-    assert "right: it gives the same answer to twins, and to all problems without one, which" in headline(
-        same, deaf, alone
+    alone = row("groups/single/accuracy", **same, n=282)
+    assert "right: it always gives the same answer, which gets" in headline(
+        row("accuracy/all/accuracy", **same, one_choice=True), deaf, alone
+    )
+    varied = row("accuracy/all/accuracy", **same, one_choice=False)
+    assert "65.0 % of 284 problems right: its choices get as much wherever the right answers are." in headline(
+        varied, deaf, alone
     )
 
 

@@ -41,6 +41,8 @@ ROUNDING = 1e-6
 """Counts this close to a whole number are whole."""
 NEGLIGIBLE = 1e-15
 """Probabilities below this are dropped at the ends of a distribution."""
+LEAST_P_MOST = 1e-9
+"""The least p-value that is given of the best score: no test asks for less."""
 WINDOW = 12.0
 """Standard deviations around the mean within which a hypergeometric distribution is computed."""
 KEPT_AS = "_null"
@@ -172,8 +174,13 @@ class NullTest:
 
     @property
     def p_most(self) -> float | None:
-        """Two-sided p-value of the largest count that the exchange can bring; None if the count cannot vary."""
-        return self.distribution.two_sided(self.distribution.most) if self.distribution.varies else None
+        """Two-sided p-value of the largest count that the exchange can bring; None if the count cannot vary.
+
+        No smaller than `LEAST_P_MOST`: what is below depends on rounding.
+        """
+        if not self.distribution.varies:
+            return None
+        return max(self.distribution.two_sided(self.distribution.most), LEAST_P_MOST)
 
     @property
     def p_of_folds(self) -> float | None:

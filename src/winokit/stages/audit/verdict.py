@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.methods.metrics.judge import can_be_shown, score_to_find
-from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, UNKNOWN, USUAL_LEVEL, Metric
+from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
@@ -193,21 +193,24 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     if row.level is None:
         return f"{score}."
     if row.is_untestable:
-        return f"{score}: {_same_answer(rows)}, which gets as much whatever the texts say."
+        return f"{score}: {_same_answer(rows, row)}."
     seen = ""
     if state["single"] == AT:
         seen = _could_have_seen(rows, row, "; ")
     return f"{score}, {_against_chance(row, state['single'])}{beyond}{seen}{_without_twins(rows)}."
 
 
-def _same_answer(rows: MetricRows) -> str:
+def _same_answer(rows: MetricRows, row: Metric) -> str:
     """What a scorer does whose score is the same wherever the right answers are."""
-    if rows.told_apart is None:
-        return "it always gives the same answer"
-    alone = rows.find("groups", "single")
-    if alone is None:
-        return "it gives twins the same answer"
-    return "it gives the same answer to twins, and to all problems without one"
+    told, alone = rows.told_apart, rows.find("groups", "single")
+    has_only_twins = told is not None and not told.value and alone is None
+    if row.details.get(ONE_CHOICE):
+        how = "it always gives the same answer"
+    elif has_only_twins:
+        how = "it gives twins the same answer"
+    else:
+        return "its choices get as much wherever the right answers are"
+    return f"{how}, which gets as much whatever the texts say"
 
 
 def _could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
