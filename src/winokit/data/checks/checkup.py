@@ -80,10 +80,10 @@ class RowPlaces:
     """What the rows of a dataset are called: by the line of the file that they were read from, where it is known."""
 
     def __init__(self, dataset: Dataset, files: Sequence[FileRecords] = ()) -> None:
-        read = [file for file in files if file.places]
+        placed_files = [file for file in files if file.places]
         places = grouped(
-            (_text_id(name), place if len(read) == 1 else f"{file.path}:{place}")
-            for file in read
+            (_text_id(name), place if len(placed_files) == 1 else f"{file.path}:{place}")
+            for file in placed_files
             for name, place in file.places.items()
         )
         in_order = {name: iter(own) for name, own in places.items()}  # repetitions are numbered anew in several files

@@ -202,8 +202,8 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
 
 def _same_answer(rows: MetricRows, row: Metric) -> str:
     """What a scorer does whose score is the same wherever the right answers are."""
-    told, alone = rows.told_apart, rows.find("groups", "single")
-    has_only_twins = told is not None and not told.value and alone is None
+    told_row, single_row = rows.told_apart, rows.find("groups", "single")
+    has_only_twins = told_row is not None and not told_row.value and single_row is None
     if row.details.get(ONE_CHOICE):
         how = "it always gives the same answer"
     elif has_only_twins:
