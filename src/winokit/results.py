@@ -24,6 +24,8 @@ NULL = "null"
 """The detail of a row of right answers: what the scorer's own choices would get if right answers changed places."""
 NULL_ERROR = "null_error"
 """The detail beside the null: the standard deviation of the score if right answers change places."""
+P_MOST = "p_most"
+"""The detail with the p-value of the best score that the same choices could get: no score has a smaller one."""
 COIN = "coin"
 """The detail of whole groups with abstentions: what a coin gets that never abstains, as in the papers' rows."""
 P = "p"
@@ -33,6 +35,8 @@ IN_ONE_PLACE = "in_one_place"
 
 True if they are all in one place; false if they are in several, and no two units are alike.
 """
+ONE_CHOICE = "one_choice"
+"""The detail of a row whose score is the same wherever right answers are: whether every choice is the same."""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None

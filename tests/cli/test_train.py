@@ -85,7 +85,7 @@ def test_what_was_skipped_in_a_dev_or_test_set_is_told_too(bert, parts, tmp_path
         parts[name].write_text(parts[name].read_text() + "{}\n")
     asked = (parts["train"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"], "--lenient")
     told = run(*asked, "--out", tmp_path / "out", *QUICK).stderr
-    assert [f"{parts[name]}: skipped 1 malformed records" in told for name in ("dev", "test")] == [True, True]
+    assert [f"{parts[name]}: skipped 1 malformed record" in told for name in ("dev", "test")] == [True, True]
 
 
 def test_the_default_folder_is_named_after_data_and_formalization(bert, parts, tmp_path, monkeypatch):

@@ -81,6 +81,15 @@ def test_lines_count_in_the_file_and_not_among_those_that_could_be_read(problems
     assert same.examples[0].startswith("lines 3 and 15: ")
 
 
+def test_broken_rules_and_possible_twins_are_named_by_their_lines_too(problems, written):
+    """A record that cannot be read moves the rows below it, and not their lines."""
+    rows = [row(problem) for problem in problems]
+    twin = {**rows[0], "qID": "x-1"}
+    findings = winokit.check(written("{broken", "", *rows, {**twin, "qID": "x-2"}, twin), only="rules")
+    (same,) = [each for each in findings if each.message.startswith("rule texts_differ")]
+    assert same.examples[0].startswith("line 16: ")
+
+
 def test_a_file_of_nothing_but_malformed_records_is_listed_too(written):
     findings = winokit.check(written('{"sentence": "a", "option1": "b", "option2": "c"}', "[1]"), only="records")
     assert findings[0].examples[1] == "line 2: a JSON object expected, found list"

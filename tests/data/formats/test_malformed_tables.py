@@ -105,4 +105,4 @@ def test_a_malformed_row_can_be_left_out_and_is_told(row, tmp_path):
     (tmp_path / "t").write_text(f"{HEAD}{GOOD}{row}\n")
     dataset = load(tmp_path / "t", columns=COLUMNS, lenient=True)
     assert len(dataset) == 2
-    assert "skipped 1 malformed records; the first: " in " ".join(dataset.notes)
+    assert "skipped 1 malformed record; the first: " in " ".join(dataset.notes)

@@ -226,7 +226,7 @@ def test_a_verdict_against_the_answer_is_noted(twins, written):
     odd = sample(twins[0], "A", scores={"choice": {"value": "I", "answer": "A"}})
     (read,) = read_predictions(written(odd), twins)
     assert predictions(read) == [0]
-    assert "in 1 rows the file's own verdict does not follow" in read.notes[0]
+    assert "in 1 row the file's own verdict does not follow" in read.notes[0]
 
 
 def test_inputs_with_no_problem_or_two_are_unmatched(twins, written):

@@ -126,7 +126,7 @@ def test_a_verdict_that_does_not_follow_from_the_scores_is_noted(twins, written)
     rows = [partial(twins[0], [-1, -2], acc=1.0), partial(twins[1], [-1, -2], acc=1.0)]
     (read,) = read_predictions(written(*rows), twins)
     assert len(read.notes) == 1
-    assert "in 1 rows the file's own verdict does not follow from its prediction" in read.notes[0]
+    assert "in 1 row the file's own verdict does not follow from its prediction" in read.notes[0]
     assert read.notes[0].endswith("the first: line 2")
 
 

@@ -72,7 +72,7 @@ def test_scores_follow_the_candidates_of_their_row(twins, written):
 def test_a_prediction_beside_scores_counts_and_it_is_said_where_they_differ(sourced, written):
     (read,) = read_predictions(written("idx,pred,score1,score2\n0,1,0,9\n1,2,0,9\n"), sourced)
     assert [made.prediction for made in read.predictions] == [0, 1]
-    assert "in 1 rows the prediction is not the candidate with the highest score" in read.notes[0]
+    assert "in 1 row the prediction is not the candidate with the highest score" in read.notes[0]
 
 
 def test_a_tie_and_an_empty_score_abstain_and_a_missing_one_is_malformed(sourced, written):

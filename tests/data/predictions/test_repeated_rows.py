@@ -80,7 +80,7 @@ def test_surprisals_of_one_text_contradict_each_other_too(twins, tmp_path):
     path = tmp_path / "samples_mine.jsonl"
     path.write_text("".join(json.dumps(sample) + "\n" for sample in samples[:2]))
     (read,) = read_predictions(path, twins)
-    assert "in 1 rows an earlier row is repeated" in read.notes[0]
+    assert "in 1 row an earlier row is repeated" in read.notes[0]
     path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
     with pytest.raises(BadInput, match=r"line 1 and line 3 contradict each other on problem .* \(surprisals "):
         read_predictions(path, twins)

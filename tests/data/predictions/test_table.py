@@ -131,7 +131,7 @@ def test_an_answer_that_is_not_the_dataset_s_is_noted_and_not_used(twins, writte
     columns = (*COLUMNS, "answer")
     (read,) = read_predictions(written((twins[0].text, "the cup", "the jug", "2", "1"), columns=columns), twins)
     assert (read.predictions[0].prediction, read.predictions[0].answer) == (0, 0)
-    assert "in 1 rows the file's answer differs from the dataset's, which counts; the first: line 2" in read.notes[0]
+    assert "in 1 row the file's answer differs from the dataset's, which counts; the first: line 2" in read.notes[0]
 
 
 def test_repetitions_in_the_file_go_to_repetitions_in_the_dataset(twins, written):
@@ -141,7 +141,7 @@ def test_repetitions_in_the_file_go_to_repetitions_in_the_dataset(twins, written
     (read,) = read_predictions(path, doubled)
     assert [(made.id, made.prediction) for made in read.predictions] == [(twins[0].id, 0), (f"{twins[0].id}.2", 0)]
     assert read.notes == [
-        f"{path}: in 1 rows an earlier row is repeated with the same prediction; it counts once; the first: line 4"
+        f"{path}: in 1 row an earlier row is repeated with the same prediction; it counts once; the first: line 4"
     ]
 
 

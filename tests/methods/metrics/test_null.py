@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from winokit.answers import Answers
-from winokit.methods.metrics.judge import Judge, cannot_change_places, judge
+from winokit.methods.metrics.judge import Judge, cannot_change_places, judge, score_to_find
 from winokit.methods.metrics.null import DRAWS, Null, matches_if_exchanged, matches_of_two, told_apart_test
 from winokit.problem import Dataset, Problem
 from winokit.results import AT, Metric, stands
@@ -375,3 +375,19 @@ def test_answers_of_pairs_vary_if_twins_have_opposite_ones_and_not_if_they_have_
     )
     assert Null(Answers.of_choices(opposite, [0, 0])).answers_vary
     assert not Null(Answers.of_choices(same, [0, 1])).answers_vary
+
+
+@pytest.mark.parametrize("others", [0, 1, 3, 60])
+def test_no_score_of_the_same_choices_has_a_smaller_p_than_the_best(others):
+    """Of 400 problems 65 % have the first candidate right, and all but a few choices are the first."""
+    answers = [0] * 260 + [1] * 140
+    choices = [0] * (400 - others) + [1] * others  # every other choice is right
+    test = Null(Answers.of_choices(problems_alone(answers), choices)).right()
+    if not others:
+        assert test.p_most is None
+        return
+    assert max(test.p, 1e-9) == pytest.approx(test.p_most)
+    table = Answers.of_choices(problems_alone(answers), choices)
+    (row,) = Judge("d", table.scorers[0]).accuracy(("accuracy", "all", "accuracy"), table)
+    assert row.details["p_most"] == test.p_most
+    assert (score_to_find(row, 0.03) is None) is (others < 4)

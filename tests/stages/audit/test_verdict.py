@@ -374,6 +374,35 @@ def test_nothing_could_have_been_seen_of_a_scorer_that_says_too_little():
     assert "chance may get too (2.5 %); no score would usually have been found" in headline(single, abstained)
 
 
+def test_nothing_could_have_been_seen_where_the_best_score_of_these_choices_would_show_nothing():
+    """One answer in 400 differs: were it right, the score would still be chance's one time in three."""
+    single = row("accuracy/all/accuracy", 0.652, 0.6, 0.7, 0.649, p=UNSURE, null_error=0.0012, p_most=0.35)
+    assert "; no score would usually have been found" in headline(single)
+    assert "missed" not in headline(single)
+
+
+def test_twins_are_unknown_where_too_few_are_told_apart_to_show_anything():
+    """Six pairs, all of them the right way round, have p = 0.016; two tests share 0.03."""
+    told = row("groups/complete/told_apart", 0.06, 0.03, 0.1, 0.5, n=100)
+    turned = {"value": 1.0, "low": 0.6, "high": 1.0, "chance": 0.5, "null_error": 0.2}
+    few = row("groups/complete/right_way_round", **turned, p=1 / 64, n=6, p_most=1 / 64)
+    found = verdict([ABOVE_CHANCE, told, few])
+    assert (found.word, found.tone) == ("Above chance", PLAIN)
+    text = plain(found.headline)
+    assert "the right way round in 100.0 %, but these are too few to tell anything from" in text
+    more = row("groups/complete/right_way_round", **turned, p=1 / 128, n=7, p_most=1 / 128)
+    assert verdict([ABOVE_CHANCE, told, more]).word == "Above chance, on twins too"
+
+
+def test_twins_of_which_one_is_answered_are_not_held_against_independent_answers():
+    unheard = row("groups/complete/told_apart", 0.0, 0.0, 0.02)
+    independent = row("dependence/complete/independent_group_accuracy", 0.25)
+    whole = row("groups/complete/group_accuracy", 0.0, 0.0, 0.02, 0.0)
+    assert "answered independently" not in said(ABOVE_CHANCE, unheard, whole, independent)
+    deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.02, 0.5)
+    assert "answered independently" in said(ABOVE_CHANCE, deaf, whole, independent)
+
+
 def test_a_score_that_shows_something_does_not_say_what_would_have_been_missed():
     above = row("accuracy/all/accuracy", 0.9, 0.85, 0.95, 0.5, p=SURE, null_error=0.03)
     assert "missed" not in headline(above)
@@ -395,7 +424,7 @@ def test_a_margin_says_whether_the_effect_matters():
     little = row("accuracy/all/accuracy", 0.505, 0.502, 0.508, 0.5, p=SURE)
     assert verdict([little], margin=5).word == "Above chance, by less than 5 points"
     wide = row("accuracy/all/accuracy", 0.56, 0.52, 0.6, 0.5, p=SURE)
-    assert verdict([wide], margin=5).word == "Above chance, by little: not shown to be more than 5 points"
+    assert verdict([wide], margin=5).word == "Above chance, perhaps by less than 5 points"
     assert verdict([AT_CHANCE], margin=5).word == "Indistinguishable from chance"
 
 
@@ -489,10 +518,24 @@ def test_who_never_answers_both_twins_is_not_said_to_give_them_the_same_answer()
 
 
 def test_one_that_always_gives_the_same_answer_is_said_to():
-    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65)
+    same = row("accuracy/all/accuracy", 0.65, 0.6, 0.7, 0.5, null=0.65, one_choice=True)
     found = verdict([same])
     assert found.word == "Indistinguishable from chance"
     assert "it always gives the same answer, which gets as much whatever the texts say" in found.headline
+
+
+def test_one_answer_is_said_only_of_those_that_give_one():
+    """One pair among 455 problems does not explain the score of the others."""
+    same = {"value": 0.65, "low": 0.6, "high": 0.7, "chance": 0.5, "null": 0.65}
+    deaf = row("groups/complete/told_apart", 0.0, 0.0, 0.95, 0.5, n=1)
+    alone = row("groups/single/accuracy", **same, n=282)
+    assert "right: it always gives the same answer, which gets" in headline(
+        row("accuracy/all/accuracy", **same, one_choice=True), deaf, alone
+    )
+    varied = row("accuracy/all/accuracy", **same, one_choice=False)
+    assert "65.0 % of 284 problems right: its choices get as much wherever the right answers are." in headline(
+        varied, deaf, alone
+    )
 
 
 def test_one_that_gives_twins_the_same_answer_is_not_said_to_give_one_answer_always():

@@ -233,6 +233,7 @@ def test_a_margin_sorts_differences_into_those_that_matter_and_others():
         for name, other, margin in (
             ("many", many, 5),
             ("few", few, 5),
+            ("few, of ten", few, 10),
             ("few, of one", few, 0.1),
             ("same", whole, 5),
             ("same, of one", whole, 0.5),
@@ -240,7 +241,8 @@ def test_a_margin_sorts_differences_into_those_that_matter_and_others():
     }
     assert words == {
         "many": ["ahead, by more than the margin"],
-        "few": ["ahead, by little"],
+        "few": ["ahead"],
+        "few, of ten": ["ahead, by little"],
         "few, of one": ["ahead, by more than the margin"],
         "same": ["equal within the margin"],
         "same, of one": ["not shown"],

@@ -7,7 +7,7 @@ from support.verdicts import states_of
 
 from winokit.methods.metrics.compare import Comparison, Resolution
 from winokit.methods.metrics.intervals import Interval
-from winokit.methods.metrics.judge_pairs import EQUAL, NOT_SHOWN, REFUSES, PairVerdict
+from winokit.methods.metrics.judge_pairs import AHEAD, EQUAL, NOT_SHOWN, REFUSES, PairVerdict
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.page import ComparePage
 from winokit.stages.compare.pairs import ScorerPair
@@ -117,6 +117,13 @@ def test_the_claim_says_that_a_lead_is_small():
         "two is ahead of one on groups, by little; on problems they are equal within 5 points."
     ]
     assert comparison_words([ScorerPair("one", "two", "accuracy", large)]) == ["one is ahead of two."]
+
+
+def test_a_lead_that_may_be_large_is_not_called_little():
+    """40 points with an interval from 2.5 to 77.5 are not little."""
+    wide = judged(compared(0.4, SURE, 0.375), SURE)
+    assert wide.word == AHEAD
+    assert comparison_words([ScorerPair("one", "two", "accuracy", wide)]) == ["one is ahead of two."]
 
 
 def test_two_with_the_same_share_right_are_said_to_have_the_same():

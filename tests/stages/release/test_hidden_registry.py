@@ -78,6 +78,9 @@ def test_a_second_release_of_the_same_data_with_a_fresh_secret_is_refused(tmp_pa
         assert f"({way})" in error
     assert not (tmp_path / "b").exists()
     assert not (tmp_path / "b.hidden").exists()
+    # A secret hides nothing in a release without a hidden test.
+    _, untested = cli(monkeypatch, capsys, *command, "b", "--test", "0", "--secret", "a.hidden/secret")
+    assert "hide a test here too, without --test 0, with the same secret (--secret a.hidden/secret)" in untested
     assert len(registered()) == 1
 
 

@@ -177,6 +177,30 @@ def test_what_cannot_be_is_refused_before_anything_is_started(monkeypatch, given
         suite(**{"models": ["random"], "data": ["open"], "cache": "off", **given})
 
 
+def test_stored_models_go_by_their_own_names_and_not_by_those_of_files(tmp_path, open_data):
+    """Two runs have a predictions.jsonl each, and one model may have a file for each dataset."""
+    ids = [problem.id for problem in open_data]
+
+    def store(folder, model, count):
+        path = tmp_path / folder / "predictions.jsonl"
+        path.parent.mkdir()
+        rows = [{"id": name, "model": model, "prediction": place % 2} for place, name in enumerate(ids[:count])]
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return path
+
+    mute, loud, other = store("a", "mute", 428), store("b", "loud", 428), store("c", "loud", 428)
+    labels = tmp_path / "they.lst"
+    labels.write_text("1\n" * 428)
+    again = SuiteData(open_data, name="again")
+    given = [f"open={mute}", f"open={loud}", f"again={loud}", f"open={other}", f"open={labels}"]
+    found = suite(data=[open_data, again], predictions=given, protocol=QUICK)
+    names = list(dict.fromkeys(cell.entrant.name for cell in found.cells))
+    assert names == ["mute", "loud", "loud (predictions)", "they"]
+    done = [(cell.entrant.name, cell.dataset) for cell in found.cells if cell.state == "done"]
+    assert ("loud", "again") in done
+    assert ("mute", "again") not in done
+
+
 def test_two_models_in_one_file_of_predictions_are_refused(tmp_path, open_data):
     both = audit(open_data[:20], model=["random", "random?seed=1"], protocol=QUICK, out=tmp_path / "run", cache="off")
     assert len({row.model for row in both.predictions}) == 2

@@ -80,10 +80,10 @@ class RowPlaces:
     """What the rows of a dataset are called: by the line of the file that they were read from, where it is known."""
 
     def __init__(self, dataset: Dataset, files: Sequence[FileRecords] = ()) -> None:
-        read = [file for file in files if file.places]
+        placed_files = [file for file in files if file.places]
         places = grouped(
-            (_text_id(name), place if len(read) == 1 else f"{file.path}:{place}")
-            for file in read
+            (_text_id(name), place if len(placed_files) == 1 else f"{file.path}:{place}")
+            for file in placed_files
             for name, place in file.places.items()
         )
         in_order = {name: iter(own) for name, own in places.items()}  # repetitions are numbered anew in several files
@@ -152,12 +152,12 @@ def check(
         if RECORDS in only:
             findings += _records(dataset, own, own_places)
         if "groups" in only:
-            findings += _groups(dataset, grouping)
+            findings += _groups(dataset, grouping, own_places)
         if "leaks" in only:
             findings += _leaks(dataset)
         if "rules" in only:
             written = all(problem.provenance.get("study") for problem in dataset)
-            findings += _rules(dataset, RULES[rules or ("winogrande" if written else "universal")])
+            findings += _rules(dataset, RULES[rules or ("winogrande" if written else "universal")], own_places)
         if "structure" in only:
             findings.append(_structure(dataset))
         unjudged = [ability for check, ability in NEEDED if check in only]
@@ -166,11 +166,12 @@ def check(
     if "duplicates" in only:
         findings += _duplicates(datasets, places)
     if corpus is not None:
-        for dataset in datasets:
-            findings += _copies(dataset, corpus, progress)
+        for dataset, own_places in zip(datasets, places, strict=True):
+            findings += _copies(dataset, corpus, own_places, progress)
     if train:
         trained = [with_groups(dataset) for dataset in train]
-        findings += [_facts(dataset, trained, progress) for dataset in datasets]
+        for dataset, own_places in zip(datasets, places, strict=True):
+            findings.append(_facts(dataset, trained, own_places, progress))
     return findings
 
 
@@ -205,7 +206,7 @@ def _told_malformed(error: Malformed) -> str:
     return what if error.line is None else f"{name_place(error.line)}: {what}"
 
 
-def _groups(dataset: Dataset, grouping: Grouping) -> Iterator[Finding]:
+def _groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> Iterator[Finding]:
     name, ambiguous = dataset.card.name, grouping.ambiguous
     sizes = Counter(map(len, grouping.groups))
     single = len(dataset) - sum(size * count for size, count in sizes.items())
@@ -214,10 +215,11 @@ def _groups(dataset: Dataset, grouping: Grouping) -> Iterator[Finding]:
     message = f"groups: {shape}{f' ({evidence})' if evidence else ''}; {single:,} single problems"
     yield Finding(name, "groups", False, message, len(grouping.groups), details={"evidence": grouping.evidence})
     if ambiguous:
-        pairs = [((dataset, row), (dataset, others[0])) for row, others in ambiguous.items() if row < others[0]]
+        pairs = [(row, others[0]) for row, others in ambiguous.items() if row < others[0]]
+        examples = tuple(_side_by_side((dataset, first, places), (dataset, other, places)) for first, other in pairs)
         message = f"{len(ambiguous):,} problems may be twins of others; their texts do not decide it"
         rows = [(row, *others) for row, others in ambiguous.items()]
-        yield Finding(name, "groups", True, message, len(ambiguous), _side_by_side(pairs), {"rows": rows})
+        yield Finding(name, "groups", True, message, len(ambiguous), examples, {"rows": rows})
 
 
 def _size_name(size: int, count: int) -> str:
@@ -225,9 +227,12 @@ def _size_name(size: int, count: int) -> str:
     return f"groups of {size}" if name is None else name if count == 1 else f"{name}s"
 
 
-def _side_by_side(pairs: Iterable[tuple[tuple[Dataset, int], tuple[Dataset, int]]]) -> tuple[str, ...]:
-    """Examples of two problems each, every one given as its dataset and row."""
-    return tuple(f"rows {i + 1} and {j + 1}: {first[i].text} / {second[j].text}" for (first, i), (second, j) in pairs)
+def _side_by_side(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, int, RowPlaces]) -> str:
+    """An example of two problems, each given as its dataset, its row and where rows are."""
+    one, row, places = first
+    other, other_row, other_places = second
+    both = name_both(places.of(row), other_places.of(other_row))
+    return f"{both}: {one[row].text} / {other[other_row].text}"
 
 
 def _leaks(dataset: Dataset) -> Iterator[Finding]:
@@ -247,7 +252,7 @@ def _leaks(dataset: Dataset) -> Iterator[Finding]:
     yield Finding(name, "leaks", False, message, quiet)
 
 
-def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
+def _rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterator[Finding]:
     """Broken rules, each a finding; what only a writer can tell is worth knowing and no warning."""
     members = grouped((f"row {row}" if p.group is None else p.group, row) for row, p in enumerate(dataset))
     is_read = set(list(members)[:: -(-len(members) // READ) or 1]) if limits else set()
@@ -262,7 +267,7 @@ def _rules(dataset: Dataset, limits: Limits | None) -> Iterator[Finding]:
         if is_soft:
             read = f", of {len(is_read):,} that were read" if rule in rule_book.READ_FOR else ""
             message = f"rule {rule}: doubtful in {count}{read}"
-        examples = tuple(f"row {v.rows[-1] + 1}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
+        examples = tuple(f"{places.name(v.rows[-1])}: {v.reason}: {dataset[v.rows[-1]].text}" for v in violations)
         details = {"rows": [violation.rows for violation in violations]}
         yield Finding(dataset.card.name, "rules", not is_soft, message, len(violations), examples, details)
     whole = sum(problem.is_whole for problem in dataset)
@@ -310,8 +315,8 @@ def _duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Ite
         message = f"{len(rows):,} {KINDS[kind].format(s='' if len(rows) == 1 else 's')}"
         examples = []
         for row, other in rows:
-            both = name_both(places[place].of(row), places[other_place].of(other))
-            examples.append(f"{both}: {first[row].text} / {second[other].text}")
+            one = (first, row, places[place])
+            examples.append(_side_by_side(one, (second, other, places[other_place])))
         details: dict[str, Any] = {"kind": kind, "rows": rows}
         if place == other_place and kind in REPEATED:
             details["within"] = True
@@ -364,21 +369,21 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
 
 
-def _copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None) -> list[Finding]:
+def _copies(dataset: Dataset, corpus: SentenceIndex, places: RowPlaces, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
     name, findings = dataset.card.name, []
     by_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
     for kind in (kind for kind in COPIES if kind in by_kind):
         copies = by_kind[kind]
         subject = "1 problem appears" if len(copies) == 1 else f"{len(copies):,} problems appear"
-        examples = tuple(f"row {copy.row + 1}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
+        examples = tuple(f"{places.name(copy.row)}: {dataset[copy.row].text} / {copy.sentence}" for copy in copies)
         details = {"kind": kind, "corpus": corpus.name, "rows": [copy.row for copy in copies]}
         message = f"{subject} {COPIES[kind]} in {corpus.name}"
         findings.append(Finding(name, CORPUS, True, message, len(copies), examples, details))
     return findings or [Finding(name, CORPUS, False, f"no problem appears in {corpus.name}", 0)]
 
 
-def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | None) -> Finding:
+def _facts(dataset: Dataset, trained: Sequence[Dataset], places: RowPlaces, progress: Progress | None) -> Finding:
     """What each problem asks one to know, beside the nearest thing that training says: the most similar first."""
     facts = nearest_facts(dataset, trained, progress)
     alike = sum(fact.similarity >= ALIKE for fact in facts)
@@ -390,7 +395,7 @@ def _facts(dataset: Dataset, trained: Sequence[Dataset], progress: Progress | No
     )
     nearest = sorted(facts, key=lambda fact: (-fact.similarity, fact.row))
     examples = tuple(
-        f"row {fact.row + 1}: {fact.fact} / {fact.training_fact or 'nothing'} ({fact.similarity:.2f})"
+        f"{places.name(fact.row)}: {fact.fact} / {fact.training_fact or 'nothing'} ({fact.similarity:.2f})"
         for fact in nearest
     )
     details = {"train": [known.card.name for known in trained], "facts": [asdict(fact) for fact in facts]}

@@ -116,7 +116,9 @@ def read(
         raise NoProblems(f"{path}: no problems in it{why}")
     notes = list(source.notes)
     if source.skipped:
-        notes.append(f"{path}: skipped {len(source.skipped)} malformed records; the first: {source.first_skipped}")
+        count = len(source.skipped)
+        records = "1 malformed record" if count == 1 else f"{count:,} malformed records"
+        notes.append(f"{path}: skipped {records}; the first: {source.first_skipped}")
     own = source.card or _released(path)
     if source.beginning is not None:
         source.beginning.unread += source.unread

@@ -356,5 +356,6 @@ class RowMatching:
             (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),
         ):
             if places:
-                self.read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
+                row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
+                self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
         return self.read

@@ -288,7 +288,8 @@ class TableReading:
             (self.other_choice, "the prediction is not the candidate with the highest score; the prediction counts"),
         ):
             if places:
-                self.source.note(f"in {len(places):,} rows {what}; the first: {places[0]}")
+                row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
+                self.source.note(f"in {row_count} {what}; the first: {places[0]}")
 
 
 def said(value: Any) -> str:

@@ -21,7 +21,7 @@ from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
 from winokit.problem import Problem, folded_text
-from winokit.results import COIN, IN_ONE_PLACE, NULL, NULL_ERROR, Detail, Metric, P
+from winokit.results import COIN, IN_ONE_PLACE, NULL, NULL_ERROR, ONE_CHOICE, P_MOST, Detail, Metric, P
 from winokit.units import Units
 
 Name = tuple[str, str, str]
@@ -154,6 +154,8 @@ class Judge:
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
         row = self.tested_share(name, answers.correct, answers.units, answers.chances, right_test(answers), note)
+        if row.is_untestable:
+            row = replace(row, details={**row.details, ONE_CHOICE: len(set(answers.choices.tolist())) == 1})
         if row.is_untestable and cannot_change_places(answers):
             in_one_place = is_one_place(answers)
             why = ONE_PLACE if in_one_place else NO_TWO_ALIKE
@@ -387,6 +389,7 @@ def _null_details(test: NullTest) -> dict[str, Detail]:
     if test.p is not None:
         details[P] = test.p
         details[NULL_ERROR] = test.error
+        details[P_MOST] = test.p_most
     if test.untestable:
         details[UNTESTABLE] = test.untestable
     return details
@@ -395,12 +398,22 @@ def _null_details(test: NullTest) -> dict[str, Detail]:
 def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
     """The least score that the row's test would have found four times in five; None if none up to `most`.
 
-    None, too, for a row without a null that varies: it has no test.
+    None, too, for a row without a null that varies: it has no test. Choices that are nearly all alike leave so few
+    counts that none of them may be rare enough; the normal approximation does not see that.
     """
     error = row.details.get(NULL_ERROR)
-    if error is None or row.level is None:
+    if error is None or row.level is None or not can_be_shown(row, alpha):
         return None
     return share_to_find(row.level, float(error), alpha=alpha, most=most)
+
+
+def can_be_shown(row: Metric, alpha: float) -> bool:
+    """Whether the best score that the same choices could get would be above the null at that level.
+
+    True of a row of an earlier version, which does not say.
+    """
+    known = row.details.get(P_MOST)
+    return known is None or float(known) < alpha
 
 
 def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:

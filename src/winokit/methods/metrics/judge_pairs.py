@@ -233,7 +233,7 @@ class PairVerdict:
         if self.margin is None:
             return AHEAD if self.lead else NOT_SHOWN
         if self.lead:
-            return BEYOND if self._is_beyond(self.margin) else LITTLE
+            return self._lead_word(self.margin)
         return EQUAL if self.is_within else NOT_SHOWN
 
     @property
@@ -264,6 +264,12 @@ class PairVerdict:
         """Whether the one that has more answers nothing: a coin's part for each abstention is no lead."""
         found = self.comparison
         return found.first_refuses if found.difference > 0 else found.second_refuses
+
+    def _lead_word(self, margin: float) -> str:
+        """By how much the leader is ahead, as far as that is shown: a lead that may be large is not called little."""
+        if self._is_beyond(margin):
+            return BEYOND
+        return LITTLE if self.is_within else AHEAD
 
     def _is_beyond(self, margin: float) -> bool:
         interval = self.comparison.interval

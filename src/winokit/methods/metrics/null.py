@@ -41,6 +41,8 @@ ROUNDING = 1e-6
 """Counts this close to a whole number are whole."""
 NEGLIGIBLE = 1e-15
 """Probabilities below this are dropped at the ends of a distribution."""
+LEAST_P_MOST = 1e-9
+"""The least p-value that is given of the best score: no test asks for less."""
 WINDOW = 12.0
 """Standard deviations around the mean within which a hypergeometric distribution is computed."""
 KEPT_AS = "_null"
@@ -110,6 +112,11 @@ class CountDistribution:
         return int((self.chances > NEGLIGIBLE).sum()) > 1
 
     @property
+    def most(self) -> int:
+        """The largest count that is possible, or was drawn."""
+        return self.start + len(self.chances) - 1
+
+    @property
     def mean(self) -> float:
         """The expected count."""
         counts = self.start + np.arange(len(self.chances))
@@ -164,6 +171,16 @@ class NullTest:
     def p(self) -> float | None:
         """Two-sided p-value; None if no exchange of right answers changes the count."""
         return self.distribution.two_sided(self.observed) if self.distribution.varies else None
+
+    @property
+    def p_most(self) -> float | None:
+        """Two-sided p-value of the largest count that the exchange can bring; None if the count cannot vary.
+
+        No smaller than `LEAST_P_MOST`: what is below depends on rounding.
+        """
+        if not self.distribution.varies:
+            return None
+        return max(self.distribution.two_sided(self.distribution.most), LEAST_P_MOST)
 
     @property
     def p_of_folds(self) -> float | None:

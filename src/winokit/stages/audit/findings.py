@@ -72,7 +72,9 @@ def _twins_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     independent = rows.find("dependence", "complete", "independent_group_accuracy")
     if grouped is not None:
         text += f", while {percent(grouped.value)} of the problems in them are"
-    if independent is not None and independent.n == row.n:
+    told_row = rows.told_apart
+    is_answered = told_row is None or told_row.level is not None  # both twins of some pair
+    if independent is not None and independent.n == row.n and is_answered:
         text += f"; if twins were answered independently it would be {percent(independent.value)}"
     endings = {
         ABOVE: "Twins that it tells apart are the right way round more often than chance has them",

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
-from winokit.methods.metrics.judge import score_to_find
-from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, UNKNOWN, USUAL_LEVEL, Metric
+from winokit.methods.metrics.judge import can_be_shown, score_to_find
+from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,
@@ -63,6 +63,8 @@ def verdict(metrics: Sequence[Metric], margin: float | None = None) -> Verdict:
 def headline_state(rows: MetricRows) -> dict[str, str]:
     """What is known of places, single problems, twins, the fall and abstentions, and of every finding."""
     state = _states(rows.headline)
+    if _has_too_few_pairs(rows):
+        state["twins"] = UNKNOWN
     single = rows.single
     state["places"] = _places(single)
     if state["places"] == FIXED:
@@ -80,6 +82,12 @@ def _places(single: Metric | None) -> str:
     if in_one_place is None:
         return SEVERAL
     return ONE if in_one_place else FIXED
+
+
+def _has_too_few_pairs(rows: MetricRows) -> bool:
+    """Whether so few pairs are told apart that nothing could be shown of them, were they all the right way round."""
+    row = rows.twins
+    return row is not None and not can_be_shown(row, SURE / max(_count_tests(rows.headline), 1))
 
 
 def _pairs(rows: MetricRows) -> str:
@@ -144,7 +152,7 @@ def _beyond_margin(rows: MetricRows, state: State, margin: float | None) -> str:
         return f", by more than {margin:g} points"
     if row.high is not None and row.high < row.level + margin / 100:
         return f", by less than {margin:g} points"
-    return f", by little: not shown to be more than {margin:g} points"
+    return f", perhaps by less than {margin:g} points"
 
 
 def _with_margin(word: str, beyond: str) -> str:
@@ -185,12 +193,24 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
     if row.level is None:
         return f"{score}."
     if row.is_untestable:
-        how = "it always gives the same answer" if rows.told_apart is None else "it gives twins the same answer"
-        return f"{score}: {how}, which gets as much whatever the texts say."
+        return f"{score}: {_same_answer(rows, row)}."
     seen = ""
     if state["single"] == AT:
         seen = _could_have_seen(rows, row, "; ")
     return f"{score}, {_against_chance(row, state['single'])}{beyond}{seen}{_without_twins(rows)}."
+
+
+def _same_answer(rows: MetricRows, row: Metric) -> str:
+    """What a scorer does whose score is the same wherever the right answers are."""
+    told_row, single_row = rows.told_apart, rows.find("groups", "single")
+    has_only_twins = told_row is not None and not told_row.value and single_row is None
+    if row.details.get(ONE_CHOICE):
+        how = "it always gives the same answer"
+    elif has_only_twins:
+        how = "it gives twins the same answer"
+    else:
+        return "its choices get as much wherever the right answers are"
+    return f"{how}, which gets as much whatever the texts say"
 
 
 def _could_have_seen(rows: MetricRows, row: Metric, before: str) -> str:
@@ -247,6 +267,8 @@ def _twins_sentences(rows: MetricRows, state: State) -> list[str]:
         if seen:
             seen += ")"
         endings = {AT: f", as chance may do too{seen}", BELOW: ", which is worse than chance"}
+        if _has_too_few_pairs(rows):
+            endings[UNKNOWN] = ", but these are too few to tell anything from"
         sentence += f", and then has them the right way round in {right}{endings.get(state['twins'], '')}"
     if whole is not None and whole.n == told.n:
         return [f"{sentence}: {percent(whole.value)} of pairs are right ({name_coin(whole)}: {percent(whole.chance)})."]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable
 from winokit.drawing.wording import join, plural, points, probability
-from winokit.methods.metrics.judge_pairs import BEYOND, EQUAL, LITTLE, NOT_SHOWN, REFUSES, SMALL, PairVerdict
+from winokit.methods.metrics.judge_pairs import AHEAD, BEYOND, EQUAL, LITTLE, NOT_SHOWN, REFUSES, SMALL, PairVerdict
 from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.compare.pairs import ScorerPair
@@ -112,9 +112,9 @@ def _meaning(verdict: PairVerdict, counted: str | None) -> str:
         return ": what guessing would get for each abstention, and no lead"
     if verdict.word == BEYOND:
         return f": more than {margin_points(verdict)} points"
-    if verdict.word == LITTLE and verdict.is_within:
-        return f": less than {margin_points(verdict)} points"
     if verdict.word == LITTLE:
+        return f": less than {margin_points(verdict)} points"
+    if verdict.word == AHEAD and verdict.margin is not None:
         return f": not shown to be more than {margin_points(verdict)} points"
     if verdict.word == EQUAL:
         return f": equal within {margin_points(verdict)} points"

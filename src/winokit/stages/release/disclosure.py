@@ -151,7 +151,7 @@ def allowed_disclosures(
 ) -> AllowedDisclosures:
     """The disclosures found, all of which are allowed. Raises BadInput, with the ways out, if one is not.
 
-    `secret` is that of the release, if it has one.
+    `secret` is that of the release; None if the release has no hidden test.
     """
     fates = [rules.fates(disclosure) for disclosure in found]
     refused = [parts[REFUSED] for parts in fates if REFUSED in parts]
@@ -198,8 +198,11 @@ def _ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
         yield f"find its secret (it was in {join(list(test.folders))}), and give that (--secret FILE)"
         return
     place = places[0]
-    if secret is None or not has_secret(place, secret):
-        yield f"use the same secret (--secret {from_here(place / SECRET)})"
+    same_secret = f"the same secret (--secret {from_here(place / SECRET)})"
+    if secret is None:
+        yield f"hide a test here too, without --test 0, with {same_secret}"
+    elif not has_secret(place, secret):
+        yield f"use {same_secret}"
     release = place.with_name(place.name.removesuffix(SUFFIX))
     if (release / MANIFEST).is_file():
         yield f"replace that release (--out {from_here(release)})"

@@ -122,13 +122,10 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.models]
     listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
     data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
-    for given in settings.predictions:
-        name, equals, path = given.partition("=")
-        if not equals:
-            raise BadInput(f"--predictions {given}: DATA=FILE expected, with DATA as the dataset is called")
-        models.append(SuiteModel(name=Path(path).stem, predictions={name: path}))
-    if not models or not data:
+    has_models = models or settings.predictions
+    if not has_models or not data:
         raise BadInput("models and data expected: --models SPEC… --data DATA…, or a suite.toml that has both")
+    models += _stored_models(settings.predictions, data)
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
@@ -156,10 +153,33 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
         if stored is not None and name not in stored:
             cell.state, cell.why = EMPTY, "no predictions are stored"
         elif stored is not None:
-            cell.predictions = _of_one_model(Path(stored[name]), cell.data.whole)
+            cell.predictions = Path(stored[name])
+            _model_in(cell.predictions, cell.data.whole)
         if folder is not None:
             cell.folder = folder / "cells" / _folder_name(cell.entrant.name) / _folder_name(cell.dataset)
     return cells
+
+
+def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
+    """The models of `DATA=FILE`s, by the names that they have in their files.
+
+    One model's files for several datasets are one model. The file's name is added to tell two models of one name apart.
+    """
+    whole_by_name = {each.whole.card.name: each.whole for each in data}
+    files_by_model: dict[str, dict[str, str | Path]] = {}
+    for text in given:
+        dataset, equals, path = text.partition("=")
+        if not equals:
+            raise BadInput(f"--predictions {text}: DATA=FILE expected, with DATA as the dataset is called")
+        check_known("dataset of this suite", dataset, whole_by_name)
+        name = _model_in(Path(path), whole_by_name[dataset])
+        if dataset in files_by_model.get(name, {}):
+            name = f"{name} ({Path(path).stem})"
+        files = files_by_model.setdefault(name, {})
+        if dataset in files:
+            raise BadInput(f"two models are called {name!r}: give one of them another name, or leave it out")
+        files[dataset] = path
+    return [SuiteModel(name=name, predictions=files) for name, files in files_by_model.items()]
 
 
 def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Entrant]:
@@ -174,13 +194,14 @@ def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Ent
     return entrants
 
 
-def _of_one_model(path: Path, whole: Dataset) -> Path:
-    """A file of predictions, read to see that it fits: one model's, under one scoring."""
+def _model_in(path: Path, whole: Dataset) -> str:
+    """The model of a file of predictions, which must be one model's, under one scoring."""
     names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
         raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
-    return path
+    ((name, _),) = names
+    return name
 
 
 def _folder_name(name: str) -> str:
