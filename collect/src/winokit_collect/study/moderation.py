@@ -17,7 +17,7 @@ from winokit_collect.study.refusals import NotNow, found
 from winokit_collect.study.store import retried
 from winokit_collect.study.study import Study
 from winokit_collect.study.tasks import count_places, end_leases
-from winokit_collect.study.workers import by_code
+from winokit_collect.study.workers import by_code, forget_visits
 
 WITHDREW = "withdrawn by the worker"
 ERASED: dict[str, Any] = {
@@ -160,12 +160,10 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
 
 def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
     """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
-    identity = session.get(schema.Identity, worker.id)
-    if identity is None:
-        return True
     if worker.state != schema.WITHDRAWN or session.scalar(_open(worker.id)):
-        return False
-    session.delete(identity)
+        return session.get(schema.Identity, worker.id) is None
+    session.execute(delete(schema.Identity).where(schema.Identity.worker_id == worker.id))
+    forget_visits(session, schema.PlatformVisit.worker_id == worker.id)
     return True
 
 
