@@ -29,5 +29,7 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
-for call in (verbs.invite, verbs.publish, verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot):
+MONEY = (verbs.invite, verbs.publish, verbs.reconcile)
+KEEPING = (verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot)
+for call in (*MONEY, *KEEPING):
     app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

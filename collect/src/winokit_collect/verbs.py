@@ -197,15 +197,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
     """Say where the pages are, and what whoever serves them should know."""
-    from winokit_collect.platforms.base import platform_of
+    from winokit_collect.platforms.base import platform_of, warn_of_reward
     from winokit_collect.study.requesters import setup_path
 
+    reward = warn_of_reward(study)
     say(f"{study.config.title}: {base}")
     closed = study.why_closed and f"workers cannot enter yet: {study.why_closed}"
     pilot = "pilot: everyone who takes part now is marked and can be removed later" if study.pilot else ""
     is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
     others = f"other users can read {study.folder}; run: chmod 700 {study.folder}" if is_seen else ""
-    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning())):
+    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning(), reward)):
         say(f"warning: {note}")
     first = setup_path(study)
     if first:
@@ -330,6 +331,32 @@ def publish(
         made = platform.publish(base, study.config.title, visits, minutes, earlier)
         study.note("terminal", "publish", made, visits=visits)
     return StudyAnswer({"id": made, "visits": visits, "url": f"{base}/start"}, [f"{platform.title}: {made}"])
+
+
+@verb
+def reconcile(
+    folder: Folder,
+    *,
+    adopt: Annotated[bool, Help("Enter into the ledger what the platform has paid for visits by itself.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Compare the ledger with what the platform has paid, visit by visit, and show the money they disagree on."""
+    with opened(folder, db) as study:
+        from winokit_collect.platforms import reconcile as books
+        from winokit_collect.web.rendering import money
+
+        entered = books.adopt(study, "terminal") if adopt else 0
+        found = books.reconcile(study)
+        study.note("terminal", "reconcile", cents=found.disagreement_cents)
+    tell(found.notes)
+    lines = [f"entered into the ledger: {entered:,} visits"] if adopt else []
+    for difference in found.differences:
+        amount = money(difference.cents, found.currency)
+        lines.append(f"{difference.code or 'unknown'}: {difference.kind}, {amount}: {difference.why}")
+    paid, noted = money(found.platform_cents, found.currency), money(found.ledger_cents, found.currency)
+    lines.append(f"{found.platform}: {found.visits:,} visits, {paid} paid; the ledger says {noted}")
+    lines.append(f"the two books disagree on {money(found.disagreement_cents, found.currency)}")
+    return StudyAnswer(found.to_json() | {"entered": entered}, lines)
 
 
 @verb

@@ -15,7 +15,15 @@ from winokit_collect import PLATFORMS
 from winokit_collect.study import invites, tasks, workers
 from winokit_collect.study.config import PlatformConfig
 from winokit_collect.study.refusals import NotFound, NotNow
-from winokit_collect.study.schema import ACTIVE, SCREENED_OUT, Identity, PlatformVisit, Submission, Worker
+from winokit_collect.study.schema import (
+    ACTIVE,
+    SCREENED_OUT,
+    Identity,
+    LogEntry,
+    PlatformVisit,
+    Submission,
+    Worker,
+)
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import say
 
@@ -26,6 +34,10 @@ class PlatformError(WinokitError, RuntimeError):
 
 class Uncertain(PlatformError):
     """A platform did not say whether something was done. It may have been: look there before trying again."""
+
+
+class RewardDiffers(PlatformError):
+    """A platform pays another reward than study.toml says, or in another currency."""
 
 
 class Busy(PlatformError):
@@ -212,7 +224,8 @@ def leave(study: Study, worker_id: int) -> Departure | None:
     may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
     if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
         return None
-    return platform.departure(visitor_of(identity), screened_out=screened_out)
+    visitor = None if identity is None else visitor_of(identity)
+    return platform.departure(visitor, screened_out=screened_out)
 
 
 def done_in_visit(study: Study, worker_id: int) -> int:
@@ -223,10 +236,8 @@ def done_in_visit(study: Study, worker_id: int) -> int:
         return session.scalar(select(func.count()).where(Submission.worker_id == worker_id, since)) or 0
 
 
-def visitor_of(identity: Identity | None, visit: PlatformVisit | None = None) -> Visitor | None:
+def visitor_of(identity: Identity, visit: PlatformVisit | None = None) -> Visitor:
     """A worker as their platform knows them, in one of their visits: their last one, if none is named."""
-    if identity is None:
-        return None
     place = identity if visit is None else visit
     return Visitor(identity.external_id, place.study_id, place.session_id)
 
@@ -241,14 +252,38 @@ def check_reward(study: Study, platform: Platform, study_id: str | None) -> Base
         return None
     typed = int(study.config.platform.base_reward * 100)
     if reward.cents != typed:
-        raise PlatformError(
+        raise RewardDiffers(
             f"study.toml: field 'platform.base_reward': {platform.title} pays {amount(reward.cents)} for a visit, "
             f"found {amount(typed)}; write what {platform.title} pays"
         )
     currency = study.config.pay.currency
     if reward.currency and reward.currency != currency:
-        raise PlatformError(
+        raise RewardDiffers(
             f"study.toml: field 'pay.currency': {platform.title} pays in {reward.currency}, found {currency}; "
             "write the platform's currency, and check all prices"
         )
     return reward
+
+
+def offers_of(study: Study) -> list[str]:
+    """What the platform calls the study: the id in study.toml, HITs that were published, and what visits came from."""
+    noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+    on_platform = PlatformVisit.platform == study.config.platform.name
+    visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None)).distinct()
+    with study.store.read() as session:
+        ids = [study.config.platform.study_id, *session.scalars(noted), *session.scalars(visited)]
+    return list(dict.fromkeys(filter(None, ids)))
+
+
+def warn_of_reward(study: Study) -> str:
+    """Why the reward could not be compared with the platform's. Raises RewardDiffers if it is wrong."""
+    platform, offers = platform_of(study), offers_of(study)
+    if platform.warning() or not offers:
+        return ""
+    try:
+        check_reward(study, platform, offers[-1])
+    except RewardDiffers:
+        raise
+    except WinokitError as error:
+        return f"the reward could not be compared with that on {platform.title}: {error}"
+    return ""

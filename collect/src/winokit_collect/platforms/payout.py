@@ -128,6 +128,29 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
             _log(study, session, actor, job, said="not paid")
 
 
+def take_back(study: Study, job_id: int, actor: str) -> int:
+    """Undo "marked as paid" for everybody who was marked together with this payout; how many that were.
+
+    Only what a person marked and no platform was told to pay: the lines are open again, as if nothing had been said.
+    """
+    with study.store.write() as session:
+        marked = found(session.get(PayoutJob, job_id), f"no payout {job_id}")
+        is_marked = (PayoutJob.state == CONFIRMED, PayoutJob.sent_at.is_(None))
+        together = (PayoutJob.planned_at == marked.planned_at, PayoutJob.planned_by == marked.planned_by)
+        by_hand = select(Payment.job_id).where(Payment.settlement == BY_HAND)
+        query = select(PayoutJob).where(*is_marked, *together, PayoutJob.id.in_(by_hand)).order_by(PayoutJob.id)
+        jobs = session.scalars(query.with_for_update()).all()
+        if job_id not in [job.id for job in jobs]:
+            raise NotNow(f"payout {job_id} was not marked as paid by hand; there is nothing to take back")
+        for job in jobs:
+            reopened = {"job_id": None, "settled_at": None, "settlement": None}
+            session.execute(update(Payment).where(Payment.job_id == job.id).values(reopened))
+            job.state, job.why = REFUSED, f"taken back by {actor}"
+            job.settled_at, job.settled_by = study.now(), actor
+            _log(study, session, actor, job, said="taken back")
+        return len(jobs)
+
+
 def ask_again(study: Study, job_id: int) -> None:
     """Have the platform asked about a payout that is uncertain, at the next step."""
     with study.store.write() as session:
@@ -186,7 +209,9 @@ def first_open(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -
 def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
     """The visit that a bonus is sent for: the last one that was approved, or else the last."""
     approved = [visit for visit in visits if visit.state == APPROVED]
-    return (approved or [*visits] or [None])[-1]
+    if approved:
+        return approved[-1]
+    return visits[-1] if visits else None
 
 
 def _with_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, selectinload
 
 from winokit_collect.study import schema
 from winokit_collect.study.content import Question
@@ -104,6 +104,25 @@ def note_browser(
         return
     about = {"worker_id": worker_id, "platform": "links", "browser": browser, "invite_id": invite_id}
     session.add(PlatformVisit(**about, arrived_at=study.now()))
+
+
+def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
+    """A worker's visits, oldest first, each with the link that let them in."""
+    own = select(PlatformVisit).join(Worker, Worker.id == PlatformVisit.worker_id).where(Worker.code == code)
+    with study.store.read() as session:
+        query = own.options(selectinload(PlatformVisit.invite)).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
+        return session.scalars(query).all()
+
+
+def came_by(study: Study) -> dict[str, list[str]]:
+    """The codes of workers who came in by each link."""
+    pairs = select(PlatformVisit.invite_id, Worker.code).join(Worker, Worker.id == PlatformVisit.worker_id)
+    pairs = pairs.where(PlatformVisit.invite_id.is_not(None)).distinct().order_by(PlatformVisit.invite_id, Worker.code)
+    codes: dict[str, list[str]] = {}
+    with study.store.read() as session:
+        for invite_id, code in session.execute(pairs):
+            codes.setdefault(str(invite_id), []).append(code)
+    return codes
 
 
 def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:

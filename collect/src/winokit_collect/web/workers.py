@@ -1,7 +1,7 @@
 """Workers: links that let them in, the quality of their work, blocks, bonuses, and taking them out."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Response
 
@@ -22,7 +22,8 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be u
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
     listing = quality.workers_page(visit.study, page)
-    return visit.page("requester_workers", listing=listing, in_pilot=pilot.count_people(visit.study))
+    shared, in_pilot = workers.sharing_browsers(visit.study), pilot.count_people(visit.study)
+    return visit.page("requester_workers", listing=listing, in_pilot=in_pilot, shared=shared)
 
 
 @router.form("/requester/pilot/remove")
@@ -87,7 +88,8 @@ def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
 @router.get(INVITES)
 def links(visit: AnEditor) -> Response:
     """Every link there is; who only looks on gets none to come in by."""
-    return visit.page("requester_invites", links=invites.listing(visit.study), address=visit.address)
+    links, came = invites.listing(visit.study), workers.came_by(visit.study)
+    return visit.page("requester_invites", links=links, came=came, address=visit.address)
 
 
 @router.form(INVITES)
@@ -119,4 +121,8 @@ def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)
-    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)
+    shown: dict[str, Any] = {
+        "visits": workers.visits_of(visit.study, code),
+        "shared": workers.sharing_browsers(visit.study),
+    }
+    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link, **shown)
