@@ -9,8 +9,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -226,7 +226,24 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
     config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
     _spare_what_stays()
-    uvicorn.Server(config).run(sockets=[place])
+    with _ending_on_term():
+        uvicorn.Server(config).run(sockets=[place])
+
+
+@contextmanager
+def _ending_on_term() -> Iterator[None]:
+    """Let SIGTERM end the block as an exception would, so that whoever opened a database closes it.
+
+    uvicorn stops by itself, and then raises the signal again: unheeded, it would end the process at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _serve_together(processes: int, *how: Any) -> None:
@@ -399,6 +416,46 @@ def export(
     if "labels.jsonl" in files:
         lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
     return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
+
+
+@verb
+def backup(
+    folder: Folder,
+    *,
+    out: Annotated[Path | None, Help("The file; default: STUDY/backups/DATE.tar.gz.", metavar="FILE")] = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """Write a backup into one file: the database, the texts and the key; also while the study is served."""
+    with opened(folder, db, to_read=True) as study:
+        from winokit_collect.study import backups
+
+        stamp = f"{study.now():%Y%m%d-%H%M%S}"
+        made = backups.make_backup(study, Path(out or Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"))
+    lines = [f"{made.path}: {made.summary}", "checked: it was opened and counted"]
+    if not made.has_key:
+        tell([f"{folder}: no secret.key is in the backup; if the key comes from the environment, keep it too"])
+    record = {"backup": str(made.path), "made_at": made.made_at, "counts": dict(made.counts)}
+    return StudyAnswer(record | {"has_key": made.has_key}, lines)
+
+
+@verb
+def restore(
+    folder: Folder,
+    backup: Annotated[Path, Help("A file that `backup` has written.", metavar="BACKUP")],
+    *,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Put a study back as a backup has it. Stop the server first; what is there now is kept in STUDY/backups."""
+    from winokit_collect.study import backups
+
+    if not yes:
+        raise BadInput(f"{folder}: restoring replaces what is there; confirm with --yes (in Python: yes=True)")
+    restored, kept = backups.restore_backup(Path(folder), Path(backup), db)
+    lines = [f"{folder}: as of {restored.made_at}", f"opened and counted: {restored.summary}"]
+    lines += [f"what was there before is kept: {kept}"] if kept else []
+    record = {"study": str(folder), "made_at": restored.made_at, "counts": dict(restored.counts)}
+    return StudyAnswer(record | {"kept": str(kept) if kept else None}, lines)
 
 
 @verb

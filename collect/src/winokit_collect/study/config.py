@@ -166,7 +166,7 @@ class PlatformConfig(ConfigSection):
     study_id: str = _key("", "Prolific: the study's id (required); people from other studies are refused.")
     base_reward: Money = _key(
         Decimal("0.00"),
-        "What the platform itself pays per visit, compared with it; anything owed beyond that is sent as a bonus.",
+        "What the platform itself pays per visit; it is asked, and anything owed beyond that is sent as a bonus.",
     )
     api: str = _key("", "Alternative address of the platform's API: a sandbox or a stub.")
     tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and paid.", ge=1)
