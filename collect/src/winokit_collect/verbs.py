@@ -100,7 +100,10 @@ def init(
         raise BadInput(f"--judge requires --kind {' or '.join(JUDGEMENTS)} (repeatable), and does not take --adversary")
     if limit and not (evaluate or judge):
         raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
-    wishes: dict[str, Any] = {"title": title} if title else {}
+    # A study that runs keeps what it has: votes that counted yesterday are not taken out by an update.
+    wishes: dict[str, Any] = {"quality": {"discard_blocked": True}}
+    if title:
+        wishes["title"] = title
     if evaluate:
         wishes["title"] = title or f"People solve {Path(evaluate).stem}"
         wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}

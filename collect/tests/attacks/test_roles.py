@@ -60,6 +60,7 @@ LEAST = {
     ("GET", "/requester/workers/{code}"): "viewer",
     ("POST", "/requester/workers/{code}/block"): "editor",
     ("POST", "/requester/workers/{code}/unblock"): "editor",
+    ("POST", "/requester/workers/{code}/discard-votes"): "editor",
     ("POST", "/requester/workers/{code}/return"): "editor",
     ("POST", "/requester/workers/{code}/bonus"): "editor",
     ("POST", "/requester/workers/{code}/forget"): "editor",

@@ -10,8 +10,7 @@ from collect_support.server import Server
 from collect_support.studies import studies_in
 from sqlalchemy import event, select, text
 
-from winokit.extend import BadInput
-from winokit.progress import telling
+from winokit.extend import BadInput, telling
 from winokit_collect import verbs
 from winokit_collect.study import backups, moderation, store, workers
 from winokit_collect.study.schema import ProblemRow, Task, Worker

@@ -365,3 +365,15 @@ def test_an_evaluation_shows_the_problems_it_is_about(make_study, browser_of):
     somebody = browser_of(study).set_up(study)
     assert "details" in somebody.get("/requester/problems").text
     assert "details" not in somebody.get("/requester/problems?origin=written").text
+
+
+def test_votes_of_a_blocked_worker_are_told_and_can_be_discarded(busy, requester, crew):
+    voter = crew.newcomer(busy)
+    crew.vote(busy, voter)
+    requester.get(f"/requester/workers/{voter.code}")
+    requester.send(f"/requester/workers/{voter.code}/block", why="too hasty")
+    assert "Votes of blocked workers still count" in requester.get("/requester/workers").text
+    page = requester.get(f"/requester/workers/{voter.code}").text
+    assert "Their votes still count" in page
+    assert "Discarded: 1 vote;" in requester.send(f"/requester/workers/{voter.code}/discard-votes").text
+    assert "still count" not in requester.get("/requester/workers").text

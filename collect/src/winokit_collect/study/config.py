@@ -102,6 +102,9 @@ class QualityConfig(ConfigSection):
     gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
     gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
     block_by_gold: bool = _key(True, "Block automatically; otherwise only flag the worker.")
+    discard_blocked: bool = _key(
+        False, "The votes of a worker who was blocked automatically no longer count, and others are asked instead."
+    )
     fast_vote_seconds: float = _key(3, "Judgements faster than this are flagged.", ge=0)
     fast_write_seconds: float = _key(60, "Twins written faster than this are flagged.", ge=0)
 

@@ -23,7 +23,8 @@ def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
     listing = quality.workers_page(visit.study, page)
     shared, in_pilot = workers.sharing_browsers(visit.study), pilot.count_people(visit.study)
-    return visit.page("requester_workers", listing=listing, in_pilot=in_pilot, shared=shared)
+    blocked = moderation.blocked_votes(visit.study)
+    return visit.page("requester_workers", listing=listing, in_pilot=in_pilot, shared=shared, blocked=blocked)
 
 
 @router.form("/requester/pilot/remove")
@@ -48,6 +49,14 @@ def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -
     moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
     work = "and their work no longer counts" if discard_work else "and their submissions still count"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
+
+
+@router.form("/requester/workers/{code}/discard-votes")
+def discard_votes(visit: ARequester, code: Code) -> Response:
+    """Take out the votes of a worker who is blocked."""
+    count = moderation.discard_votes(visit.study, code, visit.actor)
+    votes = f"{count:,} {'vote' if count == 1 else 'votes'}"
+    return _go(visit, code, f"Discarded: {votes}; other workers are asked instead.")
 
 
 @router.form("/requester/workers/{code}/unblock")
@@ -124,5 +133,6 @@ def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     shown: dict[str, Any] = {
         "visits": workers.visits_of(visit.study, code),
         "shared": workers.sharing_browsers(visit.study),
+        "blocked_votes": moderation.blocked_votes(visit.study).get(code, 0),
     }
     return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link, **shown)
