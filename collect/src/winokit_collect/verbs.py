@@ -229,15 +229,15 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
     config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
     _spare_what_stays()
-    with _ending_on_term():
+    with _stop_on_term():
         uvicorn.Server(config).run(sockets=[place])
 
 
 @contextmanager
-def _ending_on_term() -> Iterator[None]:
-    """Let SIGTERM end the block as an exception would, so that whoever opened a database closes it.
+def _stop_on_term() -> Iterator[None]:
+    """Let SIGTERM end the block as an exception would.
 
-    uvicorn stops by itself, and then raises the signal again: unheeded, it would end the process at once.
+    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again: unheeded, it would end the process at once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -360,23 +360,24 @@ def reconcile(
     adopt: Annotated[bool, Help("Enter into the ledger what the platform has paid for visits by itself.")] = False,
     db: Database = None,
 ) -> StudyAnswer:
-    """Compare the ledger with what the platform has paid, visit by visit, and show the money they disagree on."""
+    """Compare the ledger with the platform, visit by visit."""
     with opened(folder, db) as study:
         from winokit_collect.platforms import reconcile as books
         from winokit_collect.web.rendering import money
 
         entered = books.adopt(study, "terminal") if adopt else 0
-        found = books.reconcile(study)
-        study.note("terminal", "reconcile", cents=found.disagreement_cents)
-    tell(found.notes)
+        comparison = books.reconcile(study)
+        study.note("terminal", "reconcile", cents=comparison.disagreement_cents)
+    tell(comparison.notes)
     lines = [f"entered into the ledger: {entered:,} visits"] if adopt else []
-    for difference in found.differences:
-        amount = money(difference.cents, found.currency)
+    for difference in comparison.differences:
+        amount = money(difference.cents, comparison.currency)
         lines.append(f"{difference.code or 'unknown'}: {difference.kind}, {amount}: {difference.why}")
-    paid, noted = money(found.platform_cents, found.currency), money(found.ledger_cents, found.currency)
-    lines.append(f"{found.platform}: {found.visits:,} visits, {paid} paid; the ledger says {noted}")
-    lines.append(f"the two books disagree on {money(found.disagreement_cents, found.currency)}")
-    return StudyAnswer(found.to_json() | {"entered": entered}, lines)
+    paid = money(comparison.platform_cents, comparison.currency)
+    noted = money(comparison.ledger_cents, comparison.currency)
+    lines.append(f"{comparison.platform}: {comparison.visits:,} visits, {paid} paid; the ledger says {noted}")
+    lines.append(f"the two books disagree on {money(comparison.disagreement_cents, comparison.currency)}")
+    return StudyAnswer(comparison.to_json() | {"entered": entered}, lines)
 
 
 @verb
@@ -428,17 +429,17 @@ def backup(
     out: Annotated[Path | None, Help("The file; default: STUDY/backups/DATE.tar.gz.", metavar="FILE")] = None,
     db: Database = None,
 ) -> StudyAnswer:
-    """Write a backup into one file: the database, the texts and the key; also while the study is served."""
+    """Write the database, the texts and the key into one file, also while serving."""
     with opened(folder, db, to_read=True) as study:
         from winokit_collect.study import backups
 
         stamp = f"{study.now():%Y%m%d-%H%M%S}"
-        made = backups.make_backup(study, Path(out or Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"))
-    lines = [f"{made.path}: {made.summary}", "checked: it was opened and counted"]
-    if not made.has_key:
+        backup_made = backups.make_backup(study, Path(out or Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"))
+    lines = [f"{backup_made.path}: {backup_made.summary}", "checked: it was opened and counted"]
+    if not backup_made.has_key:
         tell([f"{folder}: no secret.key is in the backup; if the key comes from the environment, keep it too"])
-    record = {"backup": str(made.path), "made_at": made.made_at, "counts": dict(made.counts)}
-    return StudyAnswer(record | {"has_key": made.has_key}, lines)
+    record = {"backup": str(backup_made.path), "made_at": backup_made.made_at, "counts": dict(backup_made.counts)}
+    return StudyAnswer(record | {"has_key": backup_made.has_key}, lines)
 
 
 @verb
@@ -449,16 +450,19 @@ def restore(
     yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
     db: Database = None,
 ) -> StudyAnswer:
-    """Put a study back as a backup has it. Stop the server first; what is there now is kept in STUDY/backups."""
+    """Put a study back as a backup has it. Stop the server first.
+
+    What is there now is kept in STUDY/backups.
+    """
     from winokit_collect.study import backups
 
     if not yes:
         raise BadInput(f"{folder}: restoring replaces what is there; confirm with --yes (in Python: yes=True)")
-    restored, kept = backups.restore_backup(Path(folder), Path(backup), db)
+    restored, replaced = backups.restore_backup(Path(folder), Path(backup), db)
     lines = [f"{folder}: as of {restored.made_at}", f"opened and counted: {restored.summary}"]
-    lines += [f"what was there before is kept: {kept}"] if kept else []
+    lines += [f"what was there before is kept: {replaced}"] if replaced else []
     record = {"study": str(folder), "made_at": restored.made_at, "counts": dict(restored.counts)}
-    return StudyAnswer(record | {"kept": str(kept) if kept else None}, lines)
+    return StudyAnswer(record | {"kept": str(replaced) if replaced else None}, lines)
 
 
 @verb

@@ -210,7 +210,7 @@ def test_on_a_server_the_copy_is_a_schema(postgresql):
     with postgresql.study() as url:
         place = Store(url)
         with place.write() as session:
-            kept = store._kept_schema(session.connection(), "before_migration_test")
+            kept = store._copy_to_schema(session.connection(), "before_migration_test")
             assert session.scalar(text("SELECT COUNT(*) FROM before_migration_test.alembic_version")) == 1
             session.execute(text("DROP SCHEMA before_migration_test CASCADE"))
         assert kept == "schema before_migration_test"

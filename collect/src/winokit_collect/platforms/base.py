@@ -59,7 +59,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class VisitReport:
-    """What a platform says about one visit, on its own books."""
+    """One visit, as it is on the platform's own books."""
 
     session_id: str
     external_id: str
@@ -72,7 +72,7 @@ class VisitReport:
 
 @dataclass(frozen=True)
 class BaseReward:
-    """What a platform pays for a visit by itself."""
+    """The reward that a platform pays for a visit by itself."""
 
     cents: int
     currency: str = ""
@@ -134,11 +134,11 @@ class Platform:
         return Departure()
 
     def reward(self, study_id: str | None) -> BaseReward | None:
-        """What a visit to this study pays on the platform; None if it does not tell."""
+        """The reward of a visit to this study, or None if the platform does not tell."""
         return None
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """What became of a visit on the platform; None if it does not tell."""
+        """The state of a visit on the platform, or None if it does not tell."""
         return None
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
@@ -238,12 +238,12 @@ def done_in_visit(study: Study, worker_id: int) -> int:
 
 def visitor_of(identity: Identity, visit: PlatformVisit | None = None) -> Visitor:
     """A worker as their platform knows them, in one of their visits: their last one, if none is named."""
-    place = identity if visit is None else visit
-    return Visitor(identity.external_id, place.study_id, place.session_id)
+    session = identity if visit is None else visit
+    return Visitor(identity.external_id, session.study_id, session.session_id)
 
 
 def check_reward(study: Study, platform: Platform, study_id: str | None) -> BaseReward | None:
-    """What the platform pays for a visit; refused if study.toml says something else.
+    """The platform's reward for a visit, if study.toml says the same. Raises RewardDiffers.
 
     The bonus is what is owed beyond that. A reward that is typed wrong is paid wrong, once for each visit.
     """
@@ -266,7 +266,7 @@ def check_reward(study: Study, platform: Platform, study_id: str | None) -> Base
 
 
 def offers_of(study: Study) -> list[str]:
-    """What the platform calls the study: the id in study.toml, HITs that were published, and what visits came from."""
+    """Ids that the study has on the platform: the last one is the newest."""
     noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
     on_platform = PlatformVisit.platform == study.config.platform.name
     visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None)).distinct()

@@ -89,26 +89,26 @@ class MTurk(Platform):
     def look(self, visitor: Visitor) -> VisitReport | None:
         """The state of the assignment. One that was never handed in is not known there, which is an error."""
         assignment = self._call("get_assignment", AssignmentId=visitor.session_id)["Assignment"]
-        return self._report(assignment, self._bonuses(AssignmentId=visitor.session_id))
+        return self._make_report(assignment, self._list_bonuses(AssignmentId=visitor.session_id))
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
         """Every assignment of the HITs that was handed in."""
         for study_id in study_ids:
-            bonuses = self._bonuses(HITId=study_id)
-            for assignment in self._pages("list_assignments_for_hit", "Assignments", HITId=study_id):
-                yield self._report(assignment, bonuses)
+            bonuses = self._list_bonuses(HITId=study_id)
+            for assignment in self._list_entries("list_assignments_for_hit", "Assignments", HITId=study_id):
+                yield self._make_report(assignment, bonuses)
 
-    def _report(self, assignment: Mapping[str, Any], bonuses: Sequence[Mapping[str, Any]]) -> VisitReport:
+    def _make_report(self, assignment: Mapping[str, Any], bonuses: Sequence[Mapping[str, Any]]) -> VisitReport:
         session_id = assignment["AssignmentId"]
         own = [bonus for bonus in bonuses if bonus.get("AssignmentId", session_id) == session_id]
         cents = tuple(round(Decimal(bonus["BonusAmount"]) * 100) for bonus in own)
         state = STATES.get(assignment["AssignmentStatus"], OPEN)
         return VisitReport(session_id, assignment["WorkerId"], state, cents, assignment.get("HITId"))
 
-    def _bonuses(self, **about: Any) -> list[dict[str, Any]]:
-        return self._pages("list_bonus_payments", "BonusPayments", **about)
+    def _list_bonuses(self, **about: Any) -> list[dict[str, Any]]:
+        return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
-    def _pages(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
+    def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
         """All entries of a list that is told page by page."""
         entries: list[dict[str, Any]] = []
         while True:
@@ -144,7 +144,7 @@ class MTurk(Platform):
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
         """Among the bonuses of the assignment."""
-        payments = self._bonuses(AssignmentId=visitor.session_id)
+        payments = self._list_bonuses(AssignmentId=visitor.session_id)
         return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:

@@ -83,7 +83,7 @@ def plan(
     is_owed = func.sum(Payment.cents) > 0
     # A visit is to be approved even where the platform's own reward is more than what is owed.
     owed = select(Payment.worker_id).where(*is_open).group_by(Payment.worker_id)
-    owed = owed.having(is_owed if by_hand else or_(is_owed, Payment.worker_id.in_(_with_open_visits(is_open))))
+    owed = owed.having(is_owed if by_hand else or_(is_owed, Payment.worker_id.in_(_select_open_visits(is_open))))
     busy = select(PayoutJob.worker_id).where(PayoutJob.state.in_(UNDER_WAY))
     named = [] if codes is None else [Worker.code.in_(codes)]
     now = study.now()
@@ -187,7 +187,7 @@ def step(study: Study) -> bool:
             visitor = visitor_of(identity, visit)
             _send(study, platform, visitor, job, **_prepared(study, platform, visitor, worker, visit, job))
     except Busy as error:
-        _wait(study, job, error)
+        _leave_alone(study, job, error)
     except Exception as error:
         doubtful = job.sent_at is not None or isinstance(error, ApprovalUncertain)
         _set_aside(study, job, UNCERTAIN if doubtful else REFUSED, error)
@@ -214,7 +214,7 @@ def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
     return visits[-1] if visits else None
 
 
-def _with_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
+def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
     """Workers who have earned something, not yet paid, since an open visit of theirs began."""
     since = (Payment.worker_id == PlatformVisit.worker_id, Payment.at >= PlatformVisit.arrived_at)
     earned = select(Payment.id).where(*is_open, *since, Payment.reason != VISIT).exists()
@@ -226,9 +226,9 @@ def _look_up(
     study: Study, platform: Platform, job: PayoutJob
 ) -> tuple[Worker, Identity | None, Sequence[PlatformVisit], Sequence[datetime]]:
     """The worker of a payout, who they are, their visits in order, and when its lines were earned."""
-    own = (PlatformVisit.worker_id == job.worker_id, PlatformVisit.session_id.is_not(None))
+    of_worker = (PlatformVisit.worker_id == job.worker_id, PlatformVisit.session_id.is_not(None))
     on_platform = PlatformVisit.platform == study.config.platform.name
-    visits = select(PlatformVisit).where(*own, on_platform).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
+    visits = select(PlatformVisit).where(*of_worker, on_platform).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
     moments = select(Payment.at).where(Payment.job_id == job.id, Payment.reason != VISIT)
     with study.store.read() as session:
         worker = session.get_one(Worker, job.worker_id)
@@ -262,7 +262,7 @@ def _close_visit(
         state = _approve(platform, visitor, screened_out=screened_out)
     else:
         state = report.state
-    _note_closed(study, visit, job, state, reward)
+    _write_closed(study, visit, job, state, reward)
 
 
 def _approve(platform: Platform, visitor: Visitor, *, screened_out: bool) -> str:
@@ -283,7 +283,7 @@ def _approve(platform: Platform, visitor: Visitor, *, screened_out: bool) -> str
 
 
 def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
-    """What became of a visit whose approval failed."""
+    """Look at a visit whose approval failed; None if the platform does not tell."""
     try:
         report = platform.look(visitor)
     except PlatformError:
@@ -293,7 +293,7 @@ def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> V
     return report
 
 
-def _note_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str, reward: BaseReward | None) -> None:
+def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str, reward: BaseReward | None) -> None:
     """Note that a visit is no longer open, with a line of what the platform paid for it."""
     with study.store.write() as session:
         row = session.get_one(PlatformVisit, visit.id, with_for_update=True)
@@ -360,7 +360,7 @@ def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **
     try:
         receipt = platform.bonus(visitor, job.cents, study.config.title, job.key or "")
     except Busy as error:  # nothing was paid now; what was sent before stays in doubt
-        _wait(study, job, error, state=PLANNED, sent_at=sent_before)
+        _leave_alone(study, job, error, state=PLANNED, sent_at=sent_before)
     except Exception as error:
         is_no = isinstance(error, PlatformError) and not isinstance(error, Uncertain)
         _set_aside(study, job, REFUSED if is_no else UNCERTAIN, error)
@@ -418,7 +418,7 @@ def _set_aside(study: Study, job: PayoutJob, state: str, error: Exception) -> No
             _log(study, session, current.planned_by, current, why=why[:200])
 
 
-def _wait(study: Study, job: PayoutJob, error: Busy, **changes: Any) -> None:
+def _leave_alone(study: Study, job: PayoutJob, error: Busy, **changes: Any) -> None:
     """Leave a payout alone for as long as its platform asks.
 
     All other payouts wait with it, since none goes out while one is at work.

@@ -117,24 +117,24 @@ class Prolific(Platform):
 
     def look(self, visitor: Visitor) -> VisitReport | None:
         """The status of the submission, and its bonuses."""
-        return _report(_json(self._call("GET", "/submissions/{id}/", visitor.session_id)))
+        return _make_report(_json(self._call("GET", "/submissions/{id}/", visitor.session_id)))
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
         """Every submission of the studies. The list names them; each is asked for by itself, for its bonuses."""
         for study_id in study_ids:
-            for session_id in list(self._submissions(study_id)):
-                yield _report(_json(self._call("GET", "/submissions/{id}/", session_id)))
+            for session_id in list(self._list_submissions(study_id)):
+                yield _make_report(_json(self._call("GET", "/submissions/{id}/", session_id)))
 
-    def _submissions(self, study_id: str) -> Iterator[str]:
+    def _list_submissions(self, study_id: str) -> Iterator[str]:
         """Ids of all submissions of a study, page by page."""
-        known: set[str] = set()
+        seen_ids: set[str] = set()
         for page in count(1):
             path = f"/submissions/?study={{id}}&page={page}&page_size={PAGE}"
             results = _json(self._call("GET", path, study_id)).get("results")
             if not isinstance(results, list):
                 raise PlatformError("Prolific: expected a list of submissions")
-            new_ids = [each["id"] for each in results if each["id"] not in known]
-            known.update(new_ids)
+            new_ids = [each["id"] for each in results if each["id"] not in seen_ids]
+            seen_ids.update(new_ids)
             yield from new_ids
             if len(results) < PAGE or not new_ids:
                 return
@@ -193,7 +193,7 @@ class Prolific(Platform):
             doubt = Uncertain if once else PlatformError
             raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
         if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            raise Busy(f"Prolific: {path} returned 429: too many requests", _seconds_to_wait(answer))
+            raise Busy(f"Prolific: {path} returned 429: too many requests", _read_wait(answer))
         if not answer.is_success:
             says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
             doubt = Uncertain if once and not says_no else PlatformError
@@ -203,8 +203,8 @@ class Prolific(Platform):
         return answer
 
 
-def _report(submission: Mapping[str, Any]) -> VisitReport:
-    """What a submission says, in our words."""
+def _make_report(submission: Mapping[str, Any]) -> VisitReport:
+    """A submission as a report of its visit."""
     cents = tuple(round(paid) for paid in submission.get("bonus_payments") or ())
     return VisitReport(
         session_id=str(submission.get("id", "")),
@@ -215,8 +215,8 @@ def _report(submission: Mapping[str, Any]) -> VisitReport:
     )
 
 
-def _seconds_to_wait(answer: Response) -> float:
-    """How long Prolific asks to wait."""
+def _read_wait(answer: Response) -> float:
+    """Seconds that Prolific asks to wait."""
     try:
         seconds = float(answer.headers.get("Retry-After", ""))
     except ValueError:  # a date, or nothing

@@ -105,13 +105,13 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """What a platform has: its visits, and what it pays for one of each of its studies."""
+    """A platform's own books: its visits, and the reward of each of its studies."""
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
 
     def base(self, report: VisitReport) -> int:
-        """What it has paid for a visit by itself."""
+        """Hundredths that the platform has paid for a visit by itself."""
         reward = self.rewards.get(report.study_id)
         return reward.cents if reward is not None and report.state == APPROVED else 0
 
@@ -119,19 +119,19 @@ class PlatformBooks:
 def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Reconciliation:
     """Compare the ledger with the platform's books; nothing is changed."""
     platform = platform_of(study)
-    books = _ask(study, platform, wait)
-    visits, people, codes = _known(study)
-    ours, doubtful = _ledger_items(study, visits)
-    theirs = list(_platform_items(books, visits, people))
+    books = _ask_patiently(study, platform, wait)
+    visits, people, codes = _read_people(study)
+    ours, doubtful = _list_ledger_items(study, visits)
+    theirs = list(_list_platform_items(books, visits, people))
     ledger_cents = sum(item.cents for item in ours)
     platform_cents = sum(item.cents for item in theirs)
-    differences = list(_bases_apart(ours, theirs, codes, platform.title))
-    _strike_out(ours, theirs)
+    differences = list(_split_bases(ours, theirs, codes, platform.title))
+    _remove_agreed(ours, theirs)
     for item in ours:
-        why = _why_ours(item, platform)
+        why = _describe_ours(item, platform)
         differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, item.cents, 0, why))
     for item in theirs:
-        why = _why_theirs(item, platform, doubtful)
+        why = _describe_theirs(item, platform, doubtful)
         differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, 0, item.cents, why))
     return Reconciliation(
         platform=platform.title,
@@ -141,7 +141,7 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
         ledger_cents=ledger_cents,
         platform_cents=platform_cents,
         differences=sorted(differences, key=lambda difference: (difference.code, difference.visit or 0)),
-        notes=list(_notes(books, platform)),
+        notes=list(_list_notes(books, platform)),
     )
 
 
@@ -151,12 +151,12 @@ def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.slee
     A reward that was more than the ledger says is taken off what its worker is owed next. Bonuses are left to the
     requester: only they know what somebody paid by hand was for.
     """
-    books = _ask(study, platform_of(study), wait)
+    books = _ask_patiently(study, platform_of(study), wait)
     changed = 0
     for report in books.reports:
         with study.store.write() as session:
-            own = (PlatformVisit.session_id == report.session_id, PlatformVisit.platform == study.config.platform.name)
-            row = session.scalar(select(PlatformVisit).where(*own).with_for_update())
+            same = (PlatformVisit.session_id == report.session_id, PlatformVisit.platform == study.config.platform.name)
+            row = session.scalar(select(PlatformVisit).where(*same).with_for_update())
             if row is None or report.state == OPEN:
                 continue
             if row.state == OPEN:
@@ -175,7 +175,7 @@ def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.slee
     return changed
 
 
-def _ask(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
+def _ask_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
     """Everything that the platform has of this study; "too many requests" is waited for some times."""
     for _ in range(TRIES - 1):
         try:
@@ -192,7 +192,7 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
     return PlatformBooks(reports, {place: platform.reward(place) for place in places})
 
 
-def _known(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
+def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
     """Visits by what the platform calls them, workers by what it calls them, and their codes."""
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
@@ -206,8 +206,10 @@ def _known(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict
     return visits, workers, codes
 
 
-def _ledger_items(study: Study, visits: dict[str, PlatformVisit]) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
-    """What the ledger says was paid through the platform; and what is in doubt, as visit and amount."""
+def _list_ledger_items(
+    study: Study, visits: dict[str, PlatformVisit]
+) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
+    """Amounts that the ledger says were paid, and those in doubt as visit and amount."""
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
     columns = (Payment.worker_id, Payment.visit_id)
@@ -232,10 +234,10 @@ def _ledger_items(study: Study, visits: dict[str, PlatformVisit]) -> tuple[list[
     return [item for item in items if item.cents], doubtful
 
 
-def _platform_items(
+def _list_platform_items(
     books: PlatformBooks, visits: dict[str, PlatformVisit], people: dict[str, int]
 ) -> Iterator[BookItem]:
-    """What the platform says it paid."""
+    """Amounts that the platform says it paid."""
     for report in books.reports:
         visit = visits.get(report.session_id)
         worker_id = people.get(report.external_id) if visit is None else visit.worker_id
@@ -246,22 +248,22 @@ def _platform_items(
             yield BookItem(BONUS, cents, *place)
 
 
-def _bases_apart(
+def _split_bases(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
     """Visits for which both books have a reward, but not the same; they are taken out of both."""
     bases = {item.visit_id: item for item in ours if item.kind == VISIT and item.visit_id is not None}
     for item in [item for item in theirs if item.kind == VISIT and item.visit_id is not None]:
-        own = bases.get(item.visit_id or 0)
-        if own is None or own.cents == item.cents:
+        base = bases.get(item.visit_id or 0)
+        if base is None or base.cents == item.cents:
             continue
-        ours.remove(own)
+        ours.remove(base)
         theirs.remove(item)
-        why = f"the ledger says {amount(own.cents)} for the visit, {title} pays {amount(item.cents)}"
-        yield Difference(codes.get(own.worker_id, ""), own.visit_id, VISIT, own.cents, item.cents, why)
+        why = f"the ledger says {amount(base.cents)} for the visit, {title} pays {amount(item.cents)}"
+        yield Difference(codes.get(base.worker_id, ""), base.visit_id, VISIT, base.cents, item.cents, why)
 
 
-def _strike_out(ours: list[BookItem], theirs: list[BookItem]) -> None:
+def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
     """Take out of both books what they agree on, the surest pairs first."""
 
     def same_visit(item: BookItem) -> object:
@@ -270,12 +272,12 @@ def _strike_out(ours: list[BookItem], theirs: list[BookItem]) -> None:
     def same_worker(item: BookItem) -> object:
         return item.worker_id
 
-    _pair(ours, theirs, same_visit, lambda own, other: own.visit_id is not None and other.visit_id is not None)
-    _pair(ours, theirs, same_worker, lambda own, other: own.visit_id is None or other.visit_id is None)
-    _pair(ours, theirs, lambda item: None, lambda own, other: own.is_forgotten and other.visit_id is None)
+    _match_pairs(ours, theirs, same_visit, lambda own, other: own.visit_id is not None and other.visit_id is not None)
+    _match_pairs(ours, theirs, same_worker, lambda own, other: own.visit_id is None or other.visit_id is None)
+    _match_pairs(ours, theirs, lambda item: None, lambda own, other: own.is_forgotten and other.visit_id is None)
 
 
-def _pair(
+def _match_pairs(
     ours: list[BookItem],
     theirs: list[BookItem],
     place: Callable[[BookItem], object],
@@ -294,8 +296,8 @@ def _pair(
             ours.remove(own)
 
 
-def _why_ours(item: BookItem, platform: Platform) -> str:
-    """What an amount means that only the ledger has."""
+def _describe_ours(item: BookItem, platform: Platform) -> str:
+    """Say why an amount may be in the ledger alone."""
     if item.is_forgotten:
         return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
     if item.kind == VISIT:
@@ -303,8 +305,8 @@ def _why_ours(item: BookItem, platform: Platform) -> str:
     return f"the ledger says that this bonus was paid; {platform.title} does not show it"
 
 
-def _why_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
-    """What an amount means that only the platform has."""
+def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
+    """Say why an amount may be on the platform alone."""
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"
     if item.kind == VISIT:
@@ -314,8 +316,8 @@ def _why_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | No
     return f"{platform.title} shows this bonus; the ledger does not know it"
 
 
-def _notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
-    """What the comparison cannot see."""
+def _list_notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
+    """Notes on what the comparison cannot see."""
     screened = sum(report.state == SCREENED_OUT for report in books.reports)
     if screened:
         yield f"{screened} screened out: {platform.title} pays them a fixed reward of its own, which is not compared"

@@ -55,7 +55,7 @@ class Backup:
 
 
 def make_backup(study: Study, path: Path) -> Backup:
-    """Write a backup of a study that may be running meanwhile, and check it by opening it."""
+    """Write a backup of a study, which may be running, and check it."""
     if path.exists():
         raise BadInput(f"{path}: exists already; name another file")
     part = path.with_name(f".{path.name}.{os.getpid()}")
@@ -68,59 +68,59 @@ def make_backup(study: Study, path: Path) -> Backup:
             manifest = {"schema": SCHEMA, "made_at": datetime.now(UTC).isoformat(timespec="seconds"), "counts": counts}
             manifest["sha256"] = hashlib.sha256(database.read_bytes()).hexdigest()
             _write_archive(part, manifest, database, study.folder)
-        made = look_at_backup(part)
+        backup = look_at_backup(part)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
         raise BadInput(f"{path}: the backup could not be written ({error}); nothing else was changed") from None
     finally:
         part.unlink(missing_ok=True)
-    return Backup(path, made.made_at, made.counts, made.has_key)
+    return Backup(path, backup.made_at, backup.counts, backup.has_key)
 
 
 def look_at_backup(path: Path) -> Backup:
-    """What a backup holds; one that is not whole is refused."""
-    with _unpacked(path) as (backup, _):
+    """Describe a backup. Raises BadInput if it is not whole."""
+    with _unpack_backup(path) as (backup, _):
         return backup
 
 
 def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Backup, Path | None]:
-    """Put a study back as it was; the backup, and where that is kept now which was there before.
+    """Put a study back as it was; the backup, and the folder of what it replaced.
 
     Nobody may serve the study meanwhile. Texts and settings that a study has beyond those of the backup stay.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    kept = folder / BACKUPS / f"before-restore-{stamp}"
-    with _unpacked(path) as (backup, unpacked):
+    aside = folder / BACKUPS / f"before-restore-{stamp}"
+    with _unpack_backup(path) as (backup, unpacked):
         files = unpacked / FOLDER
         url = database_url(folder, db, files)
         target = make_url(url)
         is_sqlite = target.get_backend_name() == "sqlite"
         database = Path(target.database or "")
-        moved = _move_aside(folder, files, database if is_sqlite else None, kept)
+        moved = _move_aside(folder, files, database if is_sqlite else None, aside)
         if is_sqlite:
             database.parent.mkdir(parents=True, exist_ok=True)
             copy_sqlite(unpacked / DATABASE, database)
         else:
-            _restore_to_server(url, unpacked / DATABASE, kept)
-        for file in _files_of(files):
+            _restore_to_server(url, unpacked / DATABASE, aside)
+        for file in _list_files(files):
             place = folder / file.relative_to(files)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(file.read_bytes())
             place.chmod(0o600)
     with closing(Study.open(folder, db)) as study:
-        found = _count_tables(study.store)
-    lost = [name for name, count in found.items() if count < backup.counts.get(name, 0)]
+        counts_now = _count_tables(study.store)
+    lost = [name for name, count in counts_now.items() if count < backup.counts.get(name, 0)]
     if lost:
-        raise BadInput(f"{folder}: {lost[0]} has fewer rows than the backup; what was there before is in {kept}")
-    return backup, kept if moved or kept.exists() else None
+        raise BadInput(f"{folder}: {lost[0]} has fewer rows than the backup; what was there before is in {aside}")
+    return backup, aside if moved or aside.exists() else None
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """How many rows each table of an SQLite database has. Raises BadInput if it is damaged."""
+    """Rows of each table of an SQLite database. Raises BadInput if it is damaged."""
     with closing(sqlite3.connect(path)) as database:
-        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise BadInput(f"{path}: the database is damaged ({' '.join(found.split())[:200]})")
+        (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        if damage != "ok":
+            raise BadInput(f"{path}: the database is damaged ({' '.join(damage.split())[:200]})")
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         counts = {}
         for table in sorted(tables):
@@ -155,38 +155,38 @@ def _copy_rows(source: Session, target: Session) -> None:
     """Copy all rows of all tables, those that others hang on first."""
     for table in Base.metadata.sorted_tables:
         columns = [column for column in table.columns if column.computed is None]
-        asked = [_as_text(column) for column in columns]
-        values = {column.name: _as_stored(column, target) for column in columns}
-        rows = source.execute(sa.select(*asked).execution_options(yield_per=ROWS))
+        selected = [_select_text(column) for column in columns]
+        values = {column.name: _write_value(column, target) for column in columns}
+        rows = source.execute(sa.select(*selected).execution_options(yield_per=ROWS))
         for part in rows.partitions(ROWS):
-            target.execute(sa.insert(table).values(values), [_named(row) for row in part])
+            target.execute(sa.insert(table).values(values), [_rename_values(row) for row in part])
 
 
-def _named(row: sa.Row[Any]) -> dict[str, Any]:
-    """The values of a row under the names of parameters, which may not be those of columns."""
+def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
+    """Values of a row by parameter, which may not be called like columns."""
     return {f"new_{name}": value for name, value in row._mapping.items()}
 
 
-def _as_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """A column to be copied; of JSON its text, since a null in it is not a value that is missing."""
+def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """A column to be copied; of JSON the text, in which null is a value."""
     return sa.cast(column, sa.Text).label(column.name) if isinstance(column.type, sa.JSON) else column
 
 
-def _as_stored(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
-    """How a copied value is written: SQLite keeps JSON as text, PostgreSQL reads it."""
+def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
+    """A parameter for a copied value: SQLite keeps JSON as text, PostgreSQL reads it."""
     if not isinstance(column.type, sa.JSON):
         return sa.bindparam(f"new_{column.name}", type_=column.type)
-    written = sa.bindparam(f"new_{column.name}", type_=sa.Text)
+    value = sa.bindparam(f"new_{column.name}", type_=sa.Text)
     is_sqlite = target.get_bind().dialect.name == "sqlite"
-    return sa.type_coerce(written, sa.Text) if is_sqlite else sa.cast(written, sa.JSON)
+    return sa.type_coerce(value, sa.Text) if is_sqlite else sa.cast(value, sa.JSON)
 
 
-def _restore_to_server(url: str, database: Path, kept: Path) -> None:
-    """Replace what is in a PostgreSQL database, in one transaction; a copy of it is kept as SQLite's."""
+def _restore_to_server(url: str, database: Path, aside: Path) -> None:
+    """Replace what is in a PostgreSQL database, after a copy of it was made."""
     source, store = Store(f"sqlite:///{database}"), Store(url)
     try:
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _copy_database(store, kept / DATABASE)
+        aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _copy_database(store, aside / DATABASE)
         with source.read(steady=True) as rows, store.write(alone=True) as session:
             for table in reversed(Base.metadata.sorted_tables):
                 session.execute(table.delete())
@@ -208,7 +208,7 @@ def _count_on(session: Session, table: sa.Table) -> None:
     session.execute(sa.select(sa.func.setval(sequence, last, sa.func.count(number) > 0)))
 
 
-def _files_of(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     """The files of a study that are not its database, in order; links are not followed."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
@@ -223,21 +223,21 @@ def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, fold
     """Put everything into one file that only its owner can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
-        told = (json.dumps(manifest, indent=1) + "\n").encode()
+        manifest_bytes = (json.dumps(manifest, indent=1) + "\n").encode()
         entry = tarfile.TarInfo(MANIFEST)
-        entry.size = len(told)
-        archive.addfile(entry, io.BytesIO(told))
+        entry.size = len(manifest_bytes)
+        archive.addfile(entry, io.BytesIO(manifest_bytes))
         archive.add(database, DATABASE)
-        for file in _files_of(folder):
+        for file in _list_files(folder):
             archive.add(file, f"{FOLDER}{file.relative_to(folder).as_posix()}")
         raw.flush()
-    with path.open("rb") as written:
-        os.fsync(written.fileno())
+    with path.open("rb") as archive_file:
+        os.fsync(archive_file.fileno())
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[tuple[Backup, Path]]:
-    """A backup, checked, and the folder into which it was unpacked for as long as the block runs."""
+def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
+    """Unpack a backup and check it; the folder exists while the block runs."""
     with TemporaryDirectory(prefix="winokit-backup-") as name:
         folder = Path(name)
         try:
@@ -257,26 +257,26 @@ def _unpacked(path: Path) -> Iterator[tuple[Backup, Path]]:
         yield Backup(path, str(manifest.get("made_at", "")), counts, has_key), folder
 
 
-def _move_aside(folder: Path, files: Path, database: Path | None, kept: Path) -> bool:
-    """Move what a restore would replace into the folder of backups; whether there was anything.
+def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -> bool:
+    """Move aside what a restore would replace; whether there was anything.
 
     A database that is in use is refused before anything is moved.
     """
-    replaced = [folder / file.relative_to(files) for file in _files_of(files)]
+    replaced = [folder / file.relative_to(files) for file in _list_files(files)]
     if database is not None:
         _refuse_in_use(database)
         replaced += [database, *(database.with_name(database.name + log) for log in LOGS)]
     present = [path for path in replaced if path.exists()]
     for path in present:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-        place = kept / inside
+        place = aside / inside
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.replace(place)
     return bool(present)
 
 
 def _refuse_in_use(database: Path) -> None:
-    """Refuse an SQLite database that a server has open. A damaged one is nobody's, as far as one can tell."""
+    """Refuse an SQLite database that a server has open."""
     if not database.exists():
         return
     with closing(sqlite3.connect(database, timeout=1)) as opened:

@@ -85,7 +85,7 @@ def export(study: Study, folder: Path) -> Exported:
             exported += problems
             write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
             done.files[name] = len(problems)
-        _note_blocked(written, exported, done)
+        _count_blocked(written, exported, done)
     if schema.EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
     if study.config.judge.data:
@@ -255,7 +255,7 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     if votes and row.answer is not None:
         verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
         decided |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
-        decisive = _decisive_workers(votes, row.answer, study.config.validity.rule)
+        decisive = _find_decisive(votes, row.answer, study.config.validity.rule)
         if decisive:
             decided["hangs_on"] = decisive
         if verdict.failed:
@@ -265,8 +265,8 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     return decided
 
 
-def _decisive_workers(votes: Sequence[Vote], answer: int, rule: str) -> list[str]:
-    """Workers without whose vote the verdict would be another, by code. Of a single vote that is always so."""
+def _find_decisive(votes: Sequence[Vote], answer: int, rule: str) -> list[str]:
+    """Codes of workers without whose vote the verdict would be another."""
     verdict = judge(judgements(votes, answer), rule).valid
     codes = []
     for vote in votes:
@@ -276,8 +276,8 @@ def _decisive_workers(votes: Sequence[Vote], answer: int, rule: str) -> list[str
     return codes
 
 
-def _note_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
-    """Say how many verdicts hang on the vote of a worker who is blocked."""
+def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
+    """Note how many verdicts hang on a blocked worker's vote."""
     votes = (vote for row in rows for vote in row.votes)
     blocked = {vote.worker.code for vote in votes if vote.worker.state == schema.BLOCKED}
     count = sum(not blocked.isdisjoint(problem.provenance.get("hangs_on", ())) for problem in problems)

@@ -66,7 +66,7 @@ def create(
 
 
 def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
-    """Use a link: a new worker, or the one it lets in again. Who came by it stays known, and in which `browser`."""
+    """Use a link: a new worker, or the one it lets in again."""
     with study.store.write() as session:
         invite = _invite(study, session, token)
         open_ = (Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None), Invite.expires_at > study.now())
@@ -86,7 +86,7 @@ def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
 
 
 def browser_hash(study: Study, browser: str | None) -> str | None:
-    """A keyed hash of what a browser is known by, of which nothing can be read."""
+    """A keyed hash of what a browser is known by."""
     return browser and study.signer.digest("browser", browser)
 
 

@@ -69,7 +69,7 @@ def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool =
 
 @retried
 def discard_votes(study: Study, code: str, actor: str) -> int:
-    """Take out the votes of a worker who is blocked, so that others are asked instead; how many that were."""
+    """Take out a blocked worker's votes; how many that were. Others are asked."""
     with study.store.write() as session:
         worker = _present_worker(session, code)
         if worker.state != schema.BLOCKED:
@@ -79,7 +79,7 @@ def discard_votes(study: Study, code: str, actor: str) -> int:
 
 
 def blocked_votes(study: Study) -> dict[str, int]:
-    """How many votes of each blocked worker still count, by code; those on gold questions decide nothing."""
+    """Votes of each blocked worker that still decide something, by code."""
     counted = (schema.Vote.counted, ~schema.Vote.gold, schema.Worker.state == schema.BLOCKED)
     query = select(schema.Worker.code, func.count()).join(schema.Vote, schema.Vote.worker_id == schema.Worker.id)
     query = query.where(*counted).group_by(schema.Worker.id, schema.Worker.code).order_by(schema.Worker.id)
@@ -151,7 +151,7 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
 def _take_out_all(
     study: Study, session: Session, worker_id: int, why: str, actor: str, *, kinds: Collection[str] | None = None
 ) -> int:
-    """Take out all that a worker has handed in, or only some kinds of it; how many submissions that were."""
+    """Take out submissions of a worker, all or some kinds; how many that were."""
     query = select(schema.Submission).where(schema.Submission.worker_id == worker_id, schema.Submission.counted)
     if kinds is not None:
         query = query.where(schema.Submission.kind.in_(kinds))

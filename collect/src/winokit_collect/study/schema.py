@@ -141,7 +141,7 @@ class Identity(Base):
 
 
 class PlatformVisit(Numbered):
-    """One visit of a worker: what a platform approves and pays, or who came by a link in which browser.
+    """One visit of a worker, which a platform approves and pays, or by a link.
 
     What ties it to a person (`study_id`, `session_id`, `browser`) is emptied with their identity; the money stays.
     """

@@ -129,7 +129,7 @@ class Store:
         """
         engine = self._quick if quick else self._durable
         with (
-            self._noticing_full_disk(),
+            self._check_disk(),
             self._writing,
             engine.connect() as line,
             line.begin(),
@@ -141,20 +141,23 @@ class Store:
             session.commit()  # of what is left to be sent; the line's own transaction ends after it
 
     @contextmanager
-    def _noticing_full_disk(self) -> Iterator[None]:
+    def _check_disk(self) -> Iterator[None]:
         """Remember whether the last transaction found the disk full. Raises DiskFull if it did."""
         try:
             yield
         except DBAPIError as error:
-            said = str(error.orig)
-            self.is_full = getattr(error.orig, "sqlstate", None) == DISK_FULL or FULL in said
+            reason = str(error.orig)
+            self.is_full = getattr(error.orig, "sqlstate", None) == DISK_FULL or FULL in reason
             if self.is_full:
                 raise DiskFull("the disk is full, and nothing was stored; make room on it") from None
             raise
         self.is_full = False
 
     def disk_trouble(self) -> str:
-        """What is wrong with the disk; empty if nothing is. A PostgreSQL server's disk is known by what it refused."""
+        """Describe what is wrong with the disk; empty if nothing is.
+
+        A PostgreSQL server's disk is known only by what it refused.
+        """
         if self.is_full:
             return "the disk is full"
         path = Path(self.url.database or "")
@@ -174,7 +177,7 @@ class Store:
             with MIGRATING, self.write(alone=True) as session:
                 connection = session.connection()
                 names = inspect(connection).get_table_names()
-                config = _alembic(connection)
+                config = _make_alembic_config(connection)
                 if "alembic_version" in names:
                     self._keep_before_migrating(connection, ScriptDirectory.from_config(config))
                     command.upgrade(config, "head")
@@ -198,13 +201,13 @@ class Store:
         if not self.is_sqlite or not Path(self.url.database or "").is_file():
             return
         with self.read() as session:
-            found = str(session.scalar(text("PRAGMA quick_check(1)")))
-        if found != "ok":
-            reason = " ".join(found.split())[:200]
+            damage = str(session.scalar(text("PRAGMA quick_check(1)")))
+        if damage != "ok":
+            reason = " ".join(damage.split())[:200]
             raise BadInput(f"{self.url.render_as_string()}: the database is damaged ({reason}); {RESTORE}")
 
     def _keep_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
-        """Keep a copy of an older database before it is migrated, and say where. Raises CommandError if it is newer."""
+        """Copy an older database before it is migrated. Raises CommandError if it is newer."""
         revision = str(connection.scalar(text("SELECT version_num FROM alembic_version")))
         scripts.get_revision(revision)
         if revision == scripts.get_current_head() or self._copy is not None:
@@ -214,13 +217,15 @@ class Store:
             raise BadInput(f"{place}: from an earlier version; winokit collect serve migrates it, after making a copy")
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         if self.is_sqlite:
-            kept = _kept_file(Path(self.url.database or ""), f"before-migration-{revision}-{stamp}")
+            copy_name = _copy_to_backups(Path(self.url.database or ""), f"before-migration-{revision}-{stamp}")
         else:
-            kept = _kept_schema(connection, f"before_migration_{revision}_{stamp.replace('-', '_')}")
-        tell([f"the database is from an earlier version ({revision}) and is migrated; a copy of it is kept: {kept}"])
+            copy_name = _copy_to_schema(connection, f"before_migration_{revision}_{stamp.replace('-', '_')}")
+        tell(
+            [f"the database is from an earlier version ({revision}) and is migrated; a copy of it is kept: {copy_name}"]
+        )
 
 
-def _alembic(connection: Connection) -> Config:
+def _make_alembic_config(connection: Connection) -> Config:
     """Alembic's settings, for a database that is connected to."""
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -244,28 +249,30 @@ def _is_older(path: Path) -> bool:
     return bool(revision != newest_revision())
 
 
-def _kept_file(path: Path, name: str) -> str:
+def _copy_to_backups(path: Path, name: str) -> str:
     """Copy an SQLite database into the folder of backups; the path of the copy."""
-    kept = path.parent / BACKUPS / f"{name}.db"
+    copy_path = path.parent / BACKUPS / f"{name}.db"
     try:
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        copy_sqlite(path, kept)
+        copy_path.parent.mkdir(mode=0o700, exist_ok=True)
+        copy_sqlite(path, copy_path)
     except (OSError, sqlite3.Error) as error:
-        kept.unlink(missing_ok=True)
-        raise BadInput(f"{kept}: no copy could be made before the migration ({error}); nothing was changed") from None
-    return str(kept)
+        copy_path.unlink(missing_ok=True)
+        raise BadInput(
+            f"{copy_path}: no copy could be made before the migration ({error}); nothing was changed"
+        ) from None
+    return str(copy_path)
 
 
 def copy_sqlite(path: Path, target: Path) -> None:
-    """Copy an SQLite database as one file, with what its log holds, also while it is served."""
+    """Copy an SQLite database as one file, also while it is served."""
     _keep_private(target)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
-def _kept_schema(connection: Connection, name: str) -> str:
-    """Copy all tables on a PostgreSQL server into a schema of their own, in the transaction that migrates them."""
+def _copy_to_schema(connection: Connection, name: str) -> str:
+    """Copy all tables on a PostgreSQL server into a schema of their own."""
     connection.execute(text(f"CREATE SCHEMA {name}"))
     for table in inspect(connection).get_table_names():
         connection.execute(text(f"CREATE TABLE {name}.{table} AS TABLE {table}"))

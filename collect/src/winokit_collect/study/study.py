@@ -222,8 +222,9 @@ class Study:
 
 
 def database_url(folder: Path, db: str | None = None, settings: Path | None = None) -> str:
-    """Where a study's database is: `db`, else the environment's, else that of study.toml, else study.db in the folder.
+    """The URL of a study's database.
 
+    `db`, else the environment's, else that of study.toml, else study.db in the folder.
     `settings` is the folder of the study.toml to read, if it is not yet in the study's own.
     """
     config = read_config((settings or folder) / FILE)

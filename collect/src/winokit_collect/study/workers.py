@@ -76,22 +76,22 @@ def join(
                     raise NotAllowed(say("refusals.other_browser"))
                 for name in ("study_id", "session_id", "browser", *(() if goes_on else ("arrived_at",))):
                     setattr(known, name, getattr(identity, name))
-                _note_session(study, session, known)
+                _keep_session(study, session, known)
                 return session.get_one(Worker, known.worker_id)
         return add(study, session, platform, identity, code)
 
 
-def _note_session(study: Study, session: Session, identity: Identity) -> None:
+def _keep_session(study: Study, session: Session, identity: Identity) -> None:
     """Keep the visit that somebody is in; one that another worker is known by is refused."""
     if identity.session_id is None:
         return
     same = (PlatformVisit.platform == identity.platform, PlatformVisit.session_id == identity.session_id)
-    known = session.scalar(select(PlatformVisit).where(*same))
-    if known is None:
+    visit = session.scalar(select(PlatformVisit).where(*same))
+    if visit is None:
         about = {"worker_id": identity.worker_id, "platform": identity.platform, "browser": identity.browser}
         about |= {"study_id": identity.study_id, "session_id": identity.session_id, "arrived_at": study.now()}
         session.add(PlatformVisit(**about))
-    elif known.worker_id != identity.worker_id:
+    elif visit.worker_id != identity.worker_id:
         raise NotAllowed(say("refusals.other_browser"))
 
 
@@ -99,8 +99,8 @@ def note_browser(
     study: Study, session: Session, worker_id: int, browser: str | None, invite_id: str | None = None
 ) -> None:
     """Keep in which browser somebody came by a link, once for each browser and link."""
-    own = (PlatformVisit.worker_id == worker_id, PlatformVisit.browser.is_not_distinct_from(browser))
-    if session.scalar(select(PlatformVisit.id).where(*own, PlatformVisit.invite_id.is_not_distinct_from(invite_id))):
+    same = (PlatformVisit.worker_id == worker_id, PlatformVisit.browser.is_not_distinct_from(browser))
+    if session.scalar(select(PlatformVisit.id).where(*same, PlatformVisit.invite_id.is_not_distinct_from(invite_id))):
         return
     about = {"worker_id": worker_id, "platform": "links", "browser": browser, "invite_id": invite_id}
     session.add(PlatformVisit(**about, arrived_at=study.now()))
@@ -108,9 +108,9 @@ def note_browser(
 
 def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
     """A worker's visits, oldest first, each with the link that let them in."""
-    own = select(PlatformVisit).join(Worker, Worker.id == PlatformVisit.worker_id).where(Worker.code == code)
+    visits = select(PlatformVisit).join(Worker, Worker.id == PlatformVisit.worker_id).where(Worker.code == code)
     with study.store.read() as session:
-        query = own.options(selectinload(PlatformVisit.invite)).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
+        query = visits.options(selectinload(PlatformVisit.invite)).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
         return session.scalars(query).all()
 
 
@@ -133,7 +133,7 @@ def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
 
 
 def sharing_browsers(study: Study) -> dict[str, list[str]]:
-    """For each worker whose browser was also another worker's: the codes of all of these."""
+    """Codes of the other workers in the same browser, by the code of each."""
     one, other = aliased(PlatformVisit), aliased(PlatformVisit)
     first, second = aliased(Worker), aliased(Worker)
     same = (one.browser == other.browser, one.worker_id != other.worker_id)
@@ -157,7 +157,7 @@ def add(
     if identity is not None:
         identity.worker_id, identity.platform = worker.id, platform
         session.add(identity)
-        _note_session(study, session, identity)
+        _keep_session(study, session, identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
     return worker
 

@@ -52,10 +52,10 @@ def _compare_books(visit: RequesterVisit) -> Response:
 @router.form(f"{PAY}/reconcile")
 async def adopt_books(visit: AnOwner) -> Response:
     """Enter into the ledger what the platform has paid for visits by itself."""
-    return await run_slow(_adopt_books, visit)
+    return await run_slow(_run_adoption, visit)
 
 
-def _adopt_books(visit: RequesterVisit) -> Response:
+def _run_adoption(visit: RequesterVisit) -> Response:
     count = reconcile.adopt(visit.study, visit.actor, wait=_do_not_wait)
     visits = f"{count:,} {'visit' if count == 1 else 'visits'}"
     return visit.go(f"{PAY}/reconcile", f"Entered into the ledger: {visits}.")

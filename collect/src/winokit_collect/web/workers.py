@@ -22,7 +22,8 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be u
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
     listing = quality.workers_page(visit.study, page)
-    shared, in_pilot = workers.sharing_browsers(visit.study), pilot.count_people(visit.study)
+    shared = workers.sharing_browsers(visit.study)
+    in_pilot = pilot.count_people(visit.study)
     blocked = moderation.blocked_votes(visit.study)
     return visit.page("requester_workers", listing=listing, in_pilot=in_pilot, shared=shared, blocked=blocked)
 
@@ -97,7 +98,8 @@ def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
 @router.get(INVITES)
 def links(visit: AnEditor) -> Response:
     """Every link there is; who only looks on gets none to come in by."""
-    links, came = invites.listing(visit.study), workers.came_by(visit.study)
+    links = invites.listing(visit.study)
+    came = workers.came_by(visit.study)
     return visit.page("requester_invites", links=links, came=came, address=visit.address)
 
 
@@ -130,9 +132,9 @@ def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "visits": workers.visits_of(visit.study, code),
         "shared": workers.sharing_browsers(visit.study),
         "blocked_votes": moderation.blocked_votes(visit.study).get(code, 0),
     }
-    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link, **shown)
+    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link, **context)

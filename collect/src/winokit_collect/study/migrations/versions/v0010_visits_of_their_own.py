@@ -1,4 +1,4 @@
-"""A table of visits, so that each is approved and paid for by itself, and not only a worker's last one."""
+"""A table of visits: each is approved and paid for by itself."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ SAME_SESSION = "i.approved_session = i.session_id"
 
 
 def upgrade() -> None:
-    """Make a visit of each session that is known, and give payouts from then on to it.
+    """Make a visit of each session that is known.
 
     An earlier session of a worker is known only if it was approved. Payouts from before the last visit began belong
     to visits that nobody remembers; they keep none.
@@ -40,7 +40,7 @@ def upgrade() -> None:
 
 
 def _remember_sessions() -> None:
-    """Make rows of the two sessions that an identity names, the approved one first if it is an earlier one.
+    """Make rows of the two sessions that an identity names.
 
     Two workers may name one assignment of Mechanical Turk, which vouches for nobody: the first keeps it.
     """
