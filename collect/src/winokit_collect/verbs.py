@@ -237,7 +237,8 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
 def _stop_on_term() -> Iterator[None]:
     """Let SIGTERM end the block as an exception would.
 
-    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again: unheeded, it would end the process at once.
+    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again: unheeded, it
+    would end the process at once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
