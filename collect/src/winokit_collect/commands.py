@@ -18,6 +18,8 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
         return {}
     if "visits" in given:
         return {"yes": (f"Offer {given['visits']} visits, each for its reward and Mechanical Turk's fee?", bool)}
+    if "backup" in given:
+        return {"yes": (f"Put {given['folder']} back as {given['backup']} has it? The server must be stopped.", bool)}
     if "worker" not in given:
         return {"yes": ("Delete everything people did in the pilot? This cannot be undone.", bool)}
     with verbs.opened(given["folder"], given["db"]) as study:  # who is not there is told before anything is asked
@@ -29,5 +31,7 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
-for call in (verbs.invite, verbs.publish, verbs.status, verbs.export, verbs.account, verbs.withdraw, verbs.reset_pilot):
+MONEY = (verbs.invite, verbs.publish, verbs.reconcile)
+KEEPING = (verbs.status, verbs.export, verbs.backup, verbs.restore, verbs.account, verbs.withdraw, verbs.reset_pilot)
+for call in (*MONEY, *KEEPING):
     app.command()(command(call, attrgetter("lines"), attrgetter("record"), doing=call.__name__, questions=sure))

@@ -9,8 +9,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -100,7 +100,10 @@ def init(
         raise BadInput(f"--judge requires --kind {' or '.join(JUDGEMENTS)} (repeatable), and does not take --adversary")
     if limit and not (evaluate or judge):
         raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
-    wishes: dict[str, Any] = {"title": title} if title else {}
+    # A study that runs keeps what it has: votes that counted yesterday are not taken out by an update.
+    wishes: dict[str, Any] = {"quality": {"discard_blocked": True}}
+    if title:
+        wishes["title"] = title
     if evaluate:
         wishes["title"] = title or f"People solve {Path(evaluate).stem}"
         wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
@@ -197,15 +200,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
     """Say where the pages are, and what whoever serves them should know."""
-    from winokit_collect.platforms.base import platform_of
+    from winokit_collect.platforms.base import platform_of, warn_of_reward
     from winokit_collect.study.requesters import setup_path
 
+    reward = warn_of_reward(study)
     say(f"{study.config.title}: {base}")
     closed = study.why_closed and f"workers cannot enter yet: {study.why_closed}"
     pilot = "pilot: everyone who takes part now is marked and can be removed later" if study.pilot else ""
     is_seen = os.name == "posix" and study.folder.stat().st_mode & 0o077
     others = f"other users can read {study.folder}; run: chmod 700 {study.folder}" if is_seen else ""
-    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning())):
+    for note in filter(None, (closed, pilot, others, *study.notes, platform_of(study).warning(), reward)):
         say(f"warning: {note}")
     first = setup_path(study)
     if first:
@@ -225,7 +229,25 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
     quiet: dict[str, Any] = {"log_level": "warning", "access_log": False}
     config = uvicorn.Config(app, http=ImpatientProtocol, proxy_headers=behind_proxy, **quiet)
     _spare_what_stays()
-    uvicorn.Server(config).run(sockets=[place])
+    with _stop_on_term():
+        uvicorn.Server(config).run(sockets=[place])
+
+
+@contextmanager
+def _stop_on_term() -> Iterator[None]:
+    """Let SIGTERM end the block as an exception would.
+
+    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again: unheeded, it
+    would end the process at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _serve_together(processes: int, *how: Any) -> None:
@@ -333,6 +355,33 @@ def publish(
 
 
 @verb
+def reconcile(
+    folder: Folder,
+    *,
+    adopt: Annotated[bool, Help("Enter into the ledger what the platform has paid for visits by itself.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Compare the ledger with the platform, visit by visit."""
+    with opened(folder, db) as study:
+        from winokit_collect.platforms import reconcile as books
+        from winokit_collect.web.rendering import money
+
+        entered = books.adopt(study, "terminal") if adopt else 0
+        comparison = books.reconcile(study)
+        study.note("terminal", "reconcile", cents=comparison.disagreement_cents)
+    tell(comparison.notes)
+    lines = [f"entered into the ledger: {entered:,} visits"] if adopt else []
+    for difference in comparison.differences:
+        amount = money(difference.cents, comparison.currency)
+        lines.append(f"{difference.code or 'unknown'}: {difference.kind}, {amount}: {difference.why}")
+    paid = money(comparison.platform_cents, comparison.currency)
+    noted = money(comparison.ledger_cents, comparison.currency)
+    lines.append(f"{comparison.platform}: {comparison.visits:,} visits, {paid} paid; the ledger says {noted}")
+    lines.append(f"the two books disagree on {money(comparison.disagreement_cents, comparison.currency)}")
+    return StudyAnswer(comparison.to_json() | {"entered": entered}, lines)
+
+
+@verb
 def status(
     folder: Folder,
     *,
@@ -372,6 +421,49 @@ def export(
     if "labels.jsonl" in files:
         lines.append(f"use the labels: winokit audit DATA --labels {target / 'labels.jsonl'}")
     return StudyAnswer({"out": str(target), "files": files, "notes": notes}, lines)
+
+
+@verb
+def backup(
+    folder: Folder,
+    *,
+    out: Annotated[Path | None, Help("The file; default: STUDY/backups/DATE.tar.gz.", metavar="FILE")] = None,
+    db: Database = None,
+) -> StudyAnswer:
+    """Write the database, the texts and the key into one file, also while serving."""
+    with opened(folder, db, to_read=True) as study:
+        from winokit_collect.study import backups
+
+        stamp = f"{study.now():%Y%m%d-%H%M%S}"
+        backup_made = backups.make_backup(study, Path(out or Path(folder) / backups.BACKUPS / f"{stamp}.tar.gz"))
+    lines = [f"{backup_made.path}: {backup_made.summary}", "checked: it was opened and counted"]
+    if not backup_made.has_key:
+        tell([f"{folder}: no secret.key is in the backup; if the key comes from the environment, keep it too"])
+    record = {"backup": str(backup_made.path), "made_at": backup_made.made_at, "counts": dict(backup_made.counts)}
+    return StudyAnswer(record | {"has_key": backup_made.has_key}, lines)
+
+
+@verb
+def restore(
+    folder: Folder,
+    backup: Annotated[Path, Help("A file that `backup` has written.", metavar="BACKUP")],
+    *,
+    yes: Annotated[bool, Help("Do not ask whether you are sure.")] = False,
+    db: Database = None,
+) -> StudyAnswer:
+    """Put a study back as a backup has it. Stop the server first.
+
+    What is there now is kept in STUDY/backups.
+    """
+    from winokit_collect.study import backups
+
+    if not yes:
+        raise BadInput(f"{folder}: restoring replaces what is there; confirm with --yes (in Python: yes=True)")
+    restored, replaced = backups.restore_backup(Path(folder), Path(backup), db)
+    lines = [f"{folder}: as of {restored.made_at}", f"opened and counted: {restored.summary}"]
+    lines += [f"what was there before is kept: {replaced}"] if replaced else []
+    record = {"study": str(folder), "made_at": restored.made_at, "counts": dict(restored.counts)}
+    return StudyAnswer(record | {"kept": str(replaced) if replaced else None}, lines)
 
 
 @verb

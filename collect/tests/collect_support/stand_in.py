@@ -1,7 +1,10 @@
-"""A stand-in for Prolific that keeps books, and behaves as its documentation says.
+"""A stand-in for Prolific that keeps books: the one place that says what we believe of its answers.
 
-To approve a submission twice pays its reward once. To set up a bonus pays nothing. To pay a bonus that was set up pays
-it each time it is asked for, and shows it among the submission's `bonus_payments`, in cents, at once or later.
+No account was ever asked: all of it is known from https://docs.prolific.com alone. A study has a `reward` in cents and
+the currency it is shown in. A submission has a status; only one that is under way or awaits review can be approved or
+screened out, and any other answer is 400. To set up a bonus pays nothing. To pay a bonus that was set up pays it each
+time it is asked for, and shows it among the submission's `bonus_payments`, in cents, at once or later. A list of
+submissions names no bonuses. 429 comes with `Retry-After`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ class ProlificStandIn:
     """
 
     def __init__(self, reward: int = 50) -> None:
-        self.reward, self.url = reward, ""
+        self.reward, self.currency, self.url = reward, "USD", ""
+        self.wait_seconds = "7"
         self.shows_at_once = True
         self.submissions: dict[str, dict[str, Any]] = {}
         self.set_up: dict[str, tuple[str, int]] = {}
@@ -40,12 +44,28 @@ class ProlificStandIn:
         self.trouble: Callable[[str], tuple[str, int] | None] = lambda path: None
         self.lock = threading.Lock()
 
-    def arrives(self, number: int) -> dict[str, str]:
-        """The address by which participant so-and-so is sent."""
-        person, session = (f"{kind}{number:022d}" for kind in ("5f", "60"))
+    def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
+        """The address by which participant so-and-so is sent, to their first visit or a later one."""
+        person, session = f"5f{number:022d}", self.session(number, visit)
         status = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
         self.submissions[session] = status | {"bonus_payments": None, "paid": 0}
         return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
+
+    def session(self, number: int, visit: int = 0) -> str:
+        """The submission of a participant's visit."""
+        return f"{60 + visit}{number:022d}"
+
+    def ends(self, session: str, status: str) -> None:
+        """The platform, or somebody on its pages, closes a submission; an approved one is paid."""
+        submission = self.submissions[session]
+        submission["status"] = status
+        submission["paid"] += self.reward if status == "APPROVED" else 0
+
+    def pays_by_hand(self, session: str, cents: int) -> None:
+        """Somebody pays a bonus on the platform's own pages."""
+        self.submissions[session]["paid"] += cents
+        self.to_show.append((session, cents))
+        self.show()
 
     def platform(self, **more: Any) -> dict[str, Any]:
         """The [platform] of a study to which it sends people."""
@@ -66,7 +86,15 @@ class ProlificStandIn:
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         """Carry a call out; the status and the answer."""
         with self.lock:
-            match method, *path.strip("/").split("/"):
+            match method, *path.partition("?")[0].strip("/").split("/"):
+                case "GET", "studies", study:
+                    reward = {"reward": self.reward, "presentment_currency_code": self.currency}
+                    return 200, {"id": study, **reward}
+                case "GET", "submissions":
+                    basic = ("id", "participant", "status", "study_id")
+                    first = 100 * (int(path.partition("&page=")[2].partition("&")[0]) - 1)
+                    page = list(self.submissions.values())[first : first + 100]
+                    return 200, {"results": [{name: each[name] for name in basic} for each in page]}
                 case "GET", "submissions", session if session in self.submissions:
                     return 200, {key: value for key, value in self.submissions[session].items() if key != "paid"}
                 case "POST", "submissions", "bonus-payments":
@@ -79,9 +107,9 @@ class ProlificStandIn:
                     return 200, {"id": number, "study": body["study_id"]}
                 case "POST", "submissions", session, "transition" if session in self.submissions:
                     submission = self.submissions[session]
-                    if submission["status"] in ("ACTIVE", "AWAITING REVIEW"):
-                        submission["status"] = "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT"
-                        submission["paid"] += self.reward if body["action"] == "APPROVE" else 0
+                    if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
+                        return 400, {"error": {"detail": f"the submission is {submission['status']}"}}
+                    self.ends(session, "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT")
                     return 200, {"id": session, "status": submission["status"]}
                 case "POST", "bulk-bonus-payments", number, "pay" if number in self.set_up:
                     session, cents = self.set_up[number]
@@ -115,6 +143,8 @@ def prolific_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
             self.send_response(code)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
+            if code == 429:
+                self.send_header("Retry-After", books.wait_seconds)
             self.end_headers()
             self.wfile.write(answer)
 

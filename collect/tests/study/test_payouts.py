@@ -3,7 +3,6 @@
 The platform is a stand-in that pays as often as it is told to, as Prolific does.
 """
 
-import gc
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +10,10 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
+from collect_support.gallows import Gallows
 from collect_support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
 from collect_support.studies import database_of
-from sqlalchemy import event, func, select, text, update
-from sqlalchemy.orm import Session
+from sqlalchemy import func, select, text, update
 from support.waiting import HANGS
 
 from winokit_collect.platforms import payout
@@ -99,7 +98,9 @@ def test_the_visit_is_approved_and_the_rest_is_a_bonus(study, books, somebody):
     assert (job.state, job.cents, job.settled_by, job.planned_by) == ("confirmed", EARNED - REWARD, "Prolific", ADA)
     assert is_settled(study)
     session = books.submissions[next(iter(books.submissions))]["id"]
-    assert books.calls[3][2]["csv_bonuses"] == f"{session},0.73"
+    assert [body["csv_bonuses"] for _, path, body in books.calls if path.endswith("/bonus-payments/")] == [
+        f"{session},0.73"
+    ]
     assert listings.log_entries(study, 1)[0].target == worker.code
     assert payout.plan(study, ADA) == 0
     ledger.bonus(study, worker.code, 40, "one more", ADA)
@@ -162,55 +163,6 @@ def test_servers_in_processes_of_their_own_pay_once(study, books, somebody, data
     assert [server.communicate(timeout=HANGS) and server.returncode for server in servers] == [0] * 2
     assert books.paid == owed(study)
     assert states(study) == ["confirmed"] * 5
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
-
-class Gallows:
-    """Counts statements, commits and calls of the platform, and kills at one: before it, or after what counts."""
-
-    def __init__(self, study, monkeypatch):
-        self.left, self.armed = 0, False
-        moments = [(Session, "before_commit"), (Session, "after_commit")]
-        if study.store.is_sqlite:  # where it takes no time
-            moments.append((study.store.engine, "before_cursor_execute"))
-        for where, moment in moments:
-            event.listen(where, moment, self.fall)
-        self.moments = moments
-        gc.freeze()  # for good: what is left is looked through after every kill
-        call = Prolific._call
-
-        def watched(platform, *args, **options):
-            self.fall()
-            answer = call(platform, *args, **options)
-            self.fall()
-            return answer
-
-        monkeypatch.setattr(Prolific, "_call", watched)
-
-    def stop(self):
-        for where, moment in self.moments:
-            event.remove(where, moment, self.fall)
-
-    def fall(self, *_):
-        self.left -= 1
-        if self.armed and self.left < 0:
-            self.armed = False
-            raise Killed
-
-    def kills(self, point, do):
-        """Whether there is such a point at all."""
-        self.left, self.armed = point, True
-        try:
-            do()
-        except Killed:
-            return True
-        finally:
-            self.armed = False
-            gc.collect()  # cursors that a dead process would not hold
-        return False
 
 
 @ON_BOTH

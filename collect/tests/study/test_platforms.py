@@ -9,7 +9,17 @@ from collect_support.stand_in import AFTER, HANG_UP, prolific_stand_in
 from winokit.extend import BadInput, MissingExtra
 from winokit_collect import PLATFORMS
 from winokit_collect.platforms import payout
-from winokit_collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, arrive, leave
+from winokit_collect.platforms.base import (
+    BaseReward,
+    Busy,
+    Platform,
+    PlatformError,
+    Uncertain,
+    Visitor,
+    VisitReport,
+    arrive,
+    leave,
+)
 from winokit_collect.platforms.mturk import MTurk
 from winokit_collect.platforms.prolific import Prolific
 from winokit_collect.study import ledger, moderation, workers
@@ -71,6 +81,7 @@ def test_people_go_back_to_prolific_with_the_code_of_how_it_went():
 def test_approving_and_screening_out_are_transitions_of_the_session(prolific):
     platform = Prolific(settings(api=prolific.url))
     platform.approve(VISITOR)
+    prolific.submissions[SESSION]["status"] = "ACTIVE"
     platform.screen_out(VISITOR)
     path = f"/submissions/{SESSION}/transition/"
     assert prolific.token == "Token tok-1"
@@ -329,6 +340,34 @@ def test_mechanical_turk_tells_what_it_has_paid_page_by_page(turk):
     more = {"BonusPayments": [{"BonusAmount": "0.70"}]}
     stub.add_response("list_bonus_payments", more, {"AssignmentId": "3B2", "NextToken": "n"})
     assert platform.tally(Visitor("A1", "3X", "3B2"), 70) == 2
+
+
+def test_mechanical_turk_tells_what_became_of_a_visit_and_what_it_pays(turk):
+    platform, stub = turk
+    known = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Approved"}
+    stub.add_response("get_assignment", {"Assignment": known}, {"AssignmentId": "3B2"})
+    bonus = {"AssignmentId": "3B2", "BonusAmount": "0.70"}
+    stub.add_response("list_bonus_payments", {"BonusPayments": [bonus]}, {"AssignmentId": "3B2"})
+    stub.add_response("get_hit", {"HIT": {"Reward": "0.40"}}, {"HITId": "3X"})
+    assert platform.look(Visitor("A1", "3X", "3B2")) == VisitReport("3B2", "A1", "approved", (70,), "3X")
+    assert platform.reward("3X") == BaseReward(40, "USD")
+
+
+def test_mechanical_turk_lists_assignments_with_their_own_bonuses(turk):
+    platform, stub = turk
+    bonuses = [{"AssignmentId": name, "BonusAmount": "0.10"} for name in ("3B2", "3B2", "9Z")]
+    stub.add_response("list_bonus_payments", {"BonusPayments": bonuses}, {"HITId": "3X"})
+    known = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Rejected"}
+    stub.add_response("list_assignments_for_hit", {"Assignments": [known]}, {"HITId": "3X"})
+    assert list(platform.visits(["3X"])) == [VisitReport("3B2", "A1", "returned", (10, 10), "3X")]
+
+
+def test_mechanical_turk_that_is_busy_is_waited_for(turk):
+    platform, stub = turk
+    stub.add_client_error("approve_assignment", "ThrottlingException", "Rate exceeded", http_status_code=400)
+    with pytest.raises(Busy) as caught:
+        platform.approve(Visitor("A1", "3X", "3B2"))
+    assert caught.value.seconds == 30
 
 
 def test_a_token_that_mechanical_turk_has_seen_says_that_it_was_paid(turk):

@@ -16,9 +16,37 @@ from support.waiting import until
 from winokit.extend import BadInput
 from winokit_collect.study import workers
 from winokit_collect.study.prepared import Prepared
-from winokit_collect.study.schema import WORKERS, Base, Payment, Task, Worker
+from winokit_collect.study.schema import WORKERS, Base, Payment, PayoutJob, PlatformVisit, Task, Worker
 from winokit_collect.study.store import MIGRATIONS, Store, without_password
 from winokit_collect.study.study import Study
+
+
+def _moment(day):
+    return f"'2026-03-{day:02} 12:00:00+00'"
+
+
+BEFORE_VISITS = (
+    *(
+        "INSERT INTO workers (id, code, platform, state, joined_at, session_version, link_version, pilot)"
+        f" VALUES ({number}, 'w-{number}', 'prolific', 'active', {_moment(1)}, 1, 1, false)"
+        for number in (1, 2, 3)
+    ),
+    *(
+        "INSERT INTO identities (worker_id, platform, external_id, study_id, session_id, approved_session, arrived_at)"
+        f" VALUES ({number}, 'prolific', 'p{number}', 'st', '{session}', {approved}, {_moment(day)})"
+        for number, session, approved, day in ((1, "s2", "'s1'", 5), (2, "s3", "'s3'", 1), (3, "s4", "NULL", 1))
+    ),
+    *(
+        "INSERT INTO payout_jobs (id, worker_id, state, cents, planned_at, planned_by, due_at, sent_at, why)"
+        f" VALUES ({number}, {number}, '{state}', 70, {_moment(3)}, 'requester:ann', {_moment(3)}, {_moment(3)}, '')"
+        for number, state in ((1, "confirmed"), (2, "confirmed"), (3, "uncertain"))
+    ),
+    *(
+        "INSERT INTO payments (id, worker_id, reason, cents, note, at)"
+        f" VALUES ({number}, {number}, 'visit', -50, '', {_moment(3)})"
+        for number in (1, 2)
+    ),
+)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -193,6 +221,37 @@ def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_i
         paid = session.scalars(select(Payment)).one()
         assert (paid.cents, paid.settlement, paid.settled_at.day, paid.job_id) == (40, "old-1", 2, None)
     again.close()
+
+
+def test_what_a_study_knew_of_visits_becomes_rows_of_their_table(database):
+    """Ann was paid for her first visit and came again; Ben's only visit is approved; Eve was in doubt."""
+    taken_back = Store(database)
+    with taken_back.write() as session:
+        last = next(ScriptDirectory.from_config(_config()).walk_revisions())
+        with Operations.context(MigrationContext.configure(session.connection())):
+            last.module.downgrade()
+        session.execute(text("UPDATE alembic_version SET version_num = '0009'"))
+        for statement in BEFORE_VISITS:
+            session.execute(text(statement))
+    taken_back.close()
+    store = Store(database)
+    assert differences(store) == []
+    with store.read() as session:
+        visits = session.scalars(select(PlatformVisit).order_by(PlatformVisit.worker_id, PlatformVisit.id)).all()
+        known = [(each.worker_id, each.session_id, each.state, each.reward_cents) for each in visits]
+        ann, again, ben, eve = visits
+        jobs = dict(session.execute(select(PayoutJob.id, PayoutJob.visit_id)).all())
+        lines = dict(session.execute(select(Payment.id, Payment.visit_id)).all())
+    store.close()
+    assert known == [
+        (1, "s1", "approved", 50),
+        (1, "s2", "open", None),
+        (2, "s3", "approved", 50),
+        (3, "s4", "open", None),
+    ]
+    assert jobs == {1: None, 2: ben.id, 3: eve.id}
+    assert lines == {1: ann.id, 2: ben.id}
+    assert again.arrived_at > ann.arrived_at
 
 
 def test_a_steady_look_sees_one_state_whatever_happens_meanwhile(study):

@@ -143,6 +143,8 @@ def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypa
     study = make_study(platform={"name": "prolific", "study_id": PID["STUDY_ID"], "completion_code": "CODE"})
     for told in ("verify", "approve"):
         monkeypatch.setattr(Prolific, told, lambda self, visitor: None)
+    for asked in ("look", "reward"):
+        monkeypatch.setattr(Prolific, asked, lambda self, about: None)
     monkeypatch.setattr(Prolific, "tally", lambda self, visitor, cents: 0)
     monkeypatch.setattr(Prolific, "reserve", lambda self, visitor, cents, note, reference: reference)
     monkeypatch.setattr(Prolific, "bonus", lambda self, visitor, cents, note, reference: "receipt")

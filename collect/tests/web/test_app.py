@@ -1,7 +1,10 @@
 """Headers on every answer, a limit on every body, and a page for every accident."""
 
+import sqlite3
+
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from winokit.extend import BadInput
 from winokit_collect.study import export, invites
@@ -143,3 +146,23 @@ def test_a_method_that_a_page_does_not_know_is_a_friendly_page(stranger):
     answer = stranger.client.delete("/login")
     assert answer.status_code == 405
     assert "does not work that way" in answer.text
+
+
+def test_a_full_disk_is_told_to_whoever_watches_and_to_the_requester(study, requester, monkeypatch):
+    assert requester.get("/health").status_code == 200
+    monkeypatch.setattr(type(study.store), "disk_trouble", lambda store: "the disk is nearly full")
+    answer = requester.get("/health")
+    assert (answer.status_code, answer.json()) == (503, {"status": "the disk is nearly full"})
+    assert "The disk is nearly full. What workers hand in may be lost" in requester.get("/requester").text
+
+
+def test_what_finds_no_room_is_a_page_and_no_traceback(study, requester, monkeypatch):
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    requester.get("/requester")
+    event.listen(study.store.engine, "before_cursor_execute", full)
+    answer = requester.send("/requester/pause", paused="yes")
+    event.remove(study.store.engine, "before_cursor_execute", full)
+    assert answer.status_code >= 400
+    assert not study.paused

@@ -2,9 +2,10 @@
 
 import pytest
 from collect_support.forging import another_letter
+from collect_support.people import Person
 from collect_support.stand_in import prolific_stand_in
 
-from winokit_collect.study import invites
+from winokit_collect.study import invites, quality
 
 PROLIFIC = {"PROLIFIC_PID": "5f0c1d2e3a4b5c6d7e8f9a0b", "STUDY_ID": "study12345", "SESSION_ID": "session123"}
 MTURK = {"workerId": "A1B2C3", "assignmentId": "ASSIGN1", "hitId": "HIT1"}
@@ -184,3 +185,21 @@ def test_no_address_sends_anybody_elsewhere(requester):
                 assert where.startswith("/")
                 assert not where.startswith(("//", "/\\"))
                 assert "evil" not in where
+
+
+def test_who_signs_out_and_takes_the_same_link_again_is_marked(study, app, requester):
+    path = invites.create(study, "the lab's list", uses=3).path
+    one, other = Person(app), Person(app)
+    for somebody in (one, one, other):
+        somebody.get(path)
+        somebody.send(path)
+        somebody.get("/consent")
+        somebody.send("/sign-out")
+    first, again, apart = (worker.code for worker in quality.workers(study))
+    page = requester.get("/requester/workers").text
+    assert page.count("same browser as 1 other") == 2
+    page = requester.get(f"/requester/workers/{first}").text
+    assert f'also used by <a href="/requester/workers/{again}">' in page
+    assert "link the lab&#39;s list" in page
+    assert "also used by" not in requester.get(f"/requester/workers/{apart}").text
+    assert all(code in requester.get("/requester/invites").text for code in (first, again, apart))

@@ -126,6 +126,44 @@ def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobod
     assert books.paid == 2 * EARNED
 
 
+def test_the_books_are_compared_on_a_page_and_rewards_are_entered(study, books, requester):
+    payout.plan(study, "requester:ada")
+    payout.run(study)
+    page = requester.get("/requester/pay/reconcile").text
+    assert "Every visit and every bonus is in both books" in page
+    arrive(study, books.arrives(0, 1))
+    books.ends(books.session(0, 1), "APPROVED")
+    page = requester.get("/requester/pay/reconcile").text
+    assert "<dt>Money on which the two books disagree</dt><dd>$0.50</dd>" in page
+    assert "1 visit" in requester.send("/requester/pay/reconcile").text
+    assert "<dd>$0.00</dd>" in requester.get("/requester/pay/reconcile").text
+    books.trouble = lambda path: ("before", 429)
+    assert requester.get("/requester/pay/reconcile").status_code == 409
+
+
+def test_a_payout_that_waits_for_the_platform_says_so(study, books, requester):
+    books.trouble = lambda path: ("before", 429) if path.endswith("/transition/") else None
+    payout.plan(study, "requester:ada")
+    payout.run(study)
+    assert "Trying again in 7 s" in requester.get("/requester/pay").text.replace("trying", "Trying")
+
+
+def test_an_approval_in_doubt_is_shown_as_not_sent_yet(study, books, requester):
+    is_down = []
+
+    def trouble(path):
+        if path.endswith("/transition/"):
+            is_down.append(path)
+        return ("after", 502) if is_down else None
+
+    books.trouble = trouble
+    payout.plan(study, "requester:ada", None)
+    payout.step(study)
+    page = requester.get("/requester/pay").text
+    assert "not sent yet" in page
+    assert "may have been approved" in page
+
+
 def test_what_was_paid_before_there_were_payouts_is_shown_as_that(study, requester):
     with study.store.write() as session:
         session.execute(text("UPDATE payments SET settled_at = at, settlement = 'old-1' WHERE id = 1"))

@@ -308,9 +308,16 @@ def test_what_is_owed_is_marked_as_paid(busy, requester):
     assert ledger.balances(busy)[0].open_cents == 7
     assert requester.send("/requester/pay/settle", newest="x").status_code == 422
     requester.get("/requester/pay")
-    requester.send("/requester/pay/settle")
+    assert requester.send("/requester/pay/settle").status_code == 422  # are they sure?
+    requester.get("/requester/pay")
+    assert requester.page.all("input", name="sure", required=None) != []
+    requester.send("/requester/pay/settle", sure="yes")
     assert sum(balance.open_cents for balance in ledger.balances(busy)) == 0
-    assert "Nothing outstanding" in requester.send("/requester/pay/settle").text
+    assert "Nothing outstanding" in requester.send("/requester/pay/settle", sure="yes").text
+    requester.get("/requester/pay")
+    (undo, *_) = [form["action"] for form in requester.page.all("form") if form["action"].endswith("/take-back")]
+    assert "outstanding again" in requester.send(undo).text
+    assert sum(balance.open_cents for balance in ledger.balances(busy)) > 0
 
 
 def test_the_export_is_a_zip_without_anything_personal(busy, requester):
@@ -358,3 +365,15 @@ def test_an_evaluation_shows_the_problems_it_is_about(make_study, browser_of):
     somebody = browser_of(study).set_up(study)
     assert "details" in somebody.get("/requester/problems").text
     assert "details" not in somebody.get("/requester/problems?origin=written").text
+
+
+def test_votes_of_a_blocked_worker_are_told_and_can_be_discarded(busy, requester, crew):
+    voter = crew.newcomer(busy)
+    crew.vote(busy, voter)
+    requester.get(f"/requester/workers/{voter.code}")
+    requester.send(f"/requester/workers/{voter.code}/block", why="too hasty")
+    assert "Votes of blocked workers still count" in requester.get("/requester/workers").text
+    page = requester.get(f"/requester/workers/{voter.code}").text
+    assert "Their votes still count" in page
+    assert "Discarded: 1 vote;" in requester.send(f"/requester/workers/{voter.code}/discard-votes").text
+    assert "still count" not in requester.get("/requester/workers").text

@@ -4,7 +4,7 @@ A platform is one file with a subclass of `Platform`, which it registers under t
 another package adds one by an entry point of the group `winokit.platforms`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import func, or_, select
@@ -12,10 +12,18 @@ from sqlalchemy import func, or_, select
 from winokit import WinokitError
 from winokit.extend import BadInput
 from winokit_collect import PLATFORMS
-from winokit_collect.study import tasks, workers
+from winokit_collect.study import invites, tasks, workers
 from winokit_collect.study.config import PlatformConfig
 from winokit_collect.study.refusals import NotFound, NotNow
-from winokit_collect.study.schema import ACTIVE, SCREENED_OUT, Identity, Submission, Worker
+from winokit_collect.study.schema import (
+    ACTIVE,
+    SCREENED_OUT,
+    Identity,
+    LogEntry,
+    PlatformVisit,
+    Submission,
+    Worker,
+)
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import say
 
@@ -28,6 +36,18 @@ class Uncertain(PlatformError):
     """A platform did not say whether something was done. It may have been: look there before trying again."""
 
 
+class RewardDiffers(PlatformError):
+    """A platform pays another reward than study.toml says, or in another currency."""
+
+
+class Busy(PlatformError):
+    """A platform asks to be left alone for some `seconds`. Nothing was done."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(message)
+
+
 @dataclass(frozen=True)
 class Visitor:
     """Somebody as a platform knows them. `session_id` is what is approved: a Prolific submission, an assignment."""
@@ -35,6 +55,28 @@ class Visitor:
     external_id: str
     study_id: str | None = None
     session_id: str | None = None
+
+
+@dataclass(frozen=True)
+class VisitReport:
+    """One visit, as it is on the platform's own books."""
+
+    session_id: str
+    external_id: str
+    state: str
+    """One of `OPEN`, `APPROVED`, `SCREENED_OUT` and `RETURNED`."""
+    bonuses: tuple[int, ...] = ()
+    """The bonuses it shows, in hundredths."""
+    study_id: str | None = None
+
+
+@dataclass(frozen=True)
+class BaseReward:
+    """The reward that a platform pays for a visit by itself."""
+
+    cents: int
+    currency: str = ""
+    """Empty if the platform does not say."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +132,18 @@ class Platform:
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
         """Where to send somebody who is done, or whom the study is not for."""
         return Departure()
+
+    def reward(self, study_id: str | None) -> BaseReward | None:
+        """The reward of a visit to this study, or None if the platform does not tell."""
+        return None
+
+    def look(self, visitor: Visitor) -> VisitReport | None:
+        """The state of a visit on the platform, or None if it does not tell."""
+        return None
+
+    def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
+        """Every visit that the platform has of these studies, with its bonuses."""
+        raise BadInput(f"{self.title} cannot be asked about visits")
 
     def approve(self, visitor: Visitor) -> None:
         """Accept the visit, which the platform then pays at its own rate. Doing it twice does no harm."""
@@ -154,7 +208,7 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
     platform.verify(visitor)
     verified = type(platform).verify is not Platform.verify
     identity = Identity(external_id=visitor.external_id, study_id=visitor.study_id, session_id=visitor.session_id)
-    identity.browser = browser and study.signer.digest("browser", browser)
+    identity.browser = invites.browser_hash(study, browser)
     return workers.join(study, study.config.platform.name, identity, me=me, verified=verified)
 
 
@@ -170,7 +224,8 @@ def leave(study: Study, worker_id: int) -> Departure | None:
     may_leave = screened_out or platform.by_hand or done >= study.config.platform.tasks_per_visit
     if not may_leave and (not done or (worker.state == ACTIVE and tasks.can_go_on(study, worker_id))):
         return None
-    return platform.departure(visitor_of(identity), screened_out=screened_out)
+    visitor = None if identity is None else visitor_of(identity)
+    return platform.departure(visitor, screened_out=screened_out)
 
 
 def done_in_visit(study: Study, worker_id: int) -> int:
@@ -181,6 +236,54 @@ def done_in_visit(study: Study, worker_id: int) -> int:
         return session.scalar(select(func.count()).where(Submission.worker_id == worker_id, since)) or 0
 
 
-def visitor_of(identity: Identity | None) -> Visitor | None:
-    """A worker as their platform knows them."""
-    return None if identity is None else Visitor(identity.external_id, identity.study_id, identity.session_id)
+def visitor_of(identity: Identity, visit: PlatformVisit | None = None) -> Visitor:
+    """A worker as their platform knows them, in one of their visits: their last one, if none is named."""
+    session = identity if visit is None else visit
+    return Visitor(identity.external_id, session.study_id, session.session_id)
+
+
+def check_reward(study: Study, platform: Platform, study_id: str | None) -> BaseReward | None:
+    """The platform's reward for a visit, if study.toml says the same. Raises RewardDiffers.
+
+    The bonus is what is owed beyond that. A reward that is typed wrong is paid wrong, once for each visit.
+    """
+    reward = platform.reward(study_id)
+    if reward is None:
+        return None
+    typed = int(study.config.platform.base_reward * 100)
+    if reward.cents != typed:
+        raise RewardDiffers(
+            f"study.toml: field 'platform.base_reward': {platform.title} pays {amount(reward.cents)} for a visit, "
+            f"found {amount(typed)}; write what {platform.title} pays"
+        )
+    currency = study.config.pay.currency
+    if reward.currency and reward.currency != currency:
+        raise RewardDiffers(
+            f"study.toml: field 'pay.currency': {platform.title} pays in {reward.currency}, found {currency}; "
+            "write the platform's currency, and check all prices"
+        )
+    return reward
+
+
+def offers_of(study: Study) -> list[str]:
+    """Ids that the study has on the platform: the last one is the newest."""
+    noted = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
+    on_platform = PlatformVisit.platform == study.config.platform.name
+    visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None)).distinct()
+    with study.store.read() as session:
+        ids = [study.config.platform.study_id, *session.scalars(noted), *session.scalars(visited)]
+    return list(dict.fromkeys(filter(None, ids)))
+
+
+def warn_of_reward(study: Study) -> str:
+    """Why the reward could not be compared with the platform's. Raises RewardDiffers if it is wrong."""
+    platform, offers = platform_of(study), offers_of(study)
+    if platform.warning() or not offers:
+        return ""
+    try:
+        check_reward(study, platform, offers[-1])
+    except RewardDiffers:
+        raise
+    except WinokitError as error:
+        return f"the reward could not be compared with that on {platform.title}: {error}"
+    return ""

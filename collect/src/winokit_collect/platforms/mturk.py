@@ -6,7 +6,7 @@ home in the US, Canada, the UK, Australia or New Zealand.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from http import HTTPStatus
@@ -15,11 +15,25 @@ from xml.sax.saxutils import escape
 
 from winokit.extend import BadInput, MissingExtra
 from winokit_collect import PLATFORMS
-from winokit_collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
+from winokit_collect.platforms.base import (
+    BaseReward,
+    Busy,
+    Departure,
+    Platform,
+    PlatformError,
+    Uncertain,
+    Visitor,
+    VisitReport,
+    amount,
+)
 from winokit_collect.study.refusals import NotAllowed
+from winokit_collect.study.schema import APPROVED, OPEN, RETURNED
 from winokit_collect.study.texts import say
 
-SECONDS = 15
+SECONDS, WAIT = 15, 30.0
+STATES = {"Submitted": OPEN, "Approved": APPROVED, "Rejected": RETURNED}
+"""What Mechanical Turk's states of an assignment mean here."""
+THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException")
 SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 APPROVED_PERCENT, APPROVED_NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
 
@@ -65,6 +79,45 @@ class MTurk(Platform):
         outcome = "screened-out" if screened_out else "done"
         return Departure(form_action=action, fields={"assignmentId": visitor.session_id, "outcome": outcome})
 
+    def reward(self, study_id: str | None) -> BaseReward | None:
+        """The reward of the HIT, in US dollars."""
+        if study_id is None:
+            return None
+        answer = self._call("get_hit", HITId=study_id)
+        return BaseReward(round(Decimal(answer["HIT"]["Reward"]) * 100), "USD")
+
+    def look(self, visitor: Visitor) -> VisitReport | None:
+        """The state of the assignment. One that was never handed in is not known there, which is an error."""
+        assignment = self._call("get_assignment", AssignmentId=visitor.session_id)["Assignment"]
+        return self._make_report(assignment, self._list_bonuses(AssignmentId=visitor.session_id))
+
+    def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
+        """Every assignment of the HITs that was handed in."""
+        for study_id in study_ids:
+            bonuses = self._list_bonuses(HITId=study_id)
+            for assignment in self._list_entries("list_assignments_for_hit", "Assignments", HITId=study_id):
+                yield self._make_report(assignment, bonuses)
+
+    def _make_report(self, assignment: Mapping[str, Any], bonuses: Sequence[Mapping[str, Any]]) -> VisitReport:
+        session_id = assignment["AssignmentId"]
+        own = [bonus for bonus in bonuses if bonus.get("AssignmentId", session_id) == session_id]
+        cents = tuple(round(Decimal(bonus["BonusAmount"]) * 100) for bonus in own)
+        state = STATES.get(assignment["AssignmentStatus"], OPEN)
+        return VisitReport(session_id, assignment["WorkerId"], state, cents, assignment.get("HITId"))
+
+    def _list_bonuses(self, **about: Any) -> list[dict[str, Any]]:
+        return self._list_entries("list_bonus_payments", "BonusPayments", **about)
+
+    def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
+        """All entries of a list that is told page by page."""
+        entries: list[dict[str, Any]] = []
+        while True:
+            answer = self._call(operation, **asked)
+            entries += answer[name]
+            if "NextToken" not in answer:
+                return entries
+            asked["NextToken"] = answer["NextToken"]
+
     def approve(self, visitor: Visitor) -> None:
         """Approve the assignment, which pays the reward of its HIT."""
         self._call("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
@@ -91,13 +144,8 @@ class MTurk(Platform):
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
         """Among the bonuses of the assignment."""
-        asked, payments = {"AssignmentId": visitor.session_id}, []
-        while True:
-            answer = self._call("list_bonus_payments", **asked)
-            payments += answer["BonusPayments"]
-            if "NextToken" not in answer:
-                return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
-            asked["NextToken"] = answer["NextToken"]
+        payments = self._list_bonuses(AssignmentId=visitor.session_id)
+        return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
         """Offer the study's address as an external question; the id of the HIT. The same offer is not made twice."""
@@ -144,6 +192,8 @@ class MTurk(Platform):
             answer: dict[str, Any] = getattr(client, operation)(**parameters)
         except ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+            if error.response["Error"].get("Code") in THROTTLED or status == HTTPStatus.TOO_MANY_REQUESTS:
+                raise Busy(f"Mechanical Turk: {operation}: too many requests", WAIT) from None
             doubt = Uncertain if status >= HTTPStatus.INTERNAL_SERVER_ERROR else PlatformError
             raise doubt(f"Mechanical Turk: {error.response['Error'].get('Message', error)}") from None
         except BotoCoreError as error:

@@ -6,6 +6,10 @@ sends it, once. A job found as *sent* later, since a server was killed or no ans
 The platform is asked whether it shows one bonus of that amount more than before: then it is *confirmed*. If not, it is
 *uncertain*, is asked about now and then, and a person can say what became of it.
 
+A platform pays visits, not people. Each visit in which something was earned is closed first: approved, or found to be
+approved, returned or timed out there already. What the platform paid for it by itself is taken off. The rest is one
+bonus on one visit, and only that visit's bonuses say whether it was paid.
+
 Nothing else can be done where a platform pays twice when told twice, as Prolific does. Its documentation also asks for
 one request at a time, so that all servers of a study take turns.
 """
@@ -13,18 +17,31 @@ one request at a time, so that all servers of a study take turns.
 import logging
 import threading
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from winokit import WinokitError
-from winokit_collect.platforms.base import Platform, PlatformError, Uncertain, Visitor, platform_of, visitor_of
+from winokit_collect.platforms.base import (
+    BaseReward,
+    Busy,
+    Platform,
+    PlatformError,
+    Uncertain,
+    Visitor,
+    VisitReport,
+    check_reward,
+    platform_of,
+    visitor_of,
+)
 from winokit_collect.study.moderation import forget_if_paid
 from winokit_collect.study.refusals import NotNow, found
 from winokit_collect.study.schema import (
+    APPROVED,
     CONFIRMED,
+    OPEN,
     PLANNED,
     REFUSED,
     SCREENED_OUT,
@@ -35,6 +52,7 @@ from winokit_collect.study.schema import (
     Identity,
     Payment,
     PayoutJob,
+    PlatformVisit,
     Worker,
 )
 from winokit_collect.study.study import Study
@@ -44,6 +62,10 @@ LEASE, ASK_AGAIN = timedelta(minutes=1), timedelta(minutes=10)
 POLL_SECONDS, ACCIDENT_SECONDS = 2.0, 30.0
 BY_HAND, WITH_VISIT = "by hand", "paid with the visit"
 LOG = logging.getLogger("winokit.collect")
+
+
+class ApprovalUncertain(Uncertain):
+    """A platform did not say whether a visit was approved, and cannot be asked. Approving it again does no harm."""
 
 
 def plan(
@@ -58,11 +80,10 @@ def plan(
     if newest is not None:
         is_open.append(Payment.id <= newest)
     by_hand = by_hand or platform_of(study).by_hand
-    visits = select(Identity.worker_id).where(Identity.session_id != func.coalesce(Identity.approved_session, ""))
     is_owed = func.sum(Payment.cents) > 0
     # A visit is to be approved even where the platform's own reward is more than what is owed.
     owed = select(Payment.worker_id).where(*is_open).group_by(Payment.worker_id)
-    owed = owed.having(is_owed if by_hand else or_(is_owed, Payment.worker_id.in_(visits)))
+    owed = owed.having(is_owed if by_hand else or_(is_owed, Payment.worker_id.in_(_select_open_visits(is_open))))
     busy = select(PayoutJob.worker_id).where(PayoutJob.state.in_(UNDER_WAY))
     named = [] if codes is None else [Worker.code.in_(codes)]
     now = study.now()
@@ -107,6 +128,29 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
             _log(study, session, actor, job, said="not paid")
 
 
+def take_back(study: Study, job_id: int, actor: str) -> int:
+    """Undo "marked as paid" for everybody who was marked together with this payout; how many that were.
+
+    Only what a person marked and no platform was told to pay: the lines are open again, as if nothing had been said.
+    """
+    with study.store.write() as session:
+        marked = found(session.get(PayoutJob, job_id), f"no payout {job_id}")
+        is_marked = (PayoutJob.state == CONFIRMED, PayoutJob.sent_at.is_(None))
+        together = (PayoutJob.planned_at == marked.planned_at, PayoutJob.planned_by == marked.planned_by)
+        by_hand = select(Payment.job_id).where(Payment.settlement == BY_HAND)
+        query = select(PayoutJob).where(*is_marked, *together, PayoutJob.id.in_(by_hand)).order_by(PayoutJob.id)
+        jobs = session.scalars(query.with_for_update()).all()
+        if job_id not in [job.id for job in jobs]:
+            raise NotNow(f"payout {job_id} was not marked as paid by hand; there is nothing to take back")
+        for job in jobs:
+            reopened = {"job_id": None, "settled_at": None, "settlement": None}
+            session.execute(update(Payment).where(Payment.job_id == job.id).values(reopened))
+            job.state, job.why = REFUSED, f"taken back by {actor}"
+            job.settled_at, job.settled_by = study.now(), actor
+            _log(study, session, actor, job, said="taken back")
+        return len(jobs)
+
+
 def ask_again(study: Study, job_id: int) -> None:
     """Have the platform asked about a payout that is uncertain, at the next step."""
     with study.store.write() as session:
@@ -125,24 +169,71 @@ def step(study: Study) -> bool:
     if job is None:
         return False
     platform = platform_of(study)
-    with study.store.read() as session:
-        worker = session.get_one(Worker, job.worker_id)
-        identity = session.get(Identity, job.worker_id)
-    visitor = visitor_of(identity)
     try:
-        if visitor is None or identity is None:
+        worker, identity, visits, earned_at = _look_up(study, platform, job)
+        if identity is None:
             raise PlatformError(f"{worker.code} is not known on {platform.title}; pay manually")
         if job.sent_at is not None:
-            _ask(study, platform, visitor, job)
-        elif visitor.session_id and identity.approved_session != visitor.session_id:
-            _approve(study, platform, visitor, worker, job)
+            visit = next((visit for visit in visits if visit.id == job.visit_id), None)
+            _ask(study, platform, visitor_of(identity, visit), job)
+            return True
+        open_visit = first_open(visits, earned_at)
+        if open_visit is not None:
+            _close_visit(study, platform, visitor_of(identity, open_visit), worker, open_visit, job)
         elif job.cents <= 0:
             _paid(study, job, WITH_VISIT, platform.title)
         else:
-            _send(study, platform, visitor, job, **_prepared(study, platform, visitor, worker, job))
+            visit = bonus_visit(visits)
+            visitor = visitor_of(identity, visit)
+            _send(study, platform, visitor, job, **_prepared(study, platform, visitor, worker, visit, job))
+    except Busy as error:
+        _leave_alone(study, job, error)
     except Exception as error:
-        _set_aside(study, job, REFUSED if job.sent_at is None else UNCERTAIN, error)
+        doubtful = job.sent_at is not None or isinstance(error, ApprovalUncertain)
+        _set_aside(study, job, UNCERTAIN if doubtful else REFUSED, error)
     return True
+
+
+def first_open(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -> PlatformVisit | None:
+    """The first visit that is still open and in which something was earned at one of these moments.
+
+    What was earned before the first visit, or after the last one, belongs to that.
+    """
+    earning = set()
+    for moment in earned_at:
+        begun = [visit.id for visit in visits if visit.arrived_at <= moment]
+        earning.update(begun[-1:] or [visit.id for visit in visits[:1]])
+    return next((visit for visit in visits if visit.state == OPEN and visit.id in earning), None)
+
+
+def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
+    """The visit that a bonus is sent for: the last one that was approved, or else the last."""
+    approved = [visit for visit in visits if visit.state == APPROVED]
+    if approved:
+        return approved[-1]
+    return visits[-1] if visits else None
+
+
+def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
+    """Workers who have earned something, not yet paid, since an open visit of theirs began."""
+    since = (Payment.worker_id == PlatformVisit.worker_id, Payment.at >= PlatformVisit.arrived_at)
+    earned = select(Payment.id).where(*is_open, *since, Payment.reason != VISIT).exists()
+    has_session = PlatformVisit.session_id.is_not(None)
+    return select(PlatformVisit.worker_id).where(PlatformVisit.state == OPEN, has_session, earned)
+
+
+def _look_up(
+    study: Study, platform: Platform, job: PayoutJob
+) -> tuple[Worker, Identity | None, Sequence[PlatformVisit], Sequence[datetime]]:
+    """The worker of a payout, who they are, their visits in order, and when its lines were earned."""
+    of_worker = (PlatformVisit.worker_id == job.worker_id, PlatformVisit.session_id.is_not(None))
+    on_platform = PlatformVisit.platform == study.config.platform.name
+    visits = select(PlatformVisit).where(*of_worker, on_platform).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
+    moments = select(Payment.at).where(Payment.job_id == job.id, Payment.reason != VISIT)
+    with study.store.read() as session:
+        worker = session.get_one(Worker, job.worker_id)
+        identity = session.get(Identity, job.worker_id)
+        return worker, identity, session.scalars(visits).all(), session.scalars(moments).all()
 
 
 def _claim(study: Study) -> PayoutJob | None:
@@ -160,34 +251,100 @@ def _claim(study: Study) -> PayoutJob | None:
         return job
 
 
-def _approve(study: Study, platform: Platform, visitor: Visitor, worker: Worker, job: PayoutJob) -> None:
-    """Approve a visit; what the platform pays for it by itself is taken off what we owe, once."""
+def _close_visit(
+    study: Study, platform: Platform, visitor: Visitor, worker: Worker, visit: PlatformVisit, job: PayoutJob
+) -> None:
+    """Approve a visit, or note what became of it; what the platform paid for it is taken off what we owe, once."""
     screened_out = worker.state == SCREENED_OUT
-    (platform.screen_out if screened_out else platform.approve)(visitor)
-    base = 0 if screened_out else int(study.config.platform.base_reward * 100)
-    note = f"paid by {study.config.platform.name} for the visit"
+    reward = None if screened_out else check_reward(study, platform, visitor.study_id)
+    report = platform.look(visitor)
+    if report is None or report.state == OPEN:
+        state = _approve(platform, visitor, screened_out=screened_out)
+    else:
+        state = report.state
+    _write_closed(study, visit, job, state, reward)
+
+
+def _approve(platform: Platform, visitor: Visitor, *, screened_out: bool) -> str:
+    """Approve a visit, or screen its worker out; its state after that.
+
+    If the platform fails, it is asked what it did. It may have approved the visit all the same.
+    """
+    try:
+        (platform.screen_out if screened_out else platform.approve)(visitor)
+    except Busy:
+        raise
+    except PlatformError as error:
+        report = _look_after(platform, visitor, error)
+        if report is None or report.state == OPEN:
+            raise
+        return report.state
+    return SCREENED_OUT if screened_out else APPROVED
+
+
+def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
+    """Look at a visit whose approval failed; None if the platform does not tell."""
+    try:
+        report = platform.look(visitor)
+    except PlatformError:
+        report = None
+    if report is None and isinstance(error, Uncertain):
+        raise ApprovalUncertain(f"{error}; the visit may have been approved") from error
+    return report
+
+
+def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str, reward: BaseReward | None) -> None:
+    """Note that a visit is no longer open, with a line of what the platform paid for it."""
     with study.store.write() as session:
-        identity = session.get_one(Identity, worker.id, with_for_update=True)
+        row = session.get_one(PlatformVisit, visit.id, with_for_update=True)
         current = session.get_one(PayoutJob, job.id, with_for_update=True)
-        if identity.approved_session != visitor.session_id and current.due_at == job.due_at:
-            identity.approved_session, current.due_at = visitor.session_id, study.now()
-            current.cents -= base
-            line = {"worker_id": worker.id, "reason": VISIT, "cents": -base, "note": note, "at": study.now()}
-            session.add_all([Payment(**line, job_id=job.id)] if base else [])
+        if row.state != OPEN or current.due_at != job.due_at:
+            return
+        line = close_visit(study, session, row, state, reward)
+        current.due_at, current.why = study.now(), ""
+        current.visit_id = row.id
+        if current.state == UNCERTAIN:  # only about the approval, which is certain now
+            current.state = PLANNED
+        if line is not None:
+            line.job_id = job.id
+            current.cents += line.cents
+
+
+def close_visit(
+    study: Study, session: Session, row: PlatformVisit, state: str, reward: BaseReward | None
+) -> Payment | None:
+    """Let a visit be what it is on its platform; the line that takes its reward off what we owe, if it has one."""
+    title = platform_of(study).title
+    typed = int(study.config.platform.base_reward * 100)
+    cents = 0 if state != APPROVED else typed if reward is None else reward.cents
+    row.state, row.closed_at = state, study.now()
+    row.reward_cents = cents
+    row.currency = (reward and reward.currency) or study.config.pay.currency
+    study.log(session, "system", f"visit {state}", str(row.id), cents=cents)
+    if not cents:
+        return None
+    about = {"worker_id": row.worker_id, "visit_id": row.id, "reason": VISIT, "at": study.now()}
+    line = Payment(**about, cents=-cents, note=f"paid by {title} for the visit")
+    session.add(line)
+    return line
 
 
 def _prepared(
-    study: Study, platform: Platform, visitor: Visitor, worker: Worker, job: PayoutJob
+    study: Study, platform: Platform, visitor: Visitor, worker: Worker, visit: PlatformVisit | None, job: PayoutJob
 ) -> dict[str, str | int | None]:
     """What must be known of a payout before it is sent: its key, and what the platform shows without it."""
+    visit_id = None if visit is None else visit.id
     with study.store.read() as session:
         last = session.scalar(select(func.max(Payment.id)).where(Payment.job_id == job.id))
         alike = (PayoutJob.worker_id == worker.id, PayoutJob.cents == job.cents, PayoutJob.state == CONFIRMED)
-        # What was accepted a moment ago may not be shown yet, and must not be taken for this one.
-        own = session.scalar(select(func.count()).where(*alike)) or 0
+        # What was accepted a moment ago may not be shown yet, and must not be taken for this one. The platform
+        # shows bonuses visit by visit, so that those of other visits say nothing here.
+        on_visit = PayoutJob.visit_id.is_not_distinct_from(visit_id)
+        own = session.scalar(select(func.count()).where(*alike, on_visit, PayoutJob.sent_at.is_not(None))) or 0
     shown = platform.tally(visitor, job.cents)
     key = platform.reserve(visitor, job.cents, study.config.title, f"{worker.code}-{last}")
-    return {"key": key, "shown_before": None if shown is None else max(shown, own)}
+    shown_before = None if shown is None else max(shown, own)
+    return {"key": key, "shown_before": shown_before, "visit_id": visit_id}
 
 
 def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **known: Any) -> None:
@@ -197,10 +354,13 @@ def _send(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **
     with study.store.write() as session:
         if not session.execute(update(PayoutJob).where(*ours).values(known).returning(PayoutJob.id)).all():
             return
+    sent_before = job.sent_at
     for name, value in known.items():
         setattr(job, name, value)
     try:
         receipt = platform.bonus(visitor, job.cents, study.config.title, job.key or "")
+    except Busy as error:  # nothing was paid now; what was sent before stays in doubt
+        _leave_alone(study, job, error, state=PLANNED, sent_at=sent_before)
     except Exception as error:
         is_no = isinstance(error, PlatformError) and not isinstance(error, Uncertain)
         _set_aside(study, job, REFUSED if is_no else UNCERTAIN, error)
@@ -256,6 +416,21 @@ def _set_aside(study: Study, job: PayoutJob, state: str, error: Exception) -> No
             current.due_at = study.now() + ASK_AGAIN
         if is_new:
             _log(study, session, current.planned_by, current, why=why[:200])
+
+
+def _leave_alone(study: Study, job: PayoutJob, error: Busy, **changes: Any) -> None:
+    """Leave a payout alone for as long as its platform asks.
+
+    All other payouts wait with it, since none goes out while one is at work.
+    """
+    with study.store.write() as session:
+        current = session.get_one(PayoutJob, job.id, with_for_update=True)
+        if current.due_at != job.due_at or current.state not in UNDER_WAY:
+            return
+        for name, value in changes.items():
+            setattr(current, name, value)
+        current.due_at = study.now() + timedelta(seconds=error.seconds)
+        current.why = f"{error}; trying again in {error.seconds:.0f} s"
 
 
 def _uncertain(session: Session, job_id: int) -> PayoutJob:

@@ -8,8 +8,9 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,8 +19,19 @@ from httpx import Response
 
 from winokit.extend import BadInput
 from winokit_collect import PLATFORMS
-from winokit_collect.platforms.base import Departure, Platform, PlatformError, Uncertain, Visitor, amount
+from winokit_collect.platforms.base import (
+    BaseReward,
+    Busy,
+    Departure,
+    Platform,
+    PlatformError,
+    Uncertain,
+    Visitor,
+    VisitReport,
+    amount,
+)
 from winokit_collect.study.refusals import NotAllowed, NotNow
+from winokit_collect.study.schema import APPROVED, OPEN, RETURNED, SCREENED_OUT
 from winokit_collect.study.texts import say
 
 API = "https://api.prolific.com/api/v1"
@@ -27,6 +39,18 @@ COMPLETE = "https://app.prolific.com/submissions/complete"
 TOKEN = "PROLIFIC_API_TOKEN"
 SECONDS = 15
 UNDER_WAY = ("RESERVED", "ACTIVE")
+STATES = {
+    "APPROVED": APPROVED,
+    "SCREENED OUT": SCREENED_OUT,
+    "RETURNED": RETURNED,
+    "TIMED-OUT": RETURNED,
+    "REJECTED": RETURNED,
+}
+"""What Prolific's statuses mean here; any other is open."""
+PAGE = 100
+"""Submissions on one page of their list."""
+WAIT, MOST_WAIT = 30.0, 600.0
+"""Seconds to wait after "too many requests" if Prolific does not say how long, and at most."""
 LOG = logging.getLogger("winokit.collect")
 OBJECT_ID = re.compile(r"[0-9a-f]{24}")
 ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
@@ -83,8 +107,40 @@ class Prolific(Platform):
         code = self.settings.screened_out_code if screened_out else self.settings.completion_code
         return Departure(f"{COMPLETE}?{urlencode({'cc': code})}", code) if code else Departure()
 
+    def reward(self, study_id: str | None) -> BaseReward | None:
+        """The reward of the study, which Prolific gives in hundredths."""
+        study = _json(self._call("GET", "/studies/{id}/", study_id))
+        cents = study.get("reward")
+        if not isinstance(cents, int | float):
+            raise PlatformError("Prolific: the study has no reward")
+        return BaseReward(round(cents), str(study.get("presentment_currency_code") or ""))
+
+    def look(self, visitor: Visitor) -> VisitReport | None:
+        """The status of the submission, and its bonuses."""
+        return _make_report(_json(self._call("GET", "/submissions/{id}/", visitor.session_id)))
+
+    def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
+        """Every submission of the studies. The list names them; each is asked for by itself, for its bonuses."""
+        for study_id in study_ids:
+            for session_id in list(self._list_submissions(study_id)):
+                yield _make_report(_json(self._call("GET", "/submissions/{id}/", session_id)))
+
+    def _list_submissions(self, study_id: str) -> Iterator[str]:
+        """Ids of all submissions of a study, page by page."""
+        seen_ids: set[str] = set()
+        for page in count(1):
+            path = f"/submissions/?study={{id}}&page={page}&page_size={PAGE}"
+            results = _json(self._call("GET", path, study_id)).get("results")
+            if not isinstance(results, list):
+                raise PlatformError("Prolific: expected a list of submissions")
+            new_ids = [each["id"] for each in results if each["id"] not in seen_ids]
+            seen_ids.update(new_ids)
+            yield from new_ids
+            if len(results) < PAGE or not new_ids:
+                return
+
     def approve(self, visitor: Visitor) -> None:
-        """Approve the visit; Prolific ignores a second time."""
+        """Approve the visit."""
         self._transition(visitor, {"action": "APPROVE"})
 
     def screen_out(self, visitor: Visitor) -> None:
@@ -115,7 +171,7 @@ class Prolific(Platform):
         return [round(paid) for paid in submission["bonus_payments"] or ()].count(cents)
 
     def _transition(self, visitor: Visitor, body: dict[str, str]) -> None:
-        self._call("POST", "/submissions/{id}/transition/", visitor.session_id, body)
+        self._call("POST", "/submissions/{id}/transition/", visitor.session_id, body, once=True)
 
     def _call(
         self, method: str, path: str, about: str | None = None, body: object = None, *, once: bool = False
@@ -136,6 +192,8 @@ class Prolific(Platform):
         except httpx.HTTPError as error:
             doubt = Uncertain if once else PlatformError
             raise doubt(f"Prolific: no answer to {path} ({type(error).__name__})") from None
+        if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            raise Busy(f"Prolific: {path} returned 429: too many requests", _read_wait(answer))
         if not answer.is_success:
             says_no = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
             doubt = Uncertain if once and not says_no else PlatformError
@@ -143,6 +201,27 @@ class Prolific(Platform):
             doubt = NotKnown if answer.status_code == httpx.codes.NOT_FOUND else doubt
             raise doubt(f"Prolific: {path} returned {answer.status_code}: {reason}")
         return answer
+
+
+def _make_report(submission: Mapping[str, Any]) -> VisitReport:
+    """A submission as a report of its visit."""
+    cents = tuple(round(paid) for paid in submission.get("bonus_payments") or ())
+    return VisitReport(
+        session_id=str(submission.get("id", "")),
+        external_id=str(submission.get("participant", "")),
+        state=STATES.get(str(submission.get("status")), OPEN),
+        bonuses=cents,
+        study_id=submission.get("study_id"),
+    )
+
+
+def _read_wait(answer: Response) -> float:
+    """Seconds that Prolific asks to wait."""
+    try:
+        seconds = float(answer.headers.get("Retry-After", ""))
+    except ValueError:  # a date, or nothing
+        return WAIT
+    return min(max(seconds, 1.0), MOST_WAIT)
 
 
 def _json(answer: Response) -> dict[str, Any]:

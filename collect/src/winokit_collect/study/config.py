@@ -102,6 +102,9 @@ class QualityConfig(ConfigSection):
     gold_least_accuracy: Share = _key(0.7, "Below this accuracy on gold questions a worker is blocked …")
     gold_least_seen: int = _key(5, "… once they have answered this many.", ge=1)
     block_by_gold: bool = _key(True, "Block automatically; otherwise only flag the worker.")
+    discard_blocked: bool = _key(
+        False, "The votes of a worker who was blocked automatically no longer count, and others are asked instead."
+    )
     fast_vote_seconds: float = _key(3, "Judgements faster than this are flagged.", ge=0)
     fast_write_seconds: float = _key(60, "Twins written faster than this are flagged.", ge=0)
 
@@ -165,7 +168,8 @@ class PlatformConfig(ConfigSection):
     screened_out_code: str = _key("", "Prolific: the code for people who are screened out.")
     study_id: str = _key("", "Prolific: the study's id (required); people from other studies are refused.")
     base_reward: Money = _key(
-        Decimal("0.00"), "What the platform itself pays per visit; anything owed beyond that is sent as a bonus."
+        Decimal("0.00"),
+        "What the platform itself pays per visit; it is asked, and anything owed beyond that is sent as a bonus.",
     )
     api: str = _key("", "Alternative address of the platform's API: a sandbox or a stub.")
     tasks_per_visit: int = _key(20, "Submissions after which a visit is complete and paid.", ge=1)

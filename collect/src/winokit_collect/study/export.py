@@ -79,10 +79,13 @@ def export(study: Study, folder: Path) -> Exported:
         written = [row for row in rows if row.origin == schema.WRITTEN]
         good = (True,) if schema.VALIDATE in study.config.tasks.kinds else (True, None)
         is_chosen = {row.id: row.valid in good and not row.withdrawn for row in written}
+        exported: list[Problem] = []
         for name, wanted in (("problems.jsonl", True), ("others.jsonl", False)):
             problems = with_group_names(study, [row for row in written if is_chosen[row.id] is wanted])
+            exported += problems
             write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
             done.files[name] = len(problems)
+        _count_blocked(written, exported, done)
     if schema.EVALUATE in study.config.tasks.kinds:
         _write_evaluation(study, rows, folder, done)
     if study.config.judge.data:
@@ -252,11 +255,34 @@ def _verdict(study: Study, row: ProblemRow) -> dict[str, Any]:
     if votes and row.answer is not None:
         verdict = judge(judgements(votes, row.answer), study.config.validity.rule)
         decided |= {"agreement": verdict.agreement, "rule": study.config.validity.rule}
+        decisive = _find_decisive(votes, row.answer, study.config.validity.rule)
+        if decisive:
+            decided["hangs_on"] = decisive
         if verdict.failed:
             decided["failed"] = list(verdict.failed)
     if row.decisions and row.decisions[0].valid is not None:
         decided["decided_by"] = "requester"
     return decided
+
+
+def _find_decisive(votes: Sequence[Vote], answer: int, rule: str) -> list[str]:
+    """Codes of workers without whose vote the verdict would be another."""
+    verdict = judge(judgements(votes, answer), rule).valid
+    codes = []
+    for vote in votes:
+        others = [other for other in votes if other is not vote]
+        if not others or judge(judgements(others, answer), rule).valid != verdict:
+            codes.append(vote.worker.code)
+    return codes
+
+
+def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
+    """Note how many verdicts hang on a blocked worker's vote."""
+    votes = (vote for row in rows for vote in row.votes)
+    blocked = {vote.worker.code for vote in votes if vote.worker.state == schema.BLOCKED}
+    count = sum(not blocked.isdisjoint(problem.provenance.get("hangs_on", ())) for problem in problems)
+    if count:
+        done.notes.append(f"{count:,} verdicts hang on the vote of a blocked worker; discard their votes to ask others")
 
 
 def vote_row(vote: Vote) -> dict[str, Any]:
@@ -268,6 +294,8 @@ def vote_row(vote: Vote) -> dict[str, Any]:
     exported |= {"at": moment(vote.at), "seconds": round(vote.submission.seconds, 1), "counted": vote.counted}
     if vote.worker.pilot:
         exported["pilot"] = True
+    if vote.worker.state == schema.BLOCKED:
+        exported["blocked"] = True
     if vote.gold:
         exported |= {"gold": True, "right": vote.is_right}
     if vote.submission.history:

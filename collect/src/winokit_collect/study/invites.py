@@ -65,7 +65,7 @@ def create(
         return _link(study, invite)
 
 
-def claim(study: Study, token: str) -> Worker:
+def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
     """Use a link: a new worker, or the one it lets in again."""
     with study.store.write() as session:
         invite = _invite(study, session, token)
@@ -75,11 +75,19 @@ def claim(study: Study, token: str) -> Worker:
         if session.execute(use.returning(Invite.id)).scalar() is None:
             raise LinkExpired(TOO_OLD)
         if invite.worker_id is None:
-            return workers.add(study, session, BY_LINK)
-        worker = session.get_one(Worker, invite.worker_id, with_for_update=True)
-        worker.link_version += 1
-        study.log(session, f"worker:{worker.code}", "return")
+            worker = workers.add(study, session, BY_LINK)
+        else:
+            worker = session.get_one(Worker, invite.worker_id, with_for_update=True)
+            worker.link_version += 1
+            study.log(session, f"worker:{worker.code}", "return")
+        session.flush()
+        workers.note_browser(study, session, worker.id, browser_hash(study, browser), invite.id)
         return worker
+
+
+def browser_hash(study: Study, browser: str | None) -> str | None:
+    """A keyed hash of what a browser is known by."""
+    return browser and study.signer.digest("browser", browser)
 
 
 def look(study: Study, token: str) -> Invite:
@@ -107,6 +115,13 @@ def returning(study: Study, token: str) -> Row[Any]:
     if worker.link_version != version or (worker.pilot and not study.pilot):
         raise LinkExpired(TOO_OLD)
     return worker
+
+
+def come_back(study: Study, worker: Worker | Row[Any], browser: str | None) -> None:
+    """Note that a worker has used their personal link, and in which browser."""
+    with study.store.write() as session:
+        workers.note_browser(study, session, worker.id, browser_hash(study, browser))
+        study.log(session, f"worker:{worker.code}", "return")
 
 
 def listing(study: Study) -> list[InviteLink]:

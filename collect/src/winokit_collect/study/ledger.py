@@ -121,6 +121,8 @@ class PayoutProgress:
     uncertain: Sequence[PayoutJob]
     ended: Sequence[PayoutJob]
     """The last ones that were confirmed or refused, newest first."""
+    waiting: Sequence[str] = ()
+    """What the platform asked to wait for."""
 
 
 def payouts(study: Study, most: int) -> PayoutProgress:
@@ -136,4 +138,5 @@ def payouts(study: Study, most: int) -> PayoutProgress:
             planned,
             session.scalars(jobs.where(PayoutJob.state == UNCERTAIN).order_by(PayoutJob.id)).all(),
             session.scalars(ended.order_by(PayoutJob.settled_at.desc(), PayoutJob.id.desc()).limit(most)).all(),
+            session.scalars(select(PayoutJob.why).where(is_left, PayoutJob.why != "").distinct()).all(),
         )

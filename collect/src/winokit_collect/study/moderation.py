@@ -5,6 +5,7 @@ Texts, votes, remarks, drafts and signals are deleted, not marked. What remains 
 something was handed in, when, and what it earned. The places become free, so that others are asked instead.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from winokit_collect.study.refusals import NotNow, found
 from winokit_collect.study.store import retried
 from winokit_collect.study.study import Study
 from winokit_collect.study.tasks import count_places, end_leases
-from winokit_collect.study.workers import by_code
+from winokit_collect.study.workers import by_code, forget_visits
 
 WITHDREW = "withdrawn by the worker"
 ERASED: dict[str, Any] = {
@@ -50,7 +51,10 @@ def check_gold(study: Study, session: Session, worker_id: int) -> None:
     if asked.block_by_gold and seen >= asked.gold_least_seen and right < asked.gold_least_accuracy * seen:
         worker = session.get_one(schema.Worker, worker_id)
         if worker.state == schema.ACTIVE:
-            _block(study, session, worker, f"{right} of {seen} gold questions right", "system")
+            why = f"{right} of {seen} gold questions right"
+            _block(study, session, worker, why, "system")
+            if asked.discard_blocked:
+                _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", "system", kinds=schema.VOTES)
 
 
 @retried
@@ -61,6 +65,26 @@ def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool =
         _block(study, session, worker, why, actor)
         if discard_work:
             _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
+
+
+@retried
+def discard_votes(study: Study, code: str, actor: str) -> int:
+    """Take out a blocked worker's votes; how many that were. Others are asked."""
+    with study.store.write() as session:
+        worker = _present_worker(session, code)
+        if worker.state != schema.BLOCKED:
+            raise NotNow(f"{code} is not blocked; block them first")
+        why = f"{schema.WITH_WORKER}{worker.state_why or 'blocked'}"
+        return _take_out_all(study, session, worker.id, why, actor, kinds=schema.VOTES)
+
+
+def blocked_votes(study: Study) -> dict[str, int]:
+    """Votes of each blocked worker that still decide something, by code."""
+    counted = (schema.Vote.counted, ~schema.Vote.gold, schema.Worker.state == schema.BLOCKED)
+    query = select(schema.Worker.code, func.count()).join(schema.Vote, schema.Vote.worker_id == schema.Worker.id)
+    query = query.where(*counted).group_by(schema.Worker.id, schema.Worker.code).order_by(schema.Worker.id)
+    with study.store.read() as session:
+        return {code: int(count) for code, count in session.execute(query)}
 
 
 def unblock(study: Study, code: str, actor: str) -> None:
@@ -124,10 +148,17 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
     study.log(session, actor, "discard", str(submission.id), why=why[:500])
 
 
-def _take_out_all(study: Study, session: Session, worker_id: int, why: str, actor: str) -> None:
+def _take_out_all(
+    study: Study, session: Session, worker_id: int, why: str, actor: str, *, kinds: Collection[str] | None = None
+) -> int:
+    """Take out submissions of a worker, all or some kinds; how many that were."""
     query = select(schema.Submission).where(schema.Submission.worker_id == worker_id, schema.Submission.counted)
-    for submission in session.scalars(query.order_by(schema.Submission.task_id)).all():
+    if kinds is not None:
+        query = query.where(schema.Submission.kind.in_(kinds))
+    submissions = session.scalars(query.order_by(schema.Submission.task_id)).all()
+    for submission in submissions:
         _take_out(study, session, submission, why, actor)
+    return len(submissions)
 
 
 def _present_worker(session: Session, code: str) -> schema.Worker:
@@ -160,12 +191,10 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
 
 def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
     """Delete who a worker is who has withdrawn, unless something is owed; whether nothing is known now."""
-    identity = session.get(schema.Identity, worker.id)
-    if identity is None:
-        return True
     if worker.state != schema.WITHDRAWN or session.scalar(_open(worker.id)):
-        return False
-    session.delete(identity)
+        return session.get(schema.Identity, worker.id) is None
+    session.execute(delete(schema.Identity).where(schema.Identity.worker_id == worker.id))
+    forget_visits(session, schema.PlatformVisit.worker_id == worker.id)
     return True
 
 

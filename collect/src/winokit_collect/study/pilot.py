@@ -14,6 +14,7 @@ from winokit_collect.study.refusals import NotNow
 from winokit_collect.study.schema import IS_LIVE, Lease, Payment, PayoutJob, ProblemRow, Submission, Task, Vote, Worker
 from winokit_collect.study.store import retried
 from winokit_collect.study.study import Study
+from winokit_collect.study.workers import forget_visits
 from winokit_collect.study.writing import EarlierText
 
 UNSEEN = {"synchronize_session": False}
@@ -64,7 +65,12 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
         session.execute(delete(Payment).where(*is_open))
         session.execute(update(Payment).where(Payment.submission_id.in_(submissions)).values(submission_id=None))
         is_empty = ~select(ProblemRow.id).where(ProblemRow.group_id == schema.Group.id).exists()
+        own_links = select(schema.Invite.id).where(schema.Invite.worker_id.in_(people))
         paid = select(Payment.worker_id).union(select(PayoutJob.worker_id))
+        is_unpaid = ~schema.PlatformVisit.worker_id.in_(paid)
+        forget_visits(session, schema.PlatformVisit.worker_id.in_(people))
+        unlinked = update(schema.PlatformVisit).where(schema.PlatformVisit.invite_id.in_(own_links))
+        session.execute(unlinked.values(invite_id=None), execution_options=UNSEEN)
         for table, which in (
             (Vote, Vote.submission_id.in_(submissions)),
             (Submission, Submission.lease_id.in_(leases)),
@@ -78,6 +84,7 @@ def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = 
             (schema.Group, (schema.Group.origin == schema.WRITTEN) & is_empty),
             (schema.QuizAttempt, schema.QuizAttempt.worker_id.in_(people)),
             (schema.Identity, schema.Identity.worker_id.in_(people)),
+            (schema.PlatformVisit, schema.PlatformVisit.worker_id.in_(people) & is_unpaid),
             (schema.Invite, schema.Invite.worker_id.in_(people)),
             (Worker, Worker.pilot & ~Worker.id.in_(paid)),
         ):

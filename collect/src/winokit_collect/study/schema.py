@@ -27,6 +27,8 @@ ACTIVE, BLOCKED, SCREENED_OUT, WITHDRAWN = "active", "blocked", "screened-out", 
 WRITTEN, IMPORTED, GOLD = "written", "imported", "gold"
 PLANNED, SENT, CONFIRMED, UNCERTAIN, REFUSED = "planned", "sent", "confirmed", "uncertain", "refused"
 UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
+OPEN, APPROVED, RETURNED = "open", "approved", "returned"
+"""States of a visit on its platform, beside `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
 PAUSED = "paused"
 OWNER, EDITOR, VIEWER = "owner", "editor", "viewer"
 LATE, FROM_BLOCKED = "late", "from a blocked worker"
@@ -131,13 +133,40 @@ class Identity(Base):
     external_id: Mapped[str]
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
-    """Prolific's submission, MTurk's assignment: what is approved and paid."""
-    approved_session: Mapped[str | None]
-    """The last one that was approved, so that none is approved twice."""
+    """The visit they are in, or were in last: Prolific's submission, MTurk's assignment."""
     arrived_at: Mapped[datetime | None]
     """When this visit began."""
     browser: Mapped[str | None] = mapped_column(sa.String(64))
     """A keyed hash of what the browser that began it is known by; no other may go on with it."""
+
+
+class PlatformVisit(Numbered):
+    """One visit of a worker, which a platform approves and pays, or by a link.
+
+    What ties it to a person (`study_id`, `session_id`, `browser`) is emptied with their identity; the money stays.
+    """
+
+    __tablename__ = "visits"
+    __table_args__ = (sa.UniqueConstraint("platform", "session_id"),)
+    worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    platform: Mapped[str] = mapped_column(sa.String(16))
+    study_id: Mapped[str | None]
+    session_id: Mapped[str | None]
+    """Prolific's submission, MTurk's assignment: what is approved and paid. Null for plain links."""
+    invite_id: Mapped[str | None] = mapped_column(sa.ForeignKey("invites.id"))
+    """The link that let them in."""
+    browser: Mapped[str | None] = mapped_column(sa.String(64), index=True)
+    """A keyed hash of what the browser is known by, to find one browser with several workers."""
+    arrived_at: Mapped[datetime]
+    state: Mapped[str] = mapped_column(sa.String(16), default=OPEN, server_default=OPEN)
+    """What became of it on the platform, as far as we know: one of `OPEN`, `APPROVED`, `SCREENED_OUT`, `RETURNED`."""
+    reward_cents: Mapped[int | None]
+    """What the platform paid for it by itself; null while it is open."""
+    currency: Mapped[str | None] = mapped_column(sa.String(3))
+    closed_at: Mapped[datetime | None]
+    """When we learned that it is no longer open."""
+    worker: Mapped[Worker] = relationship(**SHOWN)
+    invite: Mapped[Invite | None] = relationship(**SHOWN)
 
 
 class QuizAttempt(Numbered):
@@ -432,6 +461,8 @@ class Payment(Numbered):
     """The platform's receipt."""
     job_id: Mapped[int | None] = mapped_column(sa.ForeignKey("payout_jobs.id"), index=True)
     """The payout it goes out with. A line that is settled without one was paid before there were any."""
+    visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
+    """For a platform's own reward: the visit it was paid for."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     job: Mapped[PayoutJob | None] = relationship(**SHOWN)
 
@@ -449,6 +480,8 @@ class PayoutJob(Numbered):
         sa.Index("ix_payout_jobs_state_due_at", "state", "due_at"),
     )
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
+    visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
+    """The visit whose bonus it is: what the platform shows is looked up there."""
     state: Mapped[str] = mapped_column(sa.String(16))
     cents: Mapped[int]
     key: Mapped[str | None]

@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +29,14 @@ from typing import Any, ParamSpec, TypeVar
 
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.orm import Session
 
-from winokit.extend import BadInput
+from winokit import WinokitError
+from winokit.extend import BadInput, tell
 from winokit_collect.study.schema import Base
 
 P = ParamSpec("P")
@@ -55,9 +58,21 @@ PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", 
 answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
 requester's page on several cores at once, which everybody else then waits for."""
 NEVER = 10**9
+BACKUPS = "backups"
+"""The folder beside a database in which copies are kept that are made before it is changed."""
+LEAST_ROOM = 64 * 2**20
+"""Bytes below which a disk is nearly full: several times what SQLite keeps in its log."""
+FULL = "database or disk is full"
+DISK_FULL = "53100"
+DAMAGED = ("malformed", "not a database")
+RESTORE = "restore a backup: winokit collect restore STUDY BACKUP"
 DEADLOCK, TRIES = "40P01", 3
 PAUSE = 0.1  # seconds, in which the others of the circle take the lock they wait for
 ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+class DiskFull(WinokitError, OSError):
+    """There is no room for what was to be stored; nothing of it was."""
 
 
 class Store:
@@ -67,10 +82,18 @@ class Store:
         self.url = _parsed(url)
         self._copy: TemporaryDirectory[str] | None = None
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.is_full = False
+        self._to_read = to_read
         path = Path(self.url.database or "")
-        if to_read and self.is_sqlite and path.is_file() and not _is_writable(path):
-            self._copy = TemporaryDirectory(prefix="winokit-study-")
-            self.url = self.url.set(database=str(_copied(path, Path(self._copy.name))))
+        if self.is_sqlite and path.is_file():
+            is_writable = _is_writable(path)
+            if to_read and (not is_writable or _is_older(path)):
+                self._copy = TemporaryDirectory(prefix="winokit-study-")
+                self.url = self.url.set(database=str(_copied(path, Path(self._copy.name))))
+            elif not is_writable:
+                raise BadInput(
+                    f"{path}: the database or its folder cannot be written; free them, or run as their owner"
+                )
         # The last connection to come back is the first to go out again: it still has its pages and queries at hand.
         pool = {"pool_size": connections, "max_overflow": connections, "pool_use_lifo": True}
         self.engine = _sqlite(self.url, pool) if self.is_sqlite else _postgresql(self.url, pool)
@@ -79,7 +102,11 @@ class Store:
         self._durable = self.engine.execution_options(synchronous="FULL")
         self._quick = self.engine.execution_options(synchronous="NORMAL")
         self._writing = threading.Lock() if self.is_sqlite else nullcontext()
-        self._migrate()
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()  # nobody else can, of a store that was never made
+            raise
 
     @contextmanager
     def read(self, *, steady: bool = False) -> Iterator[Session]:
@@ -101,26 +128,58 @@ class Store:
         with the power: a place that was given, a draft; never what somebody was thanked for.
         """
         engine = self._quick if quick else self._durable
-        with self._writing, engine.connect() as line, line.begin(), Session(line, expire_on_commit=False) as session:
+        with (
+            self._check_disk(),
+            self._writing,
+            engine.connect() as line,
+            line.begin(),
+            Session(line, expire_on_commit=False) as session,
+        ):
             if alone and not self.is_sqlite:
                 line.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ALONE})
             yield session
             session.commit()  # of what is left to be sent; the line's own transaction ends after it
 
+    @contextmanager
+    def _check_disk(self) -> Iterator[None]:
+        """Remember whether the last transaction found the disk full. Raises DiskFull if it did."""
+        try:
+            yield
+        except DBAPIError as error:
+            reason = str(error.orig)
+            self.is_full = getattr(error.orig, "sqlstate", None) == DISK_FULL or FULL in reason
+            if self.is_full:
+                raise DiskFull("the disk is full, and nothing was stored; make room on it") from None
+            raise
+        self.is_full = False
+
+    def disk_trouble(self) -> str:
+        """Describe what is wrong with the disk; empty if nothing is.
+
+        A PostgreSQL server's disk is known only by what it refused.
+        """
+        if self.is_full:
+            return "the disk is full"
+        path = Path(self.url.database or "")
+        if self.is_sqlite and path.is_file() and shutil.disk_usage(path.parent).free < LEAST_ROOM:
+            return "the disk is nearly full"
+        return ""
+
     def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection. The last one writes SQLite's log into the database, and removes it."""
         self.engine.dispose()
         if self._copy is not None:
             self._copy.cleanup()
 
     def _migrate(self) -> None:
         try:
+            self._check_whole()
             with MIGRATING, self.write(alone=True) as session:
                 connection = session.connection()
                 names = inspect(connection).get_table_names()
-                config = Config(attributes={"connection": connection})
-                config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+                config = _make_alembic_config(connection)
                 if "alembic_version" in names:
+                    self._keep_before_migrating(connection, ScriptDirectory.from_config(config))
                     command.upgrade(config, "head")
                 elif names and self.is_sqlite:  # something else keeps its tables here
                     place = self.url.render_as_string()
@@ -130,10 +189,94 @@ class Store:
                     command.stamp(config, "head")
         except DBAPIError as error:
             reason = str(error.orig).strip().splitlines()[0]
-            raise BadInput(f"{self.url.render_as_string()}: the database cannot be opened ({reason})") from None
+            way_out = f"; {RESTORE}" if any(sign in reason for sign in DAMAGED) else ""
+            place = self.url.render_as_string()
+            raise BadInput(f"{place}: the database cannot be opened ({reason}){way_out}") from None
         except CommandError as error:  # a revision that no migration of ours has
             place = self.url.render_as_string()
             raise BadInput(f"{place}: written by a newer winokit, or not a study's ({error})") from None
+
+    def _check_whole(self) -> None:
+        """Refuse a damaged SQLite database before anything is written into it."""
+        if not self.is_sqlite or not Path(self.url.database or "").is_file():
+            return
+        with self.read() as session:
+            damage = str(session.scalar(text("PRAGMA quick_check(1)")))
+        if damage != "ok":
+            reason = " ".join(damage.split())[:200]
+            raise BadInput(f"{self.url.render_as_string()}: the database is damaged ({reason}); {RESTORE}")
+
+    def _keep_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
+        """Copy an older database before it is migrated. Raises CommandError if it is newer."""
+        revision = str(connection.scalar(text("SELECT version_num FROM alembic_version")))
+        scripts.get_revision(revision)
+        if revision == scripts.get_current_head() or self._copy is not None:
+            return
+        if self._to_read:  # a PostgreSQL server's: there is no file to copy
+            place = self.url.render_as_string()
+            raise BadInput(f"{place}: from an earlier version; winokit collect serve migrates it, after making a copy")
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        if self.is_sqlite:
+            copy_name = _copy_to_backups(Path(self.url.database or ""), f"before-migration-{revision}-{stamp}")
+        else:
+            copy_name = _copy_to_schema(connection, f"before_migration_{revision}_{stamp.replace('-', '_')}")
+        tell(
+            [f"the database is from an earlier version ({revision}) and is migrated; a copy of it is kept: {copy_name}"]
+        )
+
+
+def _make_alembic_config(connection: Connection) -> Config:
+    """Alembic's settings, for a database that is connected to."""
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def newest_revision() -> str:
+    """The revision of a database that is up to date."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return str(ScriptDirectory.from_config(config).get_current_head())
+
+
+def _is_older(path: Path) -> bool:
+    """Whether an SQLite database would be migrated if it were opened."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            (revision,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
+    except (sqlite3.Error, TypeError):  # not a study's: whoever opens it says so
+        return False
+    return bool(revision != newest_revision())
+
+
+def _copy_to_backups(path: Path, name: str) -> str:
+    """Copy an SQLite database into the folder of backups; the path of the copy."""
+    copy_path = path.parent / BACKUPS / f"{name}.db"
+    try:
+        copy_path.parent.mkdir(mode=0o700, exist_ok=True)
+        copy_sqlite(path, copy_path)
+    except (OSError, sqlite3.Error) as error:
+        copy_path.unlink(missing_ok=True)
+        raise BadInput(
+            f"{copy_path}: no copy could be made before the migration ({error}); nothing was changed"
+        ) from None
+    return str(copy_path)
+
+
+def copy_sqlite(path: Path, target: Path) -> None:
+    """Copy an SQLite database as one file, also while it is served."""
+    _keep_private(target)
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def _copy_to_schema(connection: Connection, name: str) -> str:
+    """Copy all tables on a PostgreSQL server into a schema of their own."""
+    connection.execute(text(f"CREATE SCHEMA {name}"))
+    for table in inspect(connection).get_table_names():
+        connection.execute(text(f"CREATE TABLE {name}.{table} AS TABLE {table}"))
+    return f"schema {name}"
 
 
 def retried(transaction: Callable[P, T]) -> Callable[P, T]:

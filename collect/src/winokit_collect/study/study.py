@@ -144,7 +144,7 @@ class Study:
 
         folder = Path(folder)
         config = read_config(folder / FILE)
-        url = db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
+        url = database_url(folder, db)
         study = cls(folder, config, Store(url, to_read=to_read), clock=clock, pilot=pilot)
         prepare(study)
         return study
@@ -219,6 +219,16 @@ class Study:
         """Log something that changed nothing else in the database: a refused form, a flood of logins."""
         with self.store.write() as session:
             self.log(session, actor, action, target, **detail)
+
+
+def database_url(folder: Path, db: str | None = None, settings: Path | None = None) -> str:
+    """The URL of a study's database.
+
+    `db`, else the environment's, else that of study.toml, else study.db in the folder.
+    `settings` is the folder of the study.toml to read, if it is not yet in the study's own.
+    """
+    config = read_config((settings or folder) / FILE)
+    return db or os.environ.get(DATABASE_ENV) or config.database or f"sqlite:///{(folder / DATABASE).absolute()}"
 
 
 @owner_only()

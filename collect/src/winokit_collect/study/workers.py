@@ -5,14 +5,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Row, bindparam, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, func, select, update
+from sqlalchemy.orm import Session, aliased, selectinload
 
 from winokit_collect.study import schema
 from winokit_collect.study.content import Question
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import Incomplete, NotAllowed, NotNow, found
-from winokit_collect.study.schema import PAYMENTS, SUBMISSIONS, WORKERS, Identity, QuizAttempt, Worker
+from winokit_collect.study.schema import (
+    PAYMENTS,
+    SUBMISSIONS,
+    WORKERS,
+    Identity,
+    PlatformVisit,
+    QuizAttempt,
+    Worker,
+)
 from winokit_collect.study.study import Study
 from winokit_collect.study.texts import say
 
@@ -68,8 +76,74 @@ def join(
                     raise NotAllowed(say("refusals.other_browser"))
                 for name in ("study_id", "session_id", "browser", *(() if goes_on else ("arrived_at",))):
                     setattr(known, name, getattr(identity, name))
+                _keep_session(study, session, known)
                 return session.get_one(Worker, known.worker_id)
         return add(study, session, platform, identity, code)
+
+
+def _keep_session(study: Study, session: Session, identity: Identity) -> None:
+    """Keep the visit that somebody is in; one that another worker is known by is refused."""
+    if identity.session_id is None:
+        return
+    same = (PlatformVisit.platform == identity.platform, PlatformVisit.session_id == identity.session_id)
+    visit = session.scalar(select(PlatformVisit).where(*same))
+    if visit is None:
+        about = {"worker_id": identity.worker_id, "platform": identity.platform, "browser": identity.browser}
+        about |= {"study_id": identity.study_id, "session_id": identity.session_id, "arrived_at": study.now()}
+        session.add(PlatformVisit(**about))
+    elif visit.worker_id != identity.worker_id:
+        raise NotAllowed(say("refusals.other_browser"))
+
+
+def note_browser(
+    study: Study, session: Session, worker_id: int, browser: str | None, invite_id: str | None = None
+) -> None:
+    """Keep in which browser somebody came by a link, once for each browser and link."""
+    same = (PlatformVisit.worker_id == worker_id, PlatformVisit.browser.is_not_distinct_from(browser))
+    if session.scalar(select(PlatformVisit.id).where(*same, PlatformVisit.invite_id.is_not_distinct_from(invite_id))):
+        return
+    about = {"worker_id": worker_id, "platform": "links", "browser": browser, "invite_id": invite_id}
+    session.add(PlatformVisit(**about, arrived_at=study.now()))
+
+
+def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
+    """A worker's visits, oldest first, each with the link that let them in."""
+    visits = select(PlatformVisit).join(Worker, Worker.id == PlatformVisit.worker_id).where(Worker.code == code)
+    with study.store.read() as session:
+        query = visits.options(selectinload(PlatformVisit.invite)).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
+        return session.scalars(query).all()
+
+
+def came_by(study: Study) -> dict[str, list[str]]:
+    """The codes of workers who came in by each link."""
+    pairs = select(PlatformVisit.invite_id, Worker.code).join(Worker, Worker.id == PlatformVisit.worker_id)
+    pairs = pairs.where(PlatformVisit.invite_id.is_not(None)).distinct().order_by(PlatformVisit.invite_id, Worker.code)
+    codes: dict[str, list[str]] = {}
+    with study.store.read() as session:
+        for invite_id, code in session.execute(pairs):
+            codes.setdefault(str(invite_id), []).append(code)
+    return codes
+
+
+def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
+    """Empty what ties visits to a person; what was paid for them stays."""
+    empty = {"study_id": None, "session_id": None, "browser": None}
+    unseen = {"synchronize_session": False}
+    session.execute(update(PlatformVisit).where(*which).values(empty), execution_options=unseen)
+
+
+def sharing_browsers(study: Study) -> dict[str, list[str]]:
+    """Codes of the other workers in the same browser, by the code of each."""
+    one, other = aliased(PlatformVisit), aliased(PlatformVisit)
+    first, second = aliased(Worker), aliased(Worker)
+    same = (one.browser == other.browser, one.worker_id != other.worker_id)
+    pairs = select(first.code, second.code).join(one, one.worker_id == first.id).join(other, and_(*same))
+    pairs = pairs.join(second, second.id == other.worker_id).distinct().order_by(first.id, second.id)
+    shared: dict[str, list[str]] = {}
+    with study.store.read() as session:
+        for code, same_browser in session.execute(pairs):
+            shared.setdefault(code, []).append(same_browser)
+    return shared
 
 
 def add(
@@ -83,6 +157,7 @@ def add(
     if identity is not None:
         identity.worker_id, identity.platform = worker.id, platform
         session.add(identity)
+        _keep_session(study, session, identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
     return worker
 
@@ -198,7 +273,9 @@ def forget(study: Study, code: str, actor: str) -> None:
         if session.scalar(select(schema.PayoutJob.id).join(Worker).where(Worker.code == code, under_way)):
             raise NotNow(f"a payout to {code} is in progress; wait until it is confirmed")
         query = select(Identity).join(Worker, Worker.id == Identity.worker_id).where(Worker.code == code)
-        session.delete(found(session.scalar(query), f"no personal data is stored about {code}"))
+        identity = found(session.scalar(query), f"no personal data is stored about {code}")
+        session.delete(identity)
+        forget_visits(session, PlatformVisit.worker_id == identity.worker_id)
         study.log(session, actor, "forget", code)
 
 

@@ -228,6 +228,9 @@ def health(request: Request) -> Response:
     except SQLAlchemyError as error:
         LOG.error("the database cannot be reached: %s", type(error).__name__)
         return JSONResponse({"status": "the database cannot be reached"}, 503)
+    trouble = request.app.state.study.store.disk_trouble()
+    if trouble:
+        return JSONResponse({"status": trouble}, 503)
     return JSONResponse({"status": "ok"})
 
 

@@ -58,7 +58,8 @@ def _now(visit: RequesterVisit) -> dict[str, Any]:
     days = drawn_days(now.days)
     most = max([1, *(sum(day.submissions.values()) for day in days)])
     totals = [*accumulate((day.cents for day in days), initial=0)]
-    return {"snapshot": now, "paused": visit.study.paused, "days": days, "most": most, "totals": totals}
+    shown = {"snapshot": now, "paused": visit.study.paused, "days": days, "most": most, "totals": totals}
+    return {**shown, "disk": visit.study.store.disk_trouble()}
 
 
 def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:

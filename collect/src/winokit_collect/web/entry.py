@@ -56,14 +56,15 @@ def invitation(visit: Anybody, token: str) -> Response:
 @door.form("/join/{token}")
 def join(visit: Anybody, token: str) -> Response:
     """Use an invite link. A browser that is in already stays who it is."""
-    return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token))
+    browser = visit.cookies.raw(visit.request, VISITOR)
+    return _let_in(visit, known_worker(visit.request) or invites.claim(visit.study, token, browser=browser))
 
 
 @door.form("/return/{token}")
 def come_back(visit: Anybody, token: str) -> Response:
     """Use a personal link."""
     worker = known_worker(visit.request) or invites.returning(visit.study, token)
-    visit.study.note(f"worker:{worker.code}", "return")
+    invites.come_back(visit.study, worker, visit.cookies.raw(visit.request, VISITOR))
     return _let_in(visit, worker)
 
 

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import Response
 
-from winokit_collect.platforms import payout
+from winokit_collect.platforms import payout, reconcile
 from winokit_collect.platforms.base import platform_of
 from winokit_collect.study import ledger
 from winokit_collect.study.listings import page_from
+from winokit_collect.study.refusals import Incomplete, NotNow
 from winokit_collect.web.forms import REQUESTER, PageNumber, Pages, Text, Tick, expected, whole
 from winokit_collect.web.problems import Number
-from winokit_collect.web.visit import AnOwner, ARequester, RequesterVisit
+from winokit_collect.web.visit import AnOwner, ARequester, RequesterVisit, run_slow
 
 router = Pages(REQUESTER)
 PAY = "/requester/pay"
@@ -37,12 +38,52 @@ def live(visit: ARequester) -> Response:
     return response
 
 
+@router.get(f"{PAY}/reconcile")
+async def compare_books(visit: ARequester) -> Response:
+    """The ledger beside the platform's books; to ask the platform for all of them takes a while."""
+    return await run_slow(_compare_books, visit)
+
+
+def _compare_books(visit: RequesterVisit) -> Response:
+    found = None if platform_of(visit.study).by_hand else reconcile.reconcile(visit.study, wait=_do_not_wait)
+    return visit.page("requester_reconcile", found=found)
+
+
+@router.form(f"{PAY}/reconcile")
+async def adopt_books(visit: AnOwner) -> Response:
+    """Enter into the ledger what the platform has paid for visits by itself."""
+    return await run_slow(_run_adoption, visit)
+
+
+def _run_adoption(visit: RequesterVisit) -> Response:
+    count = reconcile.adopt(visit.study, visit.actor, wait=_do_not_wait)
+    visits = f"{count:,} {'visit' if count == 1 else 'visits'}"
+    return visit.go(f"{PAY}/reconcile", f"Entered into the ledger: {visits}.")
+
+
+def _do_not_wait(seconds: float) -> None:
+    raise NotNow(f"the platform asks to wait {seconds:.0f} seconds; reload this page then")
+
+
+@router.form(f"{PAY}/{{number}}/take-back")
+def take_back(visit: AnOwner, number: Number) -> Response:
+    """Undo "marked as paid", for all that were marked at once."""
+    count = payout.take_back(visit.study, number, visit.actor)
+    return _go(visit, f"{count:,} {'payout is' if count == 1 else 'payouts are'} outstanding again.")
+
+
 @router.form(f"{PAY}/settle")
 def settle(
-    visit: AnOwner, worker: Text = "", newest: Annotated[int | None, whole(0, MOST_LINES)] = None, by_hand: Tick = False
+    visit: AnOwner,
+    worker: Text = "",
+    newest: Annotated[int | None, whole(0, MOST_LINES)] = None,
+    by_hand: Tick = False,
+    sure: Tick = False,
 ) -> Response:
-    """Pay what is open, of one worker or of all, or note that it was paid by hand."""
+    """Pay what is open, of one worker or of all, or note that it was paid by hand: of all only if one is sure."""
     by_hand = by_hand or platform_of(visit.study).by_hand
+    if by_hand and not worker and not sure:
+        raise Incomplete({"sure": "please tick the box that you have paid everybody yourself"})
     codes = [worker] if worker else None
     count = payout.plan(visit.study, visit.actor, codes, newest=newest, by_hand=by_hand)
     payouts = f"{count:,} {'payout' if count == 1 else 'payouts'}"

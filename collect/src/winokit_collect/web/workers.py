@@ -1,7 +1,7 @@
 """Workers: links that let them in, the quality of their work, blocks, bonuses, and taking them out."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Response
 
@@ -22,7 +22,10 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be u
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
     """What is known about everybody's work."""
     listing = quality.workers_page(visit.study, page)
-    return visit.page("requester_workers", listing=listing, in_pilot=pilot.count_people(visit.study))
+    shared = workers.sharing_browsers(visit.study)
+    in_pilot = pilot.count_people(visit.study)
+    blocked = moderation.blocked_votes(visit.study)
+    return visit.page("requester_workers", listing=listing, in_pilot=in_pilot, shared=shared, blocked=blocked)
 
 
 @router.form("/requester/pilot/remove")
@@ -47,6 +50,14 @@ def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -
     moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
     work = "and their work no longer counts" if discard_work else "and their submissions still count"
     return _go(visit, code, f"{code} gets no more tasks, {work}.")
+
+
+@router.form("/requester/workers/{code}/discard-votes")
+def discard_votes(visit: ARequester, code: Code) -> Response:
+    """Take out the votes of a worker who is blocked."""
+    count = moderation.discard_votes(visit.study, code, visit.actor)
+    votes = f"{count:,} {'vote' if count == 1 else 'votes'}"
+    return _go(visit, code, f"Discarded: {votes}; other workers are asked instead.")
 
 
 @router.form("/requester/workers/{code}/unblock")
@@ -87,7 +98,9 @@ def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
 @router.get(INVITES)
 def links(visit: AnEditor) -> Response:
     """Every link there is; who only looks on gets none to come in by."""
-    return visit.page("requester_invites", links=invites.listing(visit.study), address=visit.address)
+    links = invites.listing(visit.study)
+    came = workers.came_by(visit.study)
+    return visit.page("requester_invites", links=links, came=came, address=visit.address)
 
 
 @router.form(INVITES)
@@ -119,4 +132,9 @@ def _page(visit: RequesterVisit, code: str, link: str = "") -> Response:
     info = workers.get(visit.study, code)  # refuses a code that nobody has
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)
-    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link)
+    context: dict[str, Any] = {
+        "visits": workers.visits_of(visit.study, code),
+        "shared": workers.sharing_browsers(visit.study),
+        "blocked_votes": moderation.blocked_votes(visit.study).get(code, 0),
+    }
+    return visit.page("requester_worker", info=info, worker=worker, listing=listing, link=link, **context)

@@ -1,0 +1,325 @@
+"""The ledger beside the platform's books: every visit and bonus of each, both ways, and the money they disagree on.
+
+What we remember is not evidence: a visit may be approved by the platform after its time, a bonus paid by hand on its
+pages, an answer lost. So the platform is asked for all it has, and each amount is looked for on the other side. First
+on the same visit; then, if we no longer know which visit an amount was for, with the same worker; and if a worker was
+forgotten, among visits that nobody here knows. What is left over is a difference.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+
+from winokit_collect.platforms.base import (
+    BaseReward,
+    Busy,
+    Platform,
+    VisitReport,
+    amount,
+    offers_of,
+    platform_of,
+)
+from winokit_collect.platforms.payout import close_visit
+from winokit_collect.study.schema import (
+    APPROVED,
+    CONFIRMED,
+    OPEN,
+    SCREENED_OUT,
+    UNDER_WAY,
+    VISIT,
+    Identity,
+    Payment,
+    PayoutJob,
+    PlatformVisit,
+    Worker,
+)
+from winokit_collect.study.study import Study
+
+BONUS = "bonus"
+TRIES = 5
+
+
+@dataclass(frozen=True)
+class BookItem:
+    """An amount in one of the two books."""
+
+    kind: str
+    """`visit`, the platform's own reward, or `bonus`."""
+    cents: int
+    worker_id: int | None
+    """None if the platform names somebody who is not, or no longer, known here."""
+    visit_id: int | None
+    """None if it is not known here which visit it was for."""
+    is_forgotten: bool = False
+    """Its visit was emptied of what ties it to a person."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An amount on which the two books disagree."""
+
+    code: str
+    """The worker's code; empty if the platform's person is not known here."""
+    visit: int | None
+    kind: str
+    ledger_cents: int
+    platform_cents: int
+    why: str
+
+    @property
+    def cents(self) -> int:
+        """How much they disagree by."""
+        return abs(self.platform_cents - self.ledger_cents)
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """Both books compared."""
+
+    platform: str
+    currency: str
+    at: datetime
+    visits: int
+    """Visits that the platform has."""
+    ledger_cents: int
+    platform_cents: int
+    differences: Sequence[Difference]
+    notes: Sequence[str]
+
+    @property
+    def disagreement_cents(self) -> int:
+        """The one number: money on which the two books disagree."""
+        return sum(difference.cents for difference in self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        differences = [asdict(difference) | {"cents": difference.cents} for difference in self.differences]
+        record = asdict(self) | {"differences": differences, "at": self.at.isoformat()}
+        return {"disagreement_cents": self.disagreement_cents, **record}
+
+
+@dataclass(frozen=True)
+class PlatformBooks:
+    """A platform's own books: its visits, and the reward of each of its studies."""
+
+    reports: Sequence[VisitReport]
+    rewards: dict[str | None, BaseReward | None]
+
+    def base(self, report: VisitReport) -> int:
+        """Hundredths that the platform has paid for a visit by itself."""
+        reward = self.rewards.get(report.study_id)
+        return reward.cents if reward is not None and report.state == APPROVED else 0
+
+
+def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Reconciliation:
+    """Compare the ledger with the platform's books; nothing is changed."""
+    platform = platform_of(study)
+    books = _ask_patiently(study, platform, wait)
+    visits, people, codes = _read_people(study)
+    ours, doubtful = _list_ledger_items(study, visits)
+    theirs = list(_list_platform_items(books, visits, people))
+    ledger_cents = sum(item.cents for item in ours)
+    platform_cents = sum(item.cents for item in theirs)
+    differences = list(_split_bases(ours, theirs, codes, platform.title))
+    _remove_agreed(ours, theirs)
+    for item in ours:
+        why = _describe_ours(item, platform)
+        differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, item.cents, 0, why))
+    for item in theirs:
+        why = _describe_theirs(item, platform, doubtful)
+        differences.append(Difference(codes.get(item.worker_id, ""), item.visit_id, item.kind, 0, item.cents, why))
+    return Reconciliation(
+        platform=platform.title,
+        currency=study.config.pay.currency,
+        at=study.now(),
+        visits=len(books.reports),
+        ledger_cents=ledger_cents,
+        platform_cents=platform_cents,
+        differences=sorted(differences, key=lambda difference: (difference.code, difference.visit or 0)),
+        notes=list(_list_notes(books, platform)),
+    )
+
+
+def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
+    """Enter into the ledger what the platform has paid for visits by itself; how many visits that changes.
+
+    A reward that was more than the ledger says is taken off what its worker is owed next. Bonuses are left to the
+    requester: only they know what somebody paid by hand was for.
+    """
+    books = _ask_patiently(study, platform_of(study), wait)
+    changed = 0
+    for report in books.reports:
+        with study.store.write() as session:
+            same = (PlatformVisit.session_id == report.session_id, PlatformVisit.platform == study.config.platform.name)
+            row = session.scalar(select(PlatformVisit).where(*same).with_for_update())
+            if row is None or report.state == OPEN:
+                continue
+            if row.state == OPEN:
+                close_visit(study, session, row, report.state, books.rewards.get(report.study_id))
+                changed += 1
+                continue
+            noted = select(func.sum(Payment.cents)).where(Payment.visit_id == row.id, Payment.reason == VISIT)
+            missing = books.base(report) + int(session.scalar(noted) or 0)
+            if missing:
+                note = f"corrected to what {platform_of(study).title} paid for the visit"
+                about = {"worker_id": row.worker_id, "visit_id": row.id, "reason": VISIT, "note": note}
+                session.add(Payment(**about, cents=-missing, at=study.now()))
+                row.state, row.reward_cents = report.state, books.base(report)
+                study.log(session, actor, "visit corrected", str(row.id), cents=missing)
+                changed += 1
+    return changed
+
+
+def _ask_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
+    """Everything that the platform has of this study; "too many requests" is waited for some times."""
+    for _ in range(TRIES - 1):
+        try:
+            return _read_books(study, platform)
+        except Busy as error:
+            wait(error.seconds)
+    return _read_books(study, platform)
+
+
+def _read_books(study: Study, platform: Platform) -> PlatformBooks:
+    offers = offers_of(study)
+    reports = list(platform.visits(offers))
+    places = {report.study_id for report in reports}
+    return PlatformBooks(reports, {place: platform.reward(place) for place in places})
+
+
+def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
+    """Visits by what the platform calls them, workers by what it calls them, and their codes."""
+    name = study.config.platform.name
+    on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
+    people = select(Identity.external_id, Identity.worker_id).where(Identity.platform == name)
+    with study.store.read(steady=True) as session:
+        visits = {str(visit.session_id): visit for visit in session.scalars(select(PlatformVisit).where(*on_platform))}
+        workers = dict(session.execute(people).all())
+        codes: dict[int | None, str] = {}
+        for worker_id, code in session.execute(select(Worker.id, Worker.code)):
+            codes[worker_id] = code
+    return visits, workers, codes
+
+
+def _list_ledger_items(
+    study: Study, visits: dict[str, PlatformVisit]
+) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
+    """Amounts that the ledger says were paid, and those in doubt as visit and amount."""
+    remembered = {visit.id for visit in visits.values()}
+    of_platform = Worker.platform == study.config.platform.name
+    columns = (Payment.worker_id, Payment.visit_id)
+    lines = select(*columns, -func.sum(Payment.cents)).join(Worker).where(Payment.reason == VISIT, of_platform)
+    jobs = select(PayoutJob.worker_id, PayoutJob.visit_id, PayoutJob.cents, PayoutJob.state).join(Worker)
+    jobs = jobs.where(of_platform, PayoutJob.sent_at.is_not(None), PayoutJob.cents > 0)
+    items: list[BookItem] = []
+    doubtful: set[tuple[int | None, int]] = set()
+    with study.store.read(steady=True) as session:
+        by_visit = lines.where(Payment.visit_id.is_not(None)).group_by(*columns)
+        without_visit = lines.where(Payment.visit_id.is_(None)).group_by(*columns, Payment.id)
+        for query in (by_visit, without_visit):
+            for worker_id, visit_id, cents in session.execute(query):
+                forgotten = visit_id is not None and visit_id not in remembered
+                items.append(BookItem(VISIT, int(cents), worker_id, visit_id, forgotten))
+        for worker_id, visit_id, cents, state in session.execute(jobs):
+            if state == CONFIRMED:
+                forgotten = visit_id is not None and visit_id not in remembered
+                items.append(BookItem(BONUS, cents, worker_id, visit_id, forgotten))
+            elif state in UNDER_WAY:
+                doubtful.add((visit_id, cents))
+    return [item for item in items if item.cents], doubtful
+
+
+def _list_platform_items(
+    books: PlatformBooks, visits: dict[str, PlatformVisit], people: dict[str, int]
+) -> Iterator[BookItem]:
+    """Amounts that the platform says it paid."""
+    for report in books.reports:
+        visit = visits.get(report.session_id)
+        worker_id = people.get(report.external_id) if visit is None else visit.worker_id
+        place = (worker_id, None if visit is None else visit.id)
+        if books.base(report):
+            yield BookItem(VISIT, books.base(report), *place)
+        for cents in report.bonuses:
+            yield BookItem(BONUS, cents, *place)
+
+
+def _split_bases(
+    ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
+) -> Iterator[Difference]:
+    """Visits for which both books have a reward, but not the same; they are taken out of both."""
+    bases = {item.visit_id: item for item in ours if item.kind == VISIT and item.visit_id is not None}
+    for item in [item for item in theirs if item.kind == VISIT and item.visit_id is not None]:
+        base = bases.get(item.visit_id or 0)
+        if base is None or base.cents == item.cents:
+            continue
+        ours.remove(base)
+        theirs.remove(item)
+        why = f"the ledger says {amount(base.cents)} for the visit, {title} pays {amount(item.cents)}"
+        yield Difference(codes.get(base.worker_id, ""), base.visit_id, VISIT, base.cents, item.cents, why)
+
+
+def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
+    """Take out of both books what they agree on, the surest pairs first."""
+
+    def same_visit(item: BookItem) -> object:
+        return item.visit_id
+
+    def same_worker(item: BookItem) -> object:
+        return item.worker_id
+
+    _match_pairs(ours, theirs, same_visit, lambda own, other: own.visit_id is not None and other.visit_id is not None)
+    _match_pairs(ours, theirs, same_worker, lambda own, other: own.visit_id is None or other.visit_id is None)
+    _match_pairs(ours, theirs, lambda item: None, lambda own, other: own.is_forgotten and other.visit_id is None)
+
+
+def _match_pairs(
+    ours: list[BookItem],
+    theirs: list[BookItem],
+    place: Callable[[BookItem], object],
+    may_pair: Callable[[BookItem, BookItem], bool],
+) -> None:
+    """Take out pairs of the same kind, amount and place."""
+    waiting: dict[object, list[BookItem]] = defaultdict(list)
+    for item in theirs:
+        waiting[item.kind, item.cents, place(item)].append(item)
+    for own in [*ours]:
+        others = waiting[own.kind, own.cents, place(own)]
+        other = next((item for item in others if may_pair(own, item)), None)
+        if other is not None:
+            others.remove(other)
+            theirs.remove(other)
+            ours.remove(own)
+
+
+def _describe_ours(item: BookItem, platform: Platform) -> str:
+    """Say why an amount may be in the ledger alone."""
+    if item.is_forgotten:
+        return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
+    if item.kind == VISIT:
+        return f"the ledger says that {platform.title} paid for this visit; it did not"
+    return f"the ledger says that this bonus was paid; {platform.title} does not show it"
+
+
+def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
+    """Say why an amount may be on the platform alone."""
+    if item.worker_id is None:
+        return f"{platform.title} paid somebody who is not known here"
+    if item.kind == VISIT:
+        return f"{platform.title} paid for this visit; the ledger does not know"
+    if (item.visit_id, item.cents) in doubtful:
+        return f"this payout is in doubt here, and {platform.title} shows it"
+    return f"{platform.title} shows this bonus; the ledger does not know it"
+
+
+def _list_notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
+    """Notes on what the comparison cannot see."""
+    screened = sum(report.state == SCREENED_OUT for report in books.reports)
+    if screened:
+        yield f"{screened} screened out: {platform.title} pays them a fixed reward of its own, which is not compared"
+    if any(reward is None for reward in books.rewards.values()):
+        yield f"{platform.title} does not tell what a visit pays; only bonuses are compared"

@@ -1,0 +1,290 @@
+"""Backups that restore: one file with a study's database, texts and key, opened and counted when it is made.
+
+The database in a backup is SQLite's, whatever the study is served from, so that a backup needs nothing but this file
+and may move a study from one kind of database to the other. A backup of a running server is one state of it.
+
+Restoring first looks whether the backup is whole. What is there already is not deleted, but moved into the folder of
+backups. SQLite's log goes with it: beside another database it would be played back onto that.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sqlite3
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import make_url
+from sqlalchemy.orm import Session
+
+from winokit.extend import BadInput
+from winokit_collect.study.schema import Base
+from winokit_collect.study.store import BACKUPS, LOGS, Store, copy_sqlite
+from winokit_collect.study.study import DATABASE, SECRET, Study, database_url
+
+MANIFEST, FOLDER, SCHEMA = "backup.json", "study/", 1
+LEFT_OUT = (BACKUPS, "export")
+"""Folders of a study that no backup holds."""
+ROWS = 1000
+COUNTED = ("workers", "submissions", "votes", "problems", "payments", "visits")
+"""Tables whose numbers of rows are shown."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A backup that was made or looked at."""
+
+    path: Path
+    made_at: str
+    counts: Mapping[str, int]
+    """Rows of each table."""
+    has_key: bool
+
+    @property
+    def summary(self) -> str:
+        """The numbers that tell one state of a study from another."""
+        return ", ".join(f"{self.counts.get(table, 0):,} {table}" for table in COUNTED)
+
+
+def make_backup(study: Study, path: Path) -> Backup:
+    """Write a backup of a study, which may be running, and check it."""
+    if path.exists():
+        raise BadInput(f"{path}: exists already; name another file")
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder:
+            database = Path(folder) / DATABASE
+            _copy_database(study.store, database)
+            counts = count_rows(database)
+            manifest = {"schema": SCHEMA, "made_at": datetime.now(UTC).isoformat(timespec="seconds"), "counts": counts}
+            manifest["sha256"] = hashlib.sha256(database.read_bytes()).hexdigest()
+            _write_archive(part, manifest, database, study.folder)
+        backup = look_at_backup(part)
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise BadInput(f"{path}: the backup could not be written ({error}); nothing else was changed") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return Backup(path, backup.made_at, backup.counts, backup.has_key)
+
+
+def look_at_backup(path: Path) -> Backup:
+    """Describe a backup. Raises BadInput if it is not whole."""
+    with _unpack_backup(path) as (backup, _):
+        return backup
+
+
+def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Backup, Path | None]:
+    """Put a study back as it was; the backup, and the folder of what it replaced.
+
+    Nobody may serve the study meanwhile. Texts and settings that a study has beyond those of the backup stay.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    aside = folder / BACKUPS / f"before-restore-{stamp}"
+    with _unpack_backup(path) as (backup, unpacked):
+        files = unpacked / FOLDER
+        url = database_url(folder, db, files)
+        target = make_url(url)
+        is_sqlite = target.get_backend_name() == "sqlite"
+        database = Path(target.database or "")
+        moved = _move_aside(folder, files, database if is_sqlite else None, aside)
+        if is_sqlite:
+            database.parent.mkdir(parents=True, exist_ok=True)
+            copy_sqlite(unpacked / DATABASE, database)
+        else:
+            _restore_to_server(url, unpacked / DATABASE, aside)
+        for file in _list_files(files):
+            place = folder / file.relative_to(files)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.read_bytes())
+            place.chmod(0o600)
+    with closing(Study.open(folder, db)) as study:
+        counts_now = _count_tables(study.store)
+    lost = [name for name, count in counts_now.items() if count < backup.counts.get(name, 0)]
+    if lost:
+        raise BadInput(f"{folder}: {lost[0]} has fewer rows than the backup; what was there before is in {aside}")
+    return backup, aside if moved or aside.exists() else None
+
+
+def count_rows(path: Path) -> dict[str, int]:
+    """Rows of each table of an SQLite database. Raises BadInput if it is damaged."""
+    with closing(sqlite3.connect(path)) as database:
+        (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        if damage != "ok":
+            raise BadInput(f"{path}: the database is damaged ({' '.join(damage.split())[:200]})")
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        counts = {}
+        for table in sorted(tables):
+            (counts[table],) = database.execute(f'SELECT COUNT(*) FROM "{table}"').fetchone()
+        return counts
+
+
+def _count_tables(store: Store) -> dict[str, int]:
+    with store.read() as session:
+        counts = {}
+        for name, table in Base.metadata.tables.items():
+            counts[name] = session.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+        return counts
+
+
+def _copy_database(store: Store, target: Path) -> None:
+    """One state of a study's database, as an SQLite database."""
+    if store.is_sqlite:
+        copy_sqlite(Path(store.url.database or ""), target)
+        return
+    copy = Store(f"sqlite:///{target}")
+    try:
+        with store.read(steady=True) as source, copy.write() as session:
+            _copy_rows(source, session)
+    finally:
+        copy.close()
+    with closing(sqlite3.connect(target)) as database:
+        database.execute("PRAGMA journal_mode=DELETE")
+
+
+def _copy_rows(source: Session, target: Session) -> None:
+    """Copy all rows of all tables, those that others hang on first."""
+    for table in Base.metadata.sorted_tables:
+        columns = [column for column in table.columns if column.computed is None]
+        selected = [_select_text(column) for column in columns]
+        values = {column.name: _write_value(column, target) for column in columns}
+        rows = source.execute(sa.select(*selected).execution_options(yield_per=ROWS))
+        for part in rows.partitions(ROWS):
+            target.execute(sa.insert(table).values(values), [_rename_values(row) for row in part])
+
+
+def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
+    """Values of a row by parameter, which may not be called like columns."""
+    return {f"new_{name}": value for name, value in row._mapping.items()}
+
+
+def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """A column to be copied; of JSON the text, in which null is a value."""
+    return sa.cast(column, sa.Text).label(column.name) if isinstance(column.type, sa.JSON) else column
+
+
+def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
+    """A parameter for a copied value: SQLite keeps JSON as text, PostgreSQL reads it."""
+    if not isinstance(column.type, sa.JSON):
+        return sa.bindparam(f"new_{column.name}", type_=column.type)
+    value = sa.bindparam(f"new_{column.name}", type_=sa.Text)
+    is_sqlite = target.get_bind().dialect.name == "sqlite"
+    return sa.type_coerce(value, sa.Text) if is_sqlite else sa.cast(value, sa.JSON)
+
+
+def _restore_to_server(url: str, database: Path, aside: Path) -> None:
+    """Replace what is in a PostgreSQL database, after a copy of it was made."""
+    source, store = Store(f"sqlite:///{database}"), Store(url)
+    try:
+        aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _copy_database(store, aside / DATABASE)
+        with source.read(steady=True) as rows, store.write(alone=True) as session:
+            for table in reversed(Base.metadata.sorted_tables):
+                session.execute(table.delete())
+            _copy_rows(rows, session)
+            for table in Base.metadata.sorted_tables:
+                _count_on(session, table)
+    finally:
+        source.close()
+        store.close()
+
+
+def _count_on(session: Session, table: sa.Table) -> None:
+    """Let the next row of a PostgreSQL table have the number after the last."""
+    if "id" not in table.columns or not isinstance(table.columns["id"].type, sa.Integer):
+        return
+    number = table.columns["id"]
+    sequence = sa.func.pg_get_serial_sequence(table.name, "id")
+    last = sa.func.coalesce(sa.func.max(number), 1)
+    session.execute(sa.select(sa.func.setval(sequence, last, sa.func.count(number) > 0)))
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    """The files of a study that are not its database, in order; links are not followed."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        is_database = path.name.startswith(DATABASE)
+        is_hidden = any(part.startswith(".") for part in inside.parts)
+        is_left_out = inside.parts[0] in LEFT_OUT or is_database or is_hidden
+        if path.is_file() and not path.is_symlink() and not is_left_out:
+            yield path
+
+
+def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, folder: Path) -> None:
+    """Put everything into one file that only its owner can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
+        manifest_bytes = (json.dumps(manifest, indent=1) + "\n").encode()
+        entry = tarfile.TarInfo(MANIFEST)
+        entry.size = len(manifest_bytes)
+        archive.addfile(entry, io.BytesIO(manifest_bytes))
+        archive.add(database, DATABASE)
+        for file in _list_files(folder):
+            archive.add(file, f"{FOLDER}{file.relative_to(folder).as_posix()}")
+        raw.flush()
+    with path.open("rb") as archive_file:
+        os.fsync(archive_file.fileno())
+
+
+@contextmanager
+def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
+    """Unpack a backup and check it; the folder exists while the block runs."""
+    with TemporaryDirectory(prefix="winokit-backup-") as name:
+        folder = Path(name)
+        try:
+            with tarfile.open(path, "r:gz") as archive:
+                archive.extractall(folder, filter="data")
+            manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+            schema, counts = manifest["schema"], dict(manifest["counts"])
+            digest = hashlib.sha256((folder / DATABASE).read_bytes()).hexdigest()
+        except (OSError, EOFError, ValueError, KeyError, TypeError, tarfile.TarError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise BadInput(f"{path}: not a backup of a study, or not whole ({reason})") from None
+        if schema != SCHEMA:
+            raise BadInput(f"{path}: a backup of schema {schema}, from a newer winokit; this one reads {SCHEMA}")
+        if digest != manifest.get("sha256") or count_rows(folder / DATABASE) != counts:
+            raise BadInput(f"{path}: the database in it is not the one that was backed up; use another backup")
+        has_key = (folder / FOLDER / SECRET).is_file()
+        yield Backup(path, str(manifest.get("made_at", "")), counts, has_key), folder
+
+
+def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -> bool:
+    """Move aside what a restore would replace; whether there was anything.
+
+    A database that is in use is refused before anything is moved.
+    """
+    replaced = [folder / file.relative_to(files) for file in _list_files(files)]
+    if database is not None:
+        _refuse_in_use(database)
+        replaced += [database, *(database.with_name(database.name + log) for log in LOGS)]
+    present = [path for path in replaced if path.exists()]
+    for path in present:
+        inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
+        place = aside / inside
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.replace(place)
+    return bool(present)
+
+
+def _refuse_in_use(database: Path) -> None:
+    """Refuse an SQLite database that a server has open."""
+    if not database.exists():
+        return
+    with closing(sqlite3.connect(database, timeout=1)) as opened:
+        try:
+            # Leaving the log behind needs the database for oneself, and is refused while anybody else has it open.
+            opened.execute("PRAGMA journal_mode=DELETE").fetchone()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise BadInput(f"{database}: in use; stop the server first, then restore") from None
+        except sqlite3.DatabaseError:
+            pass
