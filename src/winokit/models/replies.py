@@ -65,7 +65,7 @@ DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
 """Where a pattern of `declares` may begin, in lower case."""
 DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
 OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
-_STOP = r"[)\]\"”.:,;!?。、」\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
+_STOP = r"[)\]\"”.:,;!?。、」\n]|\s+:|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
 STOP_OF_LETTER = re.compile(rf"{_STOP}|\s+(?:is|was)\b", re.IGNORECASE)
 LEADING = re.compile(rf"{OPENING.pattern}(?:({LETTER})(?={STOP_OF_LETTER.pattern})|({NAME})(?={_STOP}))", re.IGNORECASE)
 BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")

@@ -10,10 +10,13 @@ from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
 from winokit.methods.scoring.ask import LETTERS
-from winokit.models.replies import FilledText, choice_in
+from winokit.models.replies import FilledText, ReplyReading, choice_in, option_names, plain_reply
+from winokit.problem import Problem
 from winokit.text.language import language_of
 
 UNREAD = "no answer could be read"
+LABEL = 3
+"""Characters of a label: a letter or number with a mark, not a reply in words."""
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
 """What says that nothing is chosen."""
 NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
@@ -118,6 +121,23 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: FilledTex
         The text of the problem around its blank, which the reply may repeat.
     """
     return choice_in(text, LETTERS[: len(names)], _ways_of(text, names, language), filled=filled)
+
+
+def other_readings(text: str, chosen: int | None, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
+    """What a reply says as an exact label, by what it begins with, and by the first option in it.
+
+    Parameters
+    ----------
+    chosen
+        What it chooses as we read it; a label is the same by any reading.
+    """
+    ways = _ways_of(text, names, about.language)
+    reading = ReplyReading(plain_reply(text), option_names(tuple(LETTERS[: len(names)]), ways))
+    exact = chosen if len(text) <= LABEL else reading.exact()
+    if exact is not None:
+        return dict.fromkeys(("exact", "strict", "extractor"), exact)
+    first = reading.mentions[0].option if reading.mentions else None
+    return {"exact": None, "strict": reading.chosen(only_leading=True), "extractor": first}
 
 
 def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool = True) -> tuple[tuple[str, ...], ...]:

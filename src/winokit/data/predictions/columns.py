@@ -8,13 +8,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from winokit.data.formats.tables import Table, numbered, parse_columns
+from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
 OPTION = "--prediction-columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 answer model".split())
+ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
@@ -22,6 +22,12 @@ PREDICTED = re.compile(
     r"(?:.*[_ -])?(?:predictions?|preds?|predicted|outputs?|responses?|completions?|generat(?:ed|ion)|repl(?:y|ies))"
     r"|(?:predicted|generated|model|chat_?gpt|gpt\S*|llm|flan\S*|t5\S*)[_ -]?(?:answer|label|choice|option|text|class)"
 )
+JUDGED = re.compile(
+    r"(?:is|was)?_?(?:correct|right|match(?:ed|es)?|hit)(?:ness)?|acc(?:uracy)?|(?:exact|quasi)_match|em"
+    r"|\w+_?={1,3}_?\w+|(?:actual_)?(?:result|verdict|outcome|judg(?:e?ment))"
+)
+"""Names of columns that say whether a prediction is right."""
+TRUE, FALSE = (frozenset(words.split()) for words in ("1 true correct right yes", "0 false incorrect wrong no"))
 NUMBERED = r"[_ .-]?(?P<n>\d{1,2}|[a-e])"
 OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothesis){NUMBERED}")
 SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
@@ -59,6 +65,8 @@ class PredictionColumns:
     prediction: str | None = None
     scores: tuple[str, ...] = ()
     answer: str | None = None
+    correct: str | None = None
+    """Says whether the prediction is right."""
     model: str | None = None
     base: int | None = None
     """What predictions count from, where that was said."""
@@ -75,22 +83,61 @@ class PredictionColumns:
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""
-        is_chosen = self.prediction is not None or bool(self.scores)
+        is_chosen = self.prediction is not None or bool(self.scores) or (self.is_given and self.correct is not None)
         return is_chosen and not self.rivals and (self.order is not None or bool(self.texts or self.ids))
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     """Whether columns are those of predictions, and not of problems."""
     roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given
-    return any(role == "prediction" or role.startswith("scores") for role in roles)
+    return any(role in ("prediction", "correct", "where") or role.startswith("scores") for role in roles)
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns of predictions by their roles, as a user gives them."""
     columns = parse_columns(given, ROLES, OPTION)
     if not are_of_predictions(columns):
-        raise BadInput(f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2': what the model chose")
+        raise BadInput(
+            f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
+        )
     return columns
+
+
+def selected(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
+    """The rows that `where` selects (`where=Split=dev`, or `dev|test` for several), and the other roles."""
+    if given is None or "where" not in given:
+        return table, None if given is None else dict(given)
+    column, _, value = given["where"].partition("=")
+    if not value:
+        raise BadInput(f"{OPTION}: where: COLUMN=VALUE expected, as where=Split=dev, found {given['where']!r}")
+    name = table.places({"where": column})["where"]
+    wanted = {part.strip().casefold() for part in value.split("|")}
+    rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in wanted]
+    if not rows:
+        values = dict.fromkeys(cell_text(cells.get(name)).strip() for _, cells in table.rows)
+        raise BadInput(
+            f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join([*values][:5])}"
+            f"{', …' * (len(values) > 5)}"
+        )
+    return Table(table.path, table.columns, rows), {k: v for k, v in given.items() if k != "where"} or None
+
+
+def verdict_of(cell: str) -> bool | None:
+    """Whether a cell says right or wrong; None if it says neither.
+
+    >>> [verdict_of(cell) for cell in ("1.0", "False", "incorrect", "2")]
+    [True, False, False, None]
+    """
+    said = cell.strip().casefold()
+    said = said.removesuffix(".0") if said[:1].isdigit() else said
+    return True if said in TRUE else False if said in FALSE else None
+
+
+def judges(table: Table, column: str) -> bool:
+    """Whether every cell of a column says right or wrong, and some of them each."""
+    cells = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
+    verdicts = {verdict_of(cell) for cell in cells if cell}
+    return verdicts == {True, False}
 
 
 def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
@@ -116,6 +163,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         places.get("prediction"),
         scores,
         places.get("answer"),
+        places.get("correct"),
         places.get("model"),
         int(base) if is_told else None,
         is_given=True,
@@ -130,8 +178,9 @@ def _told_by_names(table: Table) -> PredictionColumns:
     first = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
-    gold = next((folded[name] for name in GOLD if name in folded), None)
-    used = {*ids, *texts, *scores, gold}
+    correct = next((folded[name] for name in folded if JUDGED.fullmatch(name) and judges(table, folded[name])), None)
+    gold = next((folded[name] for name in GOLD if name in folded and folded[name] != correct), None)
+    used = {*ids, *texts, *scores, gold, correct}
     likely = [name for name in table.columns if name not in used and is_predicted(name)]
     chosen = folded.get("prediction")
     rivals = tuple(likely) if chosen is None and len(likely) > 1 else ()
@@ -142,7 +191,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
     scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
     options = _in_a_row(table, OPTIONS)
-    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, rivals=rivals)
+    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, correct, rivals=rivals)
 
 
 def is_predicted(column: str) -> bool:

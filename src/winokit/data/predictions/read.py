@@ -251,6 +251,7 @@ class RowMatching:
         """Rows that choose nothing, by the reason."""
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
+        self.read_right, self.said_right = 0, 0
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
@@ -327,8 +328,11 @@ class RowMatching:
                 return None
             self.other_gold.append(row.place)
         right = problem.answer if gold is None else gold
-        if row.verdict is not None and None not in (prediction, right) and row.verdict != (prediction == right):
-            self.other_verdict.append(row.place)
+        if row.verdict is not None and right is not None:
+            self.read_right += prediction == right
+            self.said_right += row.verdict
+            if row.verdict != (prediction == right):
+                self.other_verdict.append(row.place)
         scores = row.scores
         if scores is not None and order is not None:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
@@ -366,8 +370,13 @@ class RowMatching:
             *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
             (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
-            (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),
         ):
             if places:
                 self.read.notes.append(f"in {len(places):,} rows {what}; the first: {places[0]}")
+        if self.other_verdict:
+            rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
+            self.read.notes.append(
+                f"we read {self.read_right:,} right, the file says {self.said_right:,}: {rows}, "
+                f"the first: {self.other_verdict[0]}"
+            )
         return self.read

@@ -20,9 +20,20 @@ from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
-from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
-from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
+from winokit.data.predictions.columns import (
+    FLOAT,
+    LINE,
+    OPTION,
+    PROMPTS,
+    PredictionColumns,
+    check_order,
+    columns_of,
+    selected,
+    verdict_of,
+)
+from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.proposals import LEAST_READ, TableProposals, TrialReading
+from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.models.replies import FilledText
 from winokit.problem import Problem
@@ -38,6 +49,7 @@ REPLY = 3
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table."""
     table = _row_by_row(tables.read_table(source), matcher)
+    table, given = selected(table, given)
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
@@ -72,7 +84,7 @@ def try_reading(
     Raises BadInput where the columns cannot be of predictions.
     """
     check_order(table, columns, matcher.dataset)
-    reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences)
+    reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences, is_trial=True)
     chooses = columns.prediction is not None or bool(columns.scores)
     most_missed = (1 - LEAST_READ) * len(places)
     rows = found = read = right = 0
@@ -106,9 +118,15 @@ class TableReading:
     source: Source
     in_sentences: bool = True
     """Whether a text that is no candidate is read as a reply is."""
+    is_trial: bool = False
+    """Whether nobody is told what was noticed."""
     unread: list[str] = field(default_factory=list)
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
+    judged: int = 0
+    """Rows of which only is known whether they are right."""
+    readings: ReplyReadings = field(default_factory=ReplyReadings)
+    """What replies in words say by other ways to read them."""
 
     def __post_init__(self) -> None:
         path = self.source.path
@@ -193,10 +211,33 @@ class TableReading:
         if columns.answer is not None:
             with suppress(Malformed):
                 gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1], language)
+        verdict = verdict_of(said(cells.get(columns.correct))) if columns.correct else None
+        if columns.prediction is None and not columns.scores and verdict is not None:
+            try:
+                prediction, why = self._judged(verdict, self.matcher.dataset[hits[0]], names, gold), None
+            except Unmatched as reason:
+                return PredictionRow(*named, reason=str(reason))
         kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
         return PredictionRow(
-            *named, hits=hits, candidates=candidates, scores=kept, prediction=prediction, why=why, gold=gold
+            *named,
+            hits=hits,
+            candidates=candidates,
+            scores=kept,
+            prediction=prediction,
+            why=why,
+            gold=gold,
+            verdict=verdict,
         )
+
+    def _judged(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
+        """The choice of a row that says no more than whether it is right, by its or the dataset's answer."""
+        answer = which(problem.right, names, problem.language) if problem.right is not None else gold
+        if answer is None:
+            raise Unmatched("it says only whether the choice is right, and nothing says what is")
+        if not is_right and len(names) != 2:
+            raise Unmatched(f"it says only that the choice is wrong, which leaves {len(names) - 1} others")
+        self.judged += 1
+        return answer if is_right else 1 - answer
 
     def _hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
         """The problem a row names, by the best name it has."""
@@ -245,7 +286,10 @@ class TableReading:
                 if not self.in_words and len(text.split()) < REPLY:
                     raise
                 why = self._unread(text, place)
+            self.readings.in_words += 1
         self.read += chosen is not None
+        if about.answer is not None and not self.is_trial:
+            self.readings.take(text, chosen, names, about)
         return chosen, why
 
     def _unread(self, text: str, place: str) -> str:
@@ -277,6 +321,12 @@ class TableReading:
                 f"{self.table.path}: in column {self.columns.prediction!r} no answer could be read; "
                 f"the first: {self.unread[0]}"
             )
+        if self.judged:
+            self.source.note(
+                f"in {self.judged:,} rows only right or wrong is known, which tells the choice between two candidates; "
+                "margins and abstentions are not known"
+            )
+        self.source.notes += self.readings.notes()
         if self.other_choice:
             self.source.note(
                 f"in {len(self.other_choice):,} rows the prediction is not the candidate with the highest score; the "
