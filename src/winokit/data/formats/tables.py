@@ -20,6 +20,8 @@ from winokit.problem import grouped
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How Excel's files begin, the new and the old ones."""
+LIST = "list"
+"""The column that says in which of several lists of a JSON object a row stands."""
 TableRow = tuple[int | str, dict[str, Any]]
 """Where a row stands, a line's number or "row 3", and its cells by column: texts, or what JSON or Parquet has there."""
 
@@ -163,6 +165,9 @@ def _json_object(source: Source) -> list[TableRow]:
     of_rows = [part for part in lists if part and all(isinstance(row, dict) for row in part)]
     if len(of_rows) == 1:
         return numbered_rows(of_rows[0])
+    if len(of_rows) == len(lists) > 1:
+        named = ((name, rows) for name, rows in value.items() if rows in of_rows)
+        return numbered_rows({LIST: name, **row} for name, rows in named for row in rows)
     if len(lists) < len(value):  # pandas writes {"satz": {"0": …, "1": …}}
         lists = [list(part.values()) for part in value.values() if isinstance(part, dict)]
     if not value or len(lists) < len(value):

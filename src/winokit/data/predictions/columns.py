@@ -35,6 +35,14 @@ SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answ
 ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
 
+NO_CHOICE = frozenset(
+    "reason reasons reasoning explanation explanations explain explained rationale rationales thought thoughts cot "
+    "comment comments note notes hypothesis score scores logit logits prob probs probability logprob logprobs ll "
+    "loglikelihood confidence conf margin entropy len length lengths count counts index idx pos position start end "
+    "size num number time seconds duration tokens seed fold epoch step cost rank span sentence text translation "
+    "translated prompt input question context premise passage language lang".split()
+)
+"""Words in the name of a column that has no choices, whatever its numbers are or its texts name."""
 CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 SPELLED_OUT = re.compile(
     r"\bneg(?:ative)? ?log ?(?:likelihoods?|lik|probs?|probabilit(?:y|ies))\b|\bcross ?entrop(?:y|ies)\b"
@@ -201,6 +209,16 @@ def is_predicted(column: str) -> bool:
     [True, True, False, False]
     """
     return PREDICTED.fullmatch(column.casefold()) is not None and not is_lower_better(column)
+
+
+def may_choose(column: str) -> bool:
+    """Whether a column may have choices by its name: no explanations, scores, losses, lengths or texts.
+
+    >>> [may_choose(name) for name in ("chatgpt", "wahl", "gptReason", "span2_token_len", "sentence_zu", "loss1")]
+    [True, True, False, False, False, False]
+    """
+    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    return NO_CHOICE.isdisjoint(words) and not is_lower_better(column)
 
 
 def is_lower_better(column: str) -> bool:

@@ -10,15 +10,15 @@ models are; one from which no answer can be read is an abstention.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from winokit.data.formats import fields, tables
+from winokit.data.formats import fields
 from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import Table, cell_text
+from winokit.data.formats.tables import LIST, Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import (
     FLOAT,
@@ -31,8 +31,9 @@ from winokit.data.predictions.columns import (
     selected,
     verdict_of,
 )
+from winokit.data.predictions.headings import read_headed
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
-from winokit.data.predictions.proposals import LEAST_READ, TableProposals, TrialReading
+from winokit.data.predictions.proposals import LEAST_READ, Attempt, TableProposals, TrialReading, refuse_lists
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.models.replies import FilledText
@@ -42,18 +43,26 @@ from winokit.results import decide
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
 JSON = frozenset((".json", ".jsonl", ".parquet"))
+FEW, MANY_ENOUGH = 40, 20
+"""Rows that are tried, and how many must be of known problems to show that a column has no choices."""
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
 
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table."""
-    table = _row_by_row(tables.read_table(source), matcher)
+    table = _row_by_row(read_headed(source, matcher), matcher)
+    given_all = given
     table, given = selected(table, given)
+    attempt = partial(try_reading, table, matcher)
+    if LIST in table.columns and (given_all is None or "where" not in given_all):
+        refuse_lists(table, given, attempt)
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
+    if given is None and columns.prediction is not None and _reads_nothing(columns, attempt, len(table.rows)):
+        columns = replace(columns, prediction=None)
     if not columns.is_complete:
-        TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
+        TableProposals(table, columns, matcher.dataset, attempt).refuse()
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
@@ -67,6 +76,15 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
     reading.finish()
 
 
+def _reads_nothing(columns: PredictionColumns, attempt: Attempt, count: int) -> bool:
+    """Whether none of a few rows, whose problems are known, has a choice: by its name alone it is the prediction."""
+    try:
+        trial = attempt(columns, range(0, count, max(1, count // FEW)), None)
+    except BadInput:
+        return False
+    return trial.found >= MANY_ENOUGH and trial.read == 0
+
+
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
     """The table; one JSON object that has predictions by the ids of problems becomes a table of two columns."""
     ids = [column for column in table.columns if column in matcher.by_id or column in matcher.by_source_id]
@@ -77,16 +95,18 @@ def _row_by_row(table: Table, matcher: Matcher) -> Table:
 
 
 def try_reading(
-    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool
+    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
 ) -> TrialReading:
     """What columns read of the rows at some places, or of the first of them where they read too few.
 
     Raises BadInput where the columns cannot be of predictions.
     """
     check_order(table, columns, matcher.dataset)
-    reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences, is_trial=True)
-    chooses = columns.prediction is not None or bool(columns.scores)
-    most_missed = (1 - LEAST_READ) * len(places)
+    reading = TableReading(
+        table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences is not False, is_trial=True
+    )
+    chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
+    most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
     rows = found = read = right = 0
     for place in places:
         if rows - (read if chooses else found) > most_missed:
@@ -104,7 +124,10 @@ def try_reading(
             read += 1
             problem = matcher.dataset[row.hits[0]]
             names = row.candidates or problem.candidates
-            right += problem.right is not None and align((names[row.prediction],), (problem.right,)) is not None
+            if problem.right is None:
+                right += row.gold == row.prediction
+            else:
+                right += align((names[row.prediction],), (problem.right,)) is not None
     return TrialReading(rows, found, read, right)
 
 
@@ -326,7 +349,8 @@ class TableReading:
                 f"in {self.judged:,} rows only right or wrong is known, which tells the choice between two candidates; "
                 "margins and abstentions are not known"
             )
-        self.source.notes += self.readings.notes()
+        for note in self.readings.notes():
+            self.source.note(note)
         if self.other_choice:
             self.source.note(
                 f"in {len(self.other_choice):,} rows the prediction is not the candidate with the highest score; the "
