@@ -269,19 +269,22 @@ class TableProposals:
         return True
 
     def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
-        """The options by which some columns are choices or scores; the one that reads most comes first.
+        """The options by which some columns are choices or scores; replies in sentences come last.
 
         A column that says what the dataset's answers say in every row is left out: it has the answers.
         """
         if not self.naming:
             return []
-        choices = list(self._choices(list(names)))
-        for in_sentences in (False, True):
-            tried = filter(None, (self.tried(roles, in_sentences) for roles in choices))
-            telling = [option for option in tried if not option.has_answers]
-            if telling:
-                return sorted(telling, key=lambda option: ("prediction" not in option.columns, -option.reading.read))
-        return []
+        labels, replies = list[TriedOption](), list[TriedOption]()
+        for roles in self._choices(list(names)):
+            option = self.tried(roles, in_sentences=False)
+            if option is not None:
+                labels.append(option)
+            elif (option := self.tried(roles)) is not None:
+                replies.append(option)
+        telling = [option for option in labels if not option.has_answers]
+        telling.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
+        return telling + [option for option in replies if not option.has_answers]
 
     def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
         for name in names:
