@@ -88,6 +88,18 @@ class PredictionColumns:
         """The columns that name a problem."""
         return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
 
+    def roles(self) -> dict[str, str]:
+        """The columns by their roles, as an option names them."""
+        several = {"text": self.texts, "id": self.ids, "option": self.options, "scores": self.scores}
+        roles = {
+            role if len(names) == 1 and role != "option" else f"{role}{number}": name
+            for role, names in several.items()
+            for number, name in enumerate(names, 1)
+        }
+        single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
+        single["model"] = self.model
+        return roles | {role: name for role, name in single.items() if name is not None}
+
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""

@@ -90,6 +90,8 @@ class ReadPredictions:
     surprisals: dict[str, float] = field(default_factory=dict)
     """Per-word surprisal of solved texts, by problem id, where those were scored."""
     notes: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    """Rows that contradict each other, whose problems were left out."""
 
 
 def read_predictions(
@@ -113,8 +115,8 @@ def read_predictions(
     columns
         What the columns of a table are, by their roles; else their names tell.
     """
-    reader = _reader_of(Path(path), columns)
-    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
+    reader = reader_of(Path(path), columns)
+    return rows_read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
 
 
 def read_files(
@@ -129,8 +131,8 @@ def read_files(
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
-            reader = file.read_rows if isinstance(file, PredictionTable) else _reader_of(file.path, columns)
-            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, reader)
+            reader = file.read_rows if isinstance(file, PredictionTable) else reader_of(file.path, columns)
+            reads[file.path] = rows_read(Source(file.path, lenient=lenient), matcher, reader)
         except NothingMatches as error:
             if file.folder is None:
                 raise
@@ -144,7 +146,7 @@ class NothingMatches(BadInput):
     """A file of predictions is about other problems than those of the dataset."""
 
 
-def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
+def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
     kind = recognise(path)
     if columns and kind not in WITHOUT_COLUMNS:
@@ -154,7 +156,8 @@ def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     return READERS[kind]
 
 
-def _read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+    """Read the rows of a source in the terms of the dataset, by model, scoring and variant."""
     path = source.path
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
@@ -360,6 +363,7 @@ class RowMatching:
             self.made.pop(place, None)
             self.read.surprisals.pop(self.matcher.ids[place], None)
         self.read.predictions = [self.made[place] for place in sorted(self.made)]
+        self.read.contradictions = self.contradictions
         if self.contradictions:
             count = len(self.contradicted)
             problems = "1 problem" if count == 1 else f"{count:,} problems"

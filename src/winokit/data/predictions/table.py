@@ -50,8 +50,14 @@ REPLY = 3
 
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
+    """The rows of a table in a file."""
+    yield from read_rows(_row_by_row(read_headed(source, matcher), matcher), source, matcher, given)
+
+
+def read_rows(
+    table: Table, source: Source, matcher: Matcher, given: Mapping[str, str] | None = None
+) -> Iterator[PredictionRow]:
     """The rows of a table."""
-    table = _row_by_row(read_headed(source, matcher), matcher)
     given_all = given
     table, given = selected(table, given)
     attempt = partial(try_reading, table, matcher)
@@ -63,6 +69,7 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
         columns = replace(columns, prediction=None)
     if not columns.is_complete:
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
+    source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
@@ -349,6 +356,7 @@ class TableReading:
                 f"in {self.judged:,} rows only right or wrong is known, which tells the choice between two candidates; "
                 "margins and abstentions are not known"
             )
+        self.source.readings = self.readings.shares()
         for note in self.readings.notes():
             self.source.note(note)
         if self.other_choice:
