@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from winokit.files import our_toml
 from winokit.models.thoughts import answer_in
-from winokit.text.language import UNSPACED
-from winokit.text.words import MARKS
 
 ORNAMENTS = re.compile(r"\\(?:boxed|text|textbf|mathrm)\{|[*`$}]|<\|\w+\|>")
 ORNAMENTAL = frozenset("\\*`$}<")
@@ -29,11 +27,14 @@ NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 PROSE = frozenset(("yes", "no", "true", "false"))
 """Options that a sentence may hold without meaning them."""
 
+_UNSPACED = "[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0980-\u0dff\u200c\u200d"
+"""Of scripts whose characters are words, and of what belongs to a letter: models know nothing of language packs."""
 _KANA, _HAN, _HANGUL = "\u30a0-\u30ff", "\u3400-\u9fff", "\uac00-\ud7a3"
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(
-    rf"{UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
-    rf"|(?:(?!{UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9\u0300-\u036f{MARKS}])+"
+    rf"{_UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
+    rf"|(?:(?!{_UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9{_MARKS}])+"
 )
 """A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
 IS_KATAKANA, IS_HAN = re.compile(f"[{_KANA}]"), re.compile(f"[{_HAN}]")
@@ -75,7 +76,7 @@ NUMBERED_FIRST = re.compile(r"\s*\(?(?:1|[1i]st)\s*[).:]\s")
 NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
-class Mention(NamedTuple):
+class NamedPlace(NamedTuple):
     """A name in a reply: from which character to which, of which option, and as which character."""
 
     start: int
@@ -363,7 +364,7 @@ class ReplyReading:
         return "".join([*parts, self.text[at:]])
 
     @cached_property
-    def mentions(self) -> list[Mention]:
+    def mentions(self) -> list[NamedPlace]:
         """The names in the reply that are not denied, in order; of names within names the longest counts."""
         found, single = [], self.names.single
         if not single.isdisjoint(self.words):
@@ -375,7 +376,7 @@ class ReplyReading:
                 if first is not None and last is not None:
                     found.append((first, last))
                 at = self.letters.find(name, at + 1)
-        mentions, reached = list[Mention](), 0
+        mentions, reached = list[NamedPlace](), 0
         for first, last in sorted(found, key=lambda span: (span[0], -span[1])):
             name = "".join(self.words[first:last])
             if first >= reached and self._counts(name, first, last - 1):
@@ -384,7 +385,7 @@ class ReplyReading:
                 if not self._is_negated(first) and (self.is_ascii or not DENIED.match(self.text, end)):
                     kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
                     option = self.names.lettered[name]
-                    mentions.append(Mention(start, end, option, chr(kind + option)))
+                    mentions.append(NamedPlace(start, end, option, chr(kind + option)))
         return mentions
 
     def _counts(self, name: str, first: int, last: int) -> bool:

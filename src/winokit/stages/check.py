@@ -11,7 +11,7 @@ from winokit.data.checks import checkup
 from winokit.data.checks.checkup import Findings
 from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import DataLike, Datasets, Labelled, Loading, load_all, load_with_records
-from winokit.data.predictions.understanding import UnderstoodPredictions, read_predictions
+from winokit.data.predictions.understanding import UnderstoodModel, UnderstoodPredictions, read_predictions
 from winokit.drawing.tables import Lines, dim, styled, table
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
@@ -19,6 +19,7 @@ from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import Progress
 from winokit.settings import Help, verb
 
+UnderstoodPredictions.shown_by = UnderstoodModel.shown_by = "winokit.stages.check"
 SHOWN = 2
 """Rows of each kind that are shown of predictions."""
 

@@ -93,6 +93,12 @@ class ReadPredictions:
     contradictions: list[str] = field(default_factory=list)
     """Rows that contradict each other, whose problems were left out."""
 
+    @property
+    def right(self) -> int | None:
+        """How many predictions are right; None if no problem has an answer."""
+        known = [made for made in self.predictions if made.answer is not None]
+        return sum(made.prediction == made.answer for made in known) if known else None
+
 
 def read_predictions(
     path: str | Path,

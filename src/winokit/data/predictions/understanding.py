@@ -26,7 +26,6 @@ IN_MEMORY = "values in memory"
 class UnderstoodModel(Brief):
     """What is understood of one model under one scoring, on one variant of the problems."""
 
-    shown_by = "winokit.stages.check"
     model: str
     scoring: str
     variant: str
@@ -53,7 +52,6 @@ class UnderstoodModel(Brief):
 class UnderstoodPredictions(Brief):
     """What is understood of a file or frame of predictions; a notebook shows it as a table."""
 
-    shown_by = "winokit.stages.check"
     name: str
     dataset: str
     kind: str
@@ -144,14 +142,13 @@ def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, st
 
 def _understood(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
     """Counts and lists of one model."""
-    known = [made for made in read.predictions if made.answer is not None]
     return UnderstoodModel(
         read.model,
         read.scoring,
         read.variant,
         len(dataset),
         len(read.predictions),
-        sum(made.prediction == made.answer for made in known) if known else None,
+        read.right,
         read.unmatched,
         list(_abstentions(read)),
         read.contradictions,
