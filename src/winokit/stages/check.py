@@ -3,15 +3,15 @@
 With `--data DATA` the files are predictions, and what is understood of them is shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from winokit.answers import ORIGINAL
 from winokit.data.checks import checkup
-from winokit.data.checks.checkup import Findings
+from winokit.data.checks.checkup import Finding, Findings
 from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import DataLike, Datasets, Labelled, Loading, load_all, load_with_records
-from winokit.data.predictions.understanding import UnderstoodModel, UnderstoodPredictions, read_predictions
+from winokit.data.predictions.understanding import UnderstoodPredictions, read_predictions
 from winokit.drawing.tables import Lines, dim, styled, table
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
@@ -19,9 +19,7 @@ from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import Progress
 from winokit.settings import Help, verb
 
-UnderstoodPredictions.shown_by = UnderstoodModel.shown_by = "winokit.stages.check"
-SHOWN = 2
-"""Rows of each kind that are shown of predictions."""
+UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 
 @verb
@@ -67,14 +65,15 @@ def check(
     examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
     progress: Progress | None = None,
-) -> checkup.Findings | UnderstoodPredictions:
+) -> checkup.Findings:
     """Find malformed records, leaks, broken twins, duplicates and broken rules.
 
     Each file is checked by itself and against the others. Every record that is malformed, unanswered or doubled is
     listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
     if problems is not None:
-        return _understood(data, problems, prediction_columns, loading)
+        understood = _understood(data, problems, prediction_columns, loading)
+        return Findings(_prediction_findings(understood), examples, understood)
     if prediction_columns is not None:
         raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
     text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
@@ -104,12 +103,24 @@ def _understood(
     return read_predictions(predictions, loading.one(problems), columns=columns)
 
 
-def lines(result: Findings | UnderstoodPredictions) -> Lines:
-    """Findings under the name of their dataset, each with some examples; or what is understood of predictions."""
-    if isinstance(result, UnderstoodPredictions):
-        yield from prediction_lines(result)
-    else:
-        yield from finding_lines(result)
+def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]:
+    """Rows that are not used, abstentions and notes; only the first warn."""
+    for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
+        listed = getattr(understood, kind)
+        if listed:
+            message = f"{understood.name}: {len(listed):,} {kind}"
+            yield Finding(understood.dataset, "predictions", warns, message, len(listed), tuple(listed))
+    for note in understood.notes:
+        yield Finding(understood.dataset, "predictions", False, note, 1)
+
+
+def lines(findings: Findings | UnderstoodPredictions) -> Lines:
+    """Findings under the name of their dataset, each with some examples; first what is understood of predictions."""
+    if isinstance(findings, UnderstoodPredictions):
+        findings = Findings(_prediction_findings(findings), understood=findings)
+    if findings.understood is not None:
+        yield from prediction_lines(findings.understood)
+    yield from finding_lines(findings)
 
 
 def prediction_lines(understood: UnderstoodPredictions) -> Lines:
@@ -127,11 +138,6 @@ def prediction_lines(understood: UnderstoodPredictions) -> Lines:
             (model.model, named, matched, right, percent(model.accuracy, 2), *(f"{len(each):,}" for each in counts))
         )
     yield table(heads, rows, left=2)
-    for kind in ("unmatched", "abstentions", "contradictions"):
-        listed = getattr(understood, kind)
-        yield from (dim(f"  {kind}: {example}") for example in listed[:SHOWN])
-    for note in understood.notes:
-        yield styled(("! ", "yellow"), note)
 
 
 def finding_lines(findings: Findings) -> Lines:
@@ -146,15 +152,13 @@ def finding_lines(findings: Findings) -> Lines:
     yield plural(warnings, "finding") if warnings else "nothing found"
 
 
-def as_json(findings: Findings | UnderstoodPredictions) -> Any:
-    """Every finding with all its examples and rows; or what is understood of predictions."""
-    if isinstance(findings, UnderstoodPredictions):
-        return findings.to_json()
+def as_json(findings: Findings) -> Any:
+    """Every finding with all its examples and rows; of predictions, what is understood of them."""
+    if findings.understood is not None:
+        return findings.understood.to_json()
     return [finding.to_json() for finding in findings]
 
 
-def code(findings: Findings | UnderstoodPredictions) -> int:
-    """1 where anything was found that is worth a warning: of predictions, rows that are not used or contradict."""
-    if isinstance(findings, UnderstoodPredictions):
-        return int(bool(findings.unmatched or findings.contradictions))
+def code(findings: Findings) -> int:
+    """1 where anything was found that is worth a warning."""
     return int(any(finding.warns for finding in findings))

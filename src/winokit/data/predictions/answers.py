@@ -4,19 +4,18 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
-from winokit.methods.scoring.ask import LETTERS
-from winokit.models.replies import FilledText, ReplyReading, choice_in, option_names, plain_reply
 from winokit.problem import Problem
 from winokit.text.language import language_of
 
+if TYPE_CHECKING:
+    from winokit.models.replies import FilledText
+
 UNREAD = "no answer could be read"
-LABEL = 3
-"""Characters of a label: a letter or number with a mark, not a reply in words."""
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
 """What says that nothing is chosen."""
 NUMBER = re.compile(r"(\d{1,3})(?:\.0*)?$", re.ASCII)
@@ -86,6 +85,8 @@ class AnswerReading:
         names = tuple(self.candidates)
         if self.lettered:
             return named_in(text, names, self.language)
+        from winokit.models.replies import choice_in
+
         return choice_in(text, names, _ways_of(text, names, self.language, numbered=False))
 
 
@@ -99,8 +100,8 @@ def choose(
         return named, None
     if text.casefold() in SILENT:
         return None, f"it says {text!r}" if text else "an empty cell"
-    if len(text) == 1 and text in LETTERS[: len(names)]:
-        return LETTERS.index(text), None
+    if len(text) == 1 and text in string.ascii_uppercase[: len(names)]:
+        return string.ascii_uppercase.index(text), None
     if names == ("no", "yes") and text.casefold() in ("false", "true"):
         return int(text.casefold() == "true"), None
     number = NUMBER.match(text)
@@ -112,7 +113,7 @@ def choose(
     return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
 
 
-def named_in(text: str, names: tuple[str, ...], language: str, filled: FilledText | None = None) -> int | None:
+def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledText | None" = None) -> int | None:
     """The candidate that a text in words chooses, as replies of chat models are read.
 
     Parameters
@@ -120,24 +121,19 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: FilledTex
     filled
         The text of the problem around its blank, which the reply may repeat.
     """
-    return choice_in(text, LETTERS[: len(names)], _ways_of(text, names, language), filled=filled)
+    from winokit.models.replies import choice_in
+
+    return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
 
 
-def other_readings(text: str, chosen: int | None, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
-    """What a reply says as an exact label, by what it begins with, and by the first option in it.
+def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
+    """What a reply says as an exact label, by what it begins with, and by the first option in it."""
+    from winokit.models.replies import ReplyReading, option_names, plain_reply
 
-    Parameters
-    ----------
-    chosen
-        What it chooses as we read it; a label is the same by any reading.
-    """
     ways = _ways_of(text, names, about.language)
-    reading = ReplyReading(plain_reply(text), option_names(tuple(LETTERS[: len(names)]), ways))
-    exact = chosen if len(text) <= LABEL else reading.exact()
-    if exact is not None:
-        return dict.fromkeys(("exact", "strict", "extractor"), exact)
+    reading = ReplyReading(plain_reply(text), option_names(tuple(string.ascii_uppercase[: len(names)]), ways))
     first = reading.mentions[0].option if reading.mentions else None
-    return {"exact": None, "strict": reading.chosen(only_leading=True), "extractor": first}
+    return {"exact": reading.exact(), "strict": reading.chosen(only_leading=True), "extractor": first}
 
 
 def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool = True) -> tuple[tuple[str, ...], ...]:

@@ -22,14 +22,21 @@ class ReplyReadings:
         """Replies, and those of them that are more than a label."""
         self.right = Counter[str]()
 
-    def take(self, text: str, chosen: int | None, names: tuple[str, ...], about: Problem) -> None:
-        """Count a reply and what was read of it."""
+    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], about: Problem) -> None:
+        """Count a reply and what was read of it.
+
+        Parameters
+        ----------
+        text
+            The reply; None for a label, which says the same by any reading.
+        """
         answer = which(about.right or "", names, about.language)
         if answer is None:
             return
         self.rows += 1
-        self.right["read"] += chosen == answer
-        for kind, choice in other_readings(text, chosen, names, about).items():
+        self.in_words += text is not None
+        others = dict.fromkeys(KINDS, chosen) if text is None else other_readings(text, names, about)
+        for kind, choice in {"read": chosen, **others}.items():
             self.right[kind] += choice == answer
 
     def shares(self) -> dict[str, float]:

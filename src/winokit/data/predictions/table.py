@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields
 from winokit.data.formats.records import name_place
@@ -33,18 +33,17 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.headings import read_headed
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
-from winokit.data.predictions.proposals import LEAST_READ, Attempt, TableProposals, TrialReading, refuse_lists
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
-from winokit.models.replies import FilledText
 from winokit.problem import Problem
 from winokit.results import decide
+
+if TYPE_CHECKING:
+    from winokit.data.predictions.proposals import TrialReading
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
 JSON = frozenset((".json", ".jsonl", ".parquet"))
-FEW, MANY_ENOUGH = 40, 20
-"""Rows that are tried, and how many must be of known problems to show that a column has no choices."""
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
 
@@ -62,12 +61,14 @@ def read_rows(
     table, given = selected(table, given)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and (given_all is None or "where" not in given_all):
+        from winokit.data.predictions.proposals import refuse_lists
+
         refuse_lists(table, given, attempt)
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
-    if given is None and columns.prediction is not None and _reads_nothing(columns, attempt, len(table.rows)):
-        columns = replace(columns, prediction=None)
     if not columns.is_complete:
+        from winokit.data.predictions.proposals import TableProposals
+
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
     source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
     reading = TableReading(table, columns, matcher, source)
@@ -80,16 +81,11 @@ def read_rows(
             yield reading.row(cells, place, number)
         except Malformed as error:
             source.reject(error, line)
+    if reading.unread and not reading.read and given is None and columns.correct is not None:  # it is right or wrong
+        from winokit.data.predictions.proposals import TableProposals
+
+        TableProposals(table, replace(columns, prediction=None), matcher.dataset, attempt).refuse()
     reading.finish()
-
-
-def _reads_nothing(columns: PredictionColumns, attempt: Attempt, count: int) -> bool:
-    """Whether none of a few rows, whose problems are known, has a choice: by its name alone it is the prediction."""
-    try:
-        trial = attempt(columns, range(0, count, max(1, count // FEW)), None)
-    except BadInput:
-        return False
-    return trial.found >= MANY_ENOUGH and trial.read == 0
 
 
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
@@ -103,11 +99,13 @@ def _row_by_row(table: Table, matcher: Matcher) -> Table:
 
 def try_reading(
     table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
-) -> TrialReading:
+) -> "TrialReading":
     """What columns read of the rows at some places, or of the first of them where they read too few.
 
     Raises BadInput where the columns cannot be of predictions.
     """
+    from winokit.data.predictions.proposals import LEAST_READ, TrialReading
+
     check_order(table, columns, matcher.dataset)
     reading = TableReading(
         table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences is not False, is_trial=True
@@ -307,19 +305,22 @@ class TableReading:
             return None, self._unread(text, place)
         try:
             chosen, why = choose(text, column, names, self.bases[0], about.language)
+            is_label = True
         except Malformed:
+            is_label = False
             if is_number(text) or not self.in_sentences:
                 raise
+            from winokit.models.replies import FilledText
+
             filled = FilledText.of(about.before, about.after)
             chosen, why = named_in(text, names, about.language, filled), None
             if chosen is None:
                 if not self.in_words and len(text.split()) < REPLY:
                     raise
                 why = self._unread(text, place)
-            self.readings.in_words += 1
         self.read += chosen is not None
         if about.answer is not None and not self.is_trial:
-            self.readings.take(text, chosen, names, about)
+            self.readings.take(None if is_label else text, chosen, names, about)
         return chosen, why
 
     def _unread(self, text: str, place: str) -> str:

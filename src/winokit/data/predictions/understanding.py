@@ -22,8 +22,8 @@ from winokit.results import Brief
 IN_MEMORY = "values in memory"
 
 
-@dataclass(frozen=True, repr=False)
-class UnderstoodModel(Brief):
+@dataclass(frozen=True)
+class UnderstoodModel:
     """What is understood of one model under one scoring, on one variant of the problems."""
 
     model: str
