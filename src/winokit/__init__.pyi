@@ -9,7 +9,6 @@ from winokit.data.formats.files import WrittenFile
 from winokit.data.known import CatalogueEntry
 from winokit.data.loading import Loading, Reading
 from winokit.data.predictions.in_memory import HasShape
-from winokit.data.predictions.understanding import UnderstoodPredictions
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
@@ -66,7 +65,7 @@ from winokit.data.checks.groups import find_groups as find_groups
 from winokit.data.checks.leaks import find_leaks as find_leaks
 from winokit.data.frames import from_frame as from_frame
 from winokit.models.registry import load_model as load_model
-from winokit.data.predictions.understanding import read_predictions as read_predictions
+from winokit.stages.check import read_predictions as read_predictions
 from winokit.data.checks.statistics import statistics as statistics
 from winokit.data.synthetic import synthetic as synthetic
 from winokit.data.formats.files import write as write
@@ -135,7 +134,7 @@ def check(
     lenient: bool = False,
     progress: Callable[[float, float], None] | None = None,
     loading: Loading = ...,
-) -> Findings | UnderstoodPredictions: ...
+) -> Findings: ...
 
 def compare(
     runs: str | Path | Run | Sequence[str | Path | Run] | Mapping[str, Run | str | Path | Sequence[Any] | Mapping[str, Any] | HasShape],
