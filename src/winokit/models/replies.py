@@ -30,14 +30,17 @@ PROSE = frozenset(("yes", "no", "true", "false"))
 _UNSPACED = "[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0980-\u0dff\u200c\u200d"
 """Of scripts whose characters are words, and of what belongs to a letter: models know nothing of language packs."""
-_KANA, _HAN, _HANGUL = "\u30a0-\u30ff", "\u3400-\u9fff", "\uac00-\ud7a3"
+_KANA = "\u30a0-\u30ff"
+_HAN = "\u3400-\u9fff"
+_HANGUL = "\uac00-\ud7a3"
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(
     rf"{_UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
     rf"|(?:(?!{_UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9{_MARKS}])+"
 )
 """A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
-IS_KATAKANA, IS_HAN = re.compile(f"[{_KANA}]"), re.compile(f"[{_HAN}]")
+IS_KATAKANA = re.compile(f"[{_KANA}]")
+IS_HAN = re.compile(f"[{_HAN}]")
 
 SAID_ONCE, IN_PROSE, IN_WORDS = 0xE000, 0xE400, 0xE800
 """The character of the first option, for names of one character, for `PROSE`, and for all others."""
@@ -55,6 +58,8 @@ NEGATING, DECLARING, DOUBTING = (
 """Words without which a reply in ASCII need not be searched for such patterns."""
 LONGEST_NEGATION = 40
 """Characters before a name in which a negation of it is looked for."""
+LEAST_BEGINNING = 12
+"""Letters before a blank by which a reply is known to repeat them."""
 LEAST_ENDING = 6
 """Letters after a blank by which a reply is known to repeat them."""
 OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
@@ -191,32 +196,33 @@ def _filled_text(before: str, after: str) -> FilledText:
 @lru_cache(1 << 12)
 def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...]) -> OptionNames:
     """The names of some options."""
-    spelled, lettered, written = dict[str, int](), dict[str, int](), set[str]()
-    shared, alike = set[str](), set[str]()
+    names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
-        for name in (option, *(aliases[index] if index < len(aliases) else ())):
-            bare = name.strip(AROUND) if name.isascii() else name.translate(NARROW).strip(AROUND)
-            if not bare:
-                continue
-            low, letters = bare.lower(), letters_of(bare)
-            if spelled.setdefault(low, index) != index:
-                shared.add(low)
-            if letters and lettered.setdefault(letters, index) != index:
-                alike.add(letters)
-            if len(bare) == 1:
-                written.add(bare)
-    for name in shared:
-        del spelled[name]
-    for letters in alike:
-        del lettered[letters]
+        ways = (option, *aliases[index]) if index < len(aliases) else (option,)
+        bare = [(name if name.isascii() else name.translate(NARROW)).strip(AROUND) for name in ways]
+        names += [(name, index) for name in bare if name]
+    written = {name for name, _ in names if len(name) == 1}
+    spelled = _unshared([(name.lower(), index) for name, index in names])
+    lettered = _unshared([(letters_of(name), index) for name, index in names])
+    lettered.pop("", None)
     return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
+
+
+def _unshared(names: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Options by their names, without the names that two options share."""
+    owners: dict[str, int] = {}
+    shared = {name for name, index in names if owners.setdefault(name, index) != index}
+    for name in shared:
+        del owners[name]
+    return owners
 
 
 class ReplyReading:
     """A reply and the options that it names in one place or another."""
 
     def __init__(self, text: str, names: OptionNames) -> None:
-        self.text, self.names = text, names
+        self.text = text
+        self.names = names
         self.is_ascii = text.isascii()
         self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_folded, _WORD.findall(text))]
         self.letters = "".join(self.words)
@@ -243,15 +249,13 @@ class ReplyReading:
         solved = self.solved(filled)
         if solved is not None:
             return solved
-        for ways in (self.listed, self.declared, self.leading, self.bracketed):
-            options = ways() if self.mentions else set()
-            if options:
-                return options.pop() if len(options) == 1 else None
-        ended = self.ended(filled)
-        if ended is not None:
-            return ended
-        options = self.closing() or self.mentioned()
-        return options.pop() if len(options) == 1 and not self.is_unsure() else None
+        options = self.listed() or self.declared() or self.leading() or self.bracketed()
+        if not options:
+            end = self.ended(filled)
+            options = {end} if end is not None else set()
+        if not options and not self.is_unsure():
+            options = self.closing() or self.mentioned()
+        return options.pop() if len(options) == 1 else None
 
     def exact(self) -> int | None:
         """The option whose name is all that the reply says."""
@@ -262,23 +266,18 @@ class ReplyReading:
         """The option that fills the blank, if the reply is the text, or the end of it, or all of it up to the blank."""
         if filled is None or len(self.words) < 2:
             return None
-        before, after, letters = filled.before, filled.after, self.letters
-        whole, begun = set[int](), dict[int, int]()
-        for name, option in self.names.lettered.items():
-            if len(name) == 1:
-                continue
-            end = name + after
-            if letters.endswith(end):
-                start = letters[: len(letters) - len(end)]
-                if before.endswith(start) or before.endswith(start.removesuffix("the")):
-                    whole.add(option)
-            elif len(before) >= 12 and letters.startswith(before):
-                rest = letters[len(before) :].removeprefix("the")
-                if rest.startswith(name.removeprefix("the")):
-                    begun[len(name)] = option
-        if whole:
-            return whole.pop() if len(whole) == 1 else None
-        return begun[max(begun)] if len(set(begun.values())) == 1 or (begun and after) else None
+        names = [name for name in self.names.lettered if len(name) > 1]
+        options = {self.names.lettered[name] for name in names if self._ends_with(name + filled.after, filled.before)}
+        if options or len(filled.before) < LEAST_BEGINNING or not self.letters.startswith(filled.before):
+            return options.pop() if len(options) == 1 else None
+        after = self.letters[len(filled.before) :].removeprefix("the")
+        fitting = [name for name in names if after.startswith(name.removeprefix("the"))]
+        return self.names.lettered[max(fitting, key=len)] if fitting else None
+
+    def _ends_with(self, end: str, before: str) -> bool:
+        """Whether the reply ends so, and begins as the end of what stands before the blank, or with nothing."""
+        start = self.letters.removesuffix(end)
+        return self.letters.endswith(end) and before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
         """The one option of which the reply says what the text says after its blank."""
@@ -357,7 +356,8 @@ class ReplyReading:
     @cached_property
     def marked(self) -> str:
         """The reply with a character in the place of each name."""
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for mention in self.mentions:
             parts += [self.text[at : mention.start], mention.mark]
             at = mention.end
@@ -366,32 +366,46 @@ class ReplyReading:
     @cached_property
     def mentions(self) -> list[NamedPlace]:
         """The names in the reply that are not denied, in order; of names within names the longest counts."""
-        found, single = [], self.names.single
-        if not single.isdisjoint(self.words):
-            found += [(at, at + 1) for at, word in enumerate(self.words) if word in single]
-        for name in self.names.lettered:
-            at = self.letters.find(name) if len(name) > 1 else -1
-            while at >= 0:
-                first, last = self.edges.get(at), self.edges.get(at + len(name))
-                if first is not None and last is not None:
-                    found.append((first, last))
-                at = self.letters.find(name, at + 1)
-        mentions, reached = list[NamedPlace](), 0
-        for first, last in sorted(found, key=lambda span: (span[0], -span[1])):
+        mentions: list[NamedPlace] = []
+        reached = 0
+        for first, last in sorted(self._spans(), key=lambda span: (span[0], -span[1])):
             name = "".join(self.words[first:last])
             if first >= reached and self._counts(name, first, last - 1):
                 reached = last
-                start, end = self.places[first][0], self.places[last - 1][1]
-                if not self._is_negated(first) and (self.is_ascii or not DENIED.match(self.text, end)):
-                    kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
-                    option = self.names.lettered[name]
-                    mentions.append(NamedPlace(start, end, option, chr(kind + option)))
+                if not self._is_denied(first, last):
+                    mentions.append(self._named_place(name, first, last))
         return mentions
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Words that are a name together: the first of them, and the one after them."""
+        spans: list[tuple[int, int]] = []
+        if not self.names.single.isdisjoint(self.words):
+            spans += [(at, at + 1) for at, word in enumerate(self.words) if word in self.names.single]
+        for name in self.names.lettered:
+            at = self.letters.find(name) if len(name) > 1 else -1
+            while at >= 0:
+                if at in self.edges and at + len(name) in self.edges:
+                    spans.append((self.edges[at], self.edges[at + len(name)]))
+                at = self.letters.find(name, at + 1)
+        return spans
+
+    def _named_place(self, name: str, first: int, last: int) -> NamedPlace:
+        """The place of a name in the reply, with the character that stands for it."""
+        kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+        option = self.names.lettered[name]
+        return NamedPlace(self.places[first][0], self.places[last - 1][1], option, chr(kind + option))
+
+    def _is_denied(self, first: int, last: int) -> bool:
+        """Whether what stands before some words, or right after them, denies them."""
+        is_denied = not self.is_ascii and DENIED.match(self.text, self.places[last - 1][1]) is not None
+        return is_denied or self._is_negated(first)
 
     def _counts(self, name: str, first: int, last: int) -> bool:
         """Whether a name that stands from one word to another is said there."""
-        start, end = self.places[first][0], self.places[last][1]
-        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        start = self.places[first][0]
+        end = self.places[last][1]
+        before = self.text[start - 1 : start]
+        after = self.text[end : end + 1]
         if len(name) == 1 and end - start == 1:
             written = self.text[start]
             if written.isdigit():  # not of "2.5"

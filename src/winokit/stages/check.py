@@ -95,7 +95,7 @@ def check(
 def _understood(
     predictions: Any, problems: DataLike, columns: str | Mapping[str, str] | None, loading: Loading
 ) -> UnderstoodPredictions:
-    """What is understood of one file or frame of predictions."""
+    """The predictions of one file or frame as they are understood."""
     if isinstance(predictions, (list, tuple)) and len(predictions) == 1:
         predictions = predictions[0]
     if isinstance(predictions, (list, tuple)):
@@ -104,7 +104,7 @@ def _understood(
 
 
 def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]:
-    """Rows that are not used, abstentions and notes; only the first warn."""
+    """Findings about rows that are not used, abstentions and notes."""
     for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
         listed = getattr(understood, kind)
         if listed:
@@ -115,7 +115,7 @@ def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]
 
 
 def lines(findings: Findings | UnderstoodPredictions) -> Lines:
-    """Findings under the name of their dataset, each with some examples; first what is understood of predictions."""
+    """Findings by dataset, each with some examples, after what predictions say."""
     if isinstance(findings, UnderstoodPredictions):
         findings = Findings(_prediction_findings(findings), understood=findings)
     if findings.understood is not None:
@@ -153,7 +153,7 @@ def finding_lines(findings: Findings) -> Lines:
 
 
 def as_json(findings: Findings) -> Any:
-    """Every finding with all its examples and rows; of predictions, what is understood of them."""
+    """Every finding with its examples and rows, or predictions as they are understood."""
     if findings.understood is not None:
         return findings.understood.to_json()
     return [finding.to_json() for finding in findings]

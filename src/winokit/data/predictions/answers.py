@@ -127,7 +127,7 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledTe
 
 
 def other_readings(text: str, names: tuple[str, ...], about: Problem) -> dict[str, int | None]:
-    """What a reply says as an exact label, by what it begins with, and by the first option in it."""
+    """The choice of a reply as an exact label, by its beginning, and by its first option."""
     from winokit.models.replies import ReplyReading, option_names, plain_reply
 
     ways = _ways_of(text, names, about.language)
@@ -141,7 +141,7 @@ def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool
     pack = language_of(language)
     ways = _plain_ways(names, language)
     if not numbered:
-        ways = tuple(own[:2] for own in ways)
+        ways = tuple(way[:2] for way in ways)
     if pack.name == "English":
         return ways
     # Names as they are inflected in the text are ways to say them.

@@ -91,11 +91,10 @@ class PredictionColumns:
     def roles(self) -> dict[str, str]:
         """The columns by their roles, as an option names them."""
         several = {"text": self.texts, "id": self.ids, "option": self.options, "scores": self.scores}
-        roles = {
-            role if len(names) == 1 and role != "option" else f"{role}{number}": name
-            for role, names in several.items()
-            for number, name in enumerate(names, 1)
-        }
+        roles: dict[str, str] = {}
+        for role, names in several.items():
+            keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
+            roles |= dict(zip(keys, names, strict=True))
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
         single["model"] = self.model
         return roles | {role: name for role, name in single.items() if name is not None}
@@ -131,15 +130,14 @@ def selected(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict
     if not value:
         raise BadInput(f"{OPTION}: where: COLUMN=VALUE expected, as where=Split=dev, found {given['where']!r}")
     name = table.places({"where": column})["where"]
-    wanted = {part.strip().casefold() for part in value.split("|")}
-    rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in wanted]
+    values = {part.strip().casefold() for part in value.split("|")}
+    rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in values]
     if not rows:
-        values = dict.fromkeys(cell_text(cells.get(name)).strip() for _, cells in table.rows)
-        raise BadInput(
-            f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join([*values][:5])}"
-            f"{', …' * (len(values) > 5)}"
-        )
-    return Table(table.path, table.columns, rows), {k: v for k, v in given.items() if k != "where"} or None
+        there = list(dict.fromkeys(cell_text(cells.get(name)).strip() for _, cells in table.rows))
+        raise BadInput(f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join(there[:5])}")
+    others = dict(given)
+    del others["where"]
+    return Table(table.path, table.columns, rows), others or None
 
 
 def verdict_of(cell: str) -> bool | None:
@@ -148,9 +146,10 @@ def verdict_of(cell: str) -> bool | None:
     >>> [verdict_of(cell) for cell in ("1.0", "False", "incorrect", "2")]
     [True, False, False, None]
     """
-    said = cell.strip().casefold()
-    said = said.removesuffix(".0") if said[:1].isdigit() else said
-    return True if said in TRUE else False if said in FALSE else None
+    word = cell.strip().casefold().removesuffix(".0")
+    if word in TRUE | FALSE:
+        return word in TRUE
+    return None
 
 
 def judges(table: Table, column: str) -> bool:

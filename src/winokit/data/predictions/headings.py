@@ -26,7 +26,7 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
     if head.startswith(b"PAR1") or decode_head(head).lstrip()[:1] in ("[", "{", ""):
         return tables.read_table(source)
     first, *others = [cells for _, cells in islice(Source(source.path, lenient=True).csv_rows(), LOOKED_AT)] or [[]]
-    if not others or not _is_data(first, others, matcher):
+    if not others or not _is_data([*map(str.strip, first)], others, matcher):
         return tables.read_table(source)
     lines = list(source.csv_rows())
     width = max(len(cells) for _, cells in lines)
@@ -40,11 +40,14 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
 
 def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Matcher) -> bool:
     """Whether the first line of a table is about a problem, or says what the lines below it say."""
-    said = [cell.strip() for cell in cells]
-    if any(_names_problem(cell, matcher) or is_fraction(cell) or _is_list(cell) for cell in said):
+    if any(_names_problem(cell, matcher) or is_fraction(cell) or _is_list(cell) for cell in cells):
         return True
-    filled = [at for at, cell in enumerate(said) if cell]
-    return bool(filled) and all(sum(said[at] == _cell(row, at) for row in rows) > 1 for at in filled)
+    repeats = []
+    for at, cell in enumerate(cells):
+        column = [_cell(row, at) for row in rows]
+        if cell:
+            repeats.append(column.count(cell) > 1)
+    return bool(repeats) and all(repeats)
 
 
 def _names_problem(cell: str, matcher: Matcher) -> bool:

@@ -66,7 +66,7 @@ class TriedOption:
 
     @property
     def gives(self) -> str:
-        """What it reads, and how much of that is right."""
+        """Counts of rows that are read, and of right ones."""
         return f"reads {self.reading.read:,} of {self.reading.rows:,} rows, {self.reading.right:,} right"
 
     @property
@@ -144,17 +144,19 @@ class TableProposals:
         return "; or ".join([*shown, *more]) + others
 
     def _others(self, tried: Sequence[TriedOption]) -> str:
-        """What columns read that are not proposed: explanations, and those that read fewer than nine rows in ten."""
-        proposed = {name for option in tried for name in option.columns.values()}
-        said = []
+        """Columns that are not proposed, each with the rows that it reads."""
+        proposed: set[str] = set()
+        for option in tried:
+            proposed.update(option.columns.values())
+        others = []
         for name in self.told.rivals or self._free_columns(every=True):
-            gives = self._gives(name) if name not in proposed else None
-            if gives is not None:
-                said.append(f"{name!r} reads {gives.read:,} of {gives.rows:,} rows, {gives.right:,} right")
-        return f"; not proposed: {'; '.join(said[:MOST_SHOWN])}" if said else ""
+            trial = self._gives(name) if name not in proposed else None
+            if trial is not None:
+                others.append(f"{name!r} {TriedOption({}, trial).gives}")
+        return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}" if others else ""
 
     def _gives(self, name: str) -> TrialReading | None:
-        """What a column of replies reads of the whole table, if that is a third of its rows or more."""
+        """The reading of a column of replies, if it reads a third of the rows."""
         places = next(iter(self._samples()))
         cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
         if not self.naming or is_lower_better(name) or not any(" " in cell for cell in cells):
@@ -167,7 +169,7 @@ class TableProposals:
         return trial if 3 * trial.read >= trial.rows > 0 else None
 
     def _question(self, best: TriedOption) -> str:
-        """What must be so for an option to be right."""
+        """The condition under which an option is right."""
         if "prediction" in best.columns:
             question = f"if {best.columns['prediction']!r} is what the model chose"
         elif "correct" in best.columns:
@@ -289,11 +291,7 @@ class TableProposals:
     def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
         for name in names:
             if may_choose(name) or name in self.told.rivals:
-                if not self._counts_otherwise(name):
-                    yield {**self.naming, "prediction": name}
-                if judges(self.table, name):
-                    yield {**self.naming, "correct": name}
-                yield {**self.naming, "scores": name}
+                yield from ({**self.naming, role: name} for role in self._roles_of(name))
         if self.told.correct is not None:
             yield {**self.naming, "correct": self.told.correct}
         endings = ((ENDING.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
@@ -301,6 +299,14 @@ class TableProposals:
         for members in stems.values():
             if len(members) > 1:
                 yield {**self.naming, **{f"scores{number}": name for number, name in enumerate(members, 1)}}
+
+    def _roles_of(self, name: str) -> Iterator[str]:
+        """The roles that a column may have by its cells."""
+        if not self._counts_otherwise(name):
+            yield "prediction"
+        if judges(self.table, name):
+            yield "correct"
+        yield "scores"
 
     def _counts_otherwise(self, name: str) -> bool:
         """Whether a column has 0 and the table's answers count from 1: then 0 is no choice, it says "wrong"."""

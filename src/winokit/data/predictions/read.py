@@ -96,7 +96,7 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """How many predictions are right; None if no problem has an answer."""
+        """The number of right predictions, or None if no problem has an answer."""
         known = [made for made in self.predictions if made.answer is not None]
         return sum(made.prediction == made.answer for made in known) if known else None
 
@@ -355,9 +355,11 @@ class RowMatching:
         """The reasons of abstentions, the commonest first, those beyond a few together."""
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
         yield from ordered[:MOST_REASONS]
-        rest = [place for _, places in ordered[MOST_REASONS:] for place in places]
-        if rest:
-            yield "nothing is chosen for other reasons", rest
+        others: list[str] = []
+        for _, places in ordered[MOST_REASONS:]:
+            others += places
+        if others:
+            yield "nothing is chosen for other reasons", others
 
     def finish(self) -> ReadPredictions:
         """The predictions in the order of the dataset, with notes; raises BadInput if rows contradict each other."""

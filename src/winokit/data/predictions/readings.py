@@ -46,7 +46,7 @@ class ReplyReadings:
         return {kind: self.right[kind] / self.rows for kind in ("read", *KINDS)}
 
     def notes(self) -> list[str]:
-        """What to say of replies whose number depends on how they are read."""
+        """A note on replies whose number depends on the way of reading."""
         shares = self.shares()
         counts = {kind: self.right[kind] for kind in shares}
         if len(set(counts.values())) < 2:

@@ -1,4 +1,4 @@
-"""What is understood of predictions before anything is computed: roles of columns, and what matches which problem."""
+"""Predictions as they are understood before anything is scored: roles of columns, and matched rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ IN_MEMORY = "values in memory"
 
 @dataclass(frozen=True)
 class UnderstoodModel:
-    """What is understood of one model under one scoring, on one variant of the problems."""
+    """Counts and lists of one model under one scoring, on one variant of the problems."""
 
     model: str
     scoring: str
@@ -50,7 +50,7 @@ class UnderstoodModel:
 
 @dataclass(frozen=True, repr=False)
 class UnderstoodPredictions(Brief):
-    """What is understood of a file or frame of predictions; a notebook shows it as a table."""
+    """Roles, matches and notes of a file or frame of predictions, which a notebook shows."""
 
     name: str
     dataset: str
@@ -71,17 +71,24 @@ class UnderstoodPredictions(Brief):
     @property
     def unmatched(self) -> list[str]:
         """Rows that are about no problem."""
-        return [row for model in self.models for row in model.unmatched]
+        return self._listed("unmatched")
 
     @property
     def abstentions(self) -> list[str]:
         """Problems for which nothing is chosen."""
-        return [row for model in self.models for row in model.abstentions]
+        return self._listed("abstentions")
 
     @property
     def contradictions(self) -> list[str]:
         """Rows that contradict each other."""
-        return [row for model in self.models for row in model.contradictions]
+        return self._listed("contradictions")
+
+    def _listed(self, kind: str) -> list[str]:
+        """The rows of one kind, of all models."""
+        rows: list[str] = []
+        for model in self.models:
+            rows += getattr(model, kind)
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         """As `winokit check PREDICTIONS --data DATA --json` prints it."""
@@ -103,6 +110,11 @@ def read_predictions(
     columns
         What the columns of a table are, as `--prediction-columns` takes it.
 
+    Returns
+    -------
+    UnderstoodPredictions
+        Roles of columns, and for each model what matches, abstains or contradicts itself.
+
     Raises
     ------
     BadInput
@@ -113,20 +125,24 @@ def read_predictions(
     named, reader, kind = _named_reader(predictions, dataset, given)
     source = Source(Path(named), lenient=True)
     reads = rows_read(source, Matcher(dataset), reader)
-    notes = list(dict.fromkeys(note for read in reads for note in read.notes))
+    notes: dict[str, None] = {}
+    models: list[UnderstoodModel] = []
+    for model in reads:
+        notes |= dict.fromkeys(model.notes)
+        models.append(_understood(model, dataset))
     return UnderstoodPredictions(
         named,
         dataset.card.name,
         kind,
         source.roles,
-        [_understood(read, dataset) for read in reads],
-        notes,
+        models,
+        list(notes),
         source.readings,
     )
 
 
 def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
-    """What predictions are called, who reads them, and what they are."""
+    """Name, reader and kind of predictions."""
     if are_files(given) and len(file_paths(given)) == 1:
         path = PredictionFile(Path(file_paths(given)[0])).path
         return str(path), reader_of(path, columns), recognise(path)
