@@ -244,8 +244,7 @@ class ReplyReading:
         if exact is not None:
             return exact
         if only_leading:
-            first = self.declared(at_once=True) or self.leading()
-            return first.pop() if len(first) == 1 else None
+            return _only(self.declared(at_once=True) or self.leading())
         solved = self.solved(filled)
         if solved is not None:
             return solved
@@ -255,7 +254,7 @@ class ReplyReading:
             options = {end} if end is not None else set()
         if not options and not self.is_unsure():
             options = self.closing() or self.mentioned()
-        return options.pop() if len(options) == 1 else None
+        return _only(options)
 
     def exact(self) -> int | None:
         """The option whose name is all that the reply says."""
@@ -269,15 +268,17 @@ class ReplyReading:
         names = [name for name in self.names.lettered if len(name) > 1]
         options = {self.names.lettered[name] for name in names if self._ends_with(name + filled.after, filled.before)}
         if options or len(filled.before) < LEAST_BEGINNING or not self.letters.startswith(filled.before):
-            return options.pop() if len(options) == 1 else None
+            return _only(options)
         after = self.letters[len(filled.before) :].removeprefix("the")
         fitting = [name for name in names if after.startswith(name.removeprefix("the"))]
         return self.names.lettered[max(fitting, key=len)] if fitting else None
 
     def _ends_with(self, end: str, before: str) -> bool:
         """Whether the reply ends so, and begins as the end of what stands before the blank, or with nothing."""
+        if not self.letters.endswith(end):
+            return False
         start = self.letters.removesuffix(end)
-        return self.letters.endswith(end) and before.endswith((start, start.removesuffix("the")))
+        return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
         """The one option of which the reply says what the text says after its blank."""
@@ -288,7 +289,7 @@ class ReplyReading:
             at = self.letters.find(name + filled.after) if len(name) > 1 else -1
             if at >= 0 and at in self.edges and not self._is_negated(self.edges[at]):
                 options.add(option)
-        return options.pop() if len(options) == 1 else None
+        return _only(options)
 
     def listed(self) -> set[int]:
         """The first option of a list with numbers of its own: "1) the trophy 2) the suitcase"."""
@@ -441,6 +442,11 @@ def _goes_on(name: str, edge: str, beyond: str) -> bool:
     if IS_HAN.match(edge):
         return len(name) == 1 and IS_HAN.match(beyond) is not None
     return beyond.isalnum()
+
+
+def _only(options: set[int]) -> int | None:
+    """The only one of some options; None if there are several or none."""
+    return next(iter(options)) if len(options) == 1 else None
 
 
 def _options_in(marks: Sequence[str]) -> set[int]:
