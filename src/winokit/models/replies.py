@@ -77,7 +77,9 @@ LEADING = re.compile(rf"{OPENING.pattern}(?:({LETTER})(?={STOP_OF_LETTER.pattern
 BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")
 BELOW = re.compile(rf"\n\s*[(\[]?({NAME})[.:)\]](?:\s|\Z)")
 BRACKETED = re.compile(rf"[(\[「]({NAME})[)\]」]")
-NUMBERED_FIRST = re.compile(r"\s*\(?(?:1|[1i]st)\s*[).:]\s")
+MOST_LISTED = 4
+"""Words of a list of two names that are in no name: its numbers and articles."""
+NUMBERED_FIRST = re.compile(r"\s*\(?1\s*[).:]\s")
 NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
@@ -298,9 +300,14 @@ class ReplyReading:
         if first is None or second is None:
             return set()
         named = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
+        if len(named) != 2 or len(self.words) > MOST_LISTED + sum(len(self._words_in(place)) for place in named):
+            return set()
         ahead = {mention.option for mention in named if first.end() <= mention.start < second.start()}
         behind = {mention.option for mention in named if mention.start >= second.end()}
         return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
+
+    def _words_in(self, place: NamedPlace) -> list[str]:
+        return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
 
     def declared(self, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and the like; with `at_once` only if a text begins so."""
@@ -322,7 +329,7 @@ class ReplyReading:
         """
         marked = self.marked
         first = LEADING.match(marked) if self.mentions else None
-        if first is None:
+        if first is None or (NUMBERED_FIRST.match(self.text) and NUMBERED_SECOND.search(self.text)):
             return set()
         end = first.end(1) if first[1] else first.end(2)
         beside = BESIDE.match(marked, end)
