@@ -122,24 +122,6 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     return columns
 
 
-def selected(table: Table, given: Mapping[str, str] | None) -> tuple[Table, dict[str, str] | None]:
-    """The rows that `where` selects (`where=Split=dev`, or `dev|test` for several), and the other roles."""
-    if given is None or "where" not in given:
-        return table, None if given is None else dict(given)
-    column, _, value = given["where"].partition("=")
-    if not value:
-        raise BadInput(f"{OPTION}: where: COLUMN=VALUE expected, as where=Split=dev, found {given['where']!r}")
-    name = table.places({"where": column})["where"]
-    values = {part.strip().casefold() for part in value.split("|")}
-    rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in values]
-    if not rows:
-        there = list(dict.fromkeys(cell_text(cells.get(name)).strip() for _, cells in table.rows))
-        raise BadInput(f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join(there[:5])}")
-    others = dict(given)
-    del others["where"]
-    return Table(table.path, table.columns, rows), others or None
-
-
 def verdict_of(cell: str) -> bool | None:
     """Whether a cell says right or wrong; None if it says neither.
 

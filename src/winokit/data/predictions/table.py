@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.data.formats import fields
 from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
-from winokit.data.formats.tables import LIST, Table, cell_text
+from winokit.data.formats.tables import LIST, Table, cell_text, selected
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import (
     FLOAT,
@@ -28,7 +28,6 @@ from winokit.data.predictions.columns import (
     PredictionColumns,
     check_order,
     columns_of,
-    selected,
     verdict_of,
 )
 from winokit.data.predictions.headings import read_headed
@@ -58,7 +57,7 @@ def read_rows(
 ) -> Iterator[PredictionRow]:
     """The rows of a table."""
     given_all = given
-    table, given = selected(table, given)
+    table, given = selected(table, given, OPTION)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and (given_all is None or "where" not in given_all):
         from winokit.data.predictions.proposals import refuse_lists
