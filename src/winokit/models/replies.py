@@ -201,13 +201,17 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
     names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
         ways = (option, *aliases[index]) if index < len(aliases) else (option,)
-        bare = [(name if name.isascii() else name.translate(NARROW)).strip(AROUND) for name in ways]
-        names += [(name, index) for name in bare if name]
+        names += [(bare, index) for bare in map(_bare_name, ways) if bare]
     written = {name for name, _ in names if len(name) == 1}
     spelled = _unshared([(name.lower(), index) for name, index in names])
     lettered = _unshared([(letters_of(name), index) for name, index in names])
     lettered.pop("", None)
     return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
+
+
+def _bare_name(name: str) -> str:
+    """A name without the marks around it."""
+    return (name if name.isascii() else name.translate(NARROW)).strip(AROUND)
 
 
 def _unshared(names: Sequence[tuple[str, int]]) -> dict[str, int]:

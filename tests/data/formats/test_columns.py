@@ -369,7 +369,8 @@ def bilingual(tmp_path):
     for at in range(6):
         zulu = f"Imoto {at} idlula ibhasi ngoba _ iyashesha.,imoto,ibhasi"
         rows.append(
-            f"Car {at} overtook the bus since the _ is fast.,car,bus,{zulu},{1 + at % 2},{'dev' if at < 2 else 'train'}"
+        split = "dev" if at < 2 else "train"
+        rows.append(f"Car {at} overtook the bus since the _ is fast.,car,bus,{zulu},{1 + at % 2},{split}")
         )
     path.write_text("\n".join(rows) + "\n")
     return path

@@ -73,7 +73,7 @@ def read_rows(
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
-        if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
+        if _is_nameless(cells, columns):
             source.note(f"{place} names no problem; skipped")
             continue
         try:
@@ -85,6 +85,11 @@ def read_rows(
 
         TableProposals(table, replace(columns, prediction=None), matcher.dataset, attempt).refuse()
     reading.finish()
+
+
+def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
+    """Whether a row has no problem in any of its columns, as totals at the end of a file have none."""
+    return columns.order != LINE and not any(said(cells.get(name)) for name in columns.names)
 
 
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
@@ -116,7 +121,7 @@ def try_reading(
         if rows - (read if chooses else found) > most_missed:
             break
         _, cells = table.rows[place]
-        if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
+        if _is_nameless(cells, columns):
             continue
         rows += 1
         try:
