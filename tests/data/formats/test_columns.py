@@ -368,10 +368,8 @@ def bilingual(tmp_path):
     rows = ["English Sentence,English Option 1,English Option 2,Zulu Sentence,Zulu Option 1,Zulu Option 2,Answer,Split"]
     for at in range(6):
         zulu = f"Imoto {at} idlula ibhasi ngoba _ iyashesha.,imoto,ibhasi"
-        rows.append(
         split = "dev" if at < 2 else "train"
         rows.append(f"Car {at} overtook the bus since the _ is fast.,car,bus,{zulu},{1 + at % 2},{split}")
-        )
     path.write_text("\n".join(rows) + "\n")
     return path
 
