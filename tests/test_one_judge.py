@@ -39,6 +39,7 @@ RIGHT_ANSWERS = {"answer", "answers", "right", "right_answer", "right_answers"}
 NO_CHOICES = {
     "data/runs.py": "a file's right answers beside the dataset's",
     "data/predictions/read.py": "a log's right answers beside the dataset's",
+    "data/predictions/readings.py": "how many replies are right, read in other ways",
     "data/predictions/proposals.py": "a column that may be the dataset's right answers",
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",

@@ -36,6 +36,7 @@ HOMES = {
     "hunt": "winokit.stages.hunt",
     "load": "winokit.data.loading",
     "load_model": "winokit.models.registry",
+    "read_predictions": "winokit.stages.check",
     "release": "winokit.stages.release.run",
     "report": "winokit.stages.report",
     "score": "winokit.stages.score.run",

@@ -65,6 +65,7 @@ from winokit.data.checks.groups import find_groups as find_groups
 from winokit.data.checks.leaks import find_leaks as find_leaks
 from winokit.data.frames import from_frame as from_frame
 from winokit.models.registry import load_model as load_model
+from winokit.stages.check import read_predictions as read_predictions
 from winokit.data.checks.statistics import statistics as statistics
 from winokit.data.synthetic import synthetic as synthetic
 from winokit.data.formats.files import write as write
@@ -123,6 +124,8 @@ def check(
     rules: Literal['universal', 'winogrande'] | None = None,
     corpus: str | SentenceIndex | None = None,
     train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
+    problems: str | Path | Dataset | Frame | None = None,
+    prediction_columns: str | Mapping[str, str] | None = None,
     examples: int = 2,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,

@@ -10,13 +10,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from winokit.files import our_toml
 from winokit.models.thoughts import answer_in
-from winokit.text.language import UNSPACED
-from winokit.text.words import MARKS
 
 ORNAMENTS = re.compile(r"\\(?:boxed|text|textbf|mathrm)\{|[*`$}]|<\|\w+\|>")
 ORNAMENTAL = frozenset("\\*`$}<")
@@ -28,14 +27,20 @@ NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 PROSE = frozenset(("yes", "no", "true", "false"))
 """Options that a sentence may hold without meaning them."""
 
-_KANA, _HAN, _HANGUL = "\u30a0-\u30ff", "\u3400-\u9fff", "\uac00-\ud7a3"
+_UNSPACED = "[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0980-\u0dff\u200c\u200d"
+"""Of scripts whose characters are words, and of what belongs to a letter: models know nothing of language packs."""
+_KANA = "\u30a0-\u30ff"
+_HAN = "\u3400-\u9fff"
+_HANGUL = "\uac00-\ud7a3"
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(
-    rf"{UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
-    rf"|(?:(?!{UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9\u0300-\u036f{MARKS}])+"
+    rf"{_UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
+    rf"|(?:(?!{_UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9{_MARKS}])+"
 )
 """A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
-IS_KATAKANA, IS_HAN = re.compile(f"[{_KANA}]"), re.compile(f"[{_HAN}]")
+IS_KATAKANA = re.compile(f"[{_KANA}]")
+IS_HAN = re.compile(f"[{_HAN}]")
 
 SAID_ONCE, IN_PROSE, IN_WORDS = 0xE000, 0xE400, 0xE800
 """The character of the first option, for names of one character, for `PROSE`, and for all others."""
@@ -53,24 +58,32 @@ NEGATING, DECLARING, DOUBTING = (
 """Words without which a reply in ASCII need not be searched for such patterns."""
 LONGEST_NEGATION = 40
 """Characters before a name in which a negation of it is looked for."""
+LEAST_BEGINNING = 12
+"""Letters before a blank by which a reply is known to repeat them."""
+LEAST_ENDING = 6
+"""Letters after a blank by which a reply is known to repeat them."""
 OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
 _LEAD = rf"(?i:{'|'.join(REPLIES['declares'])})[(\[\"'“‘「]*"
 _NO_CLAUSE = rf"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)(?:\w|{NAME}))"
 DECLARED = re.compile(rf"{_LEAD}({NAME})")
 DECLARED_BOTH = re.compile(rf"{_LEAD}{NAME}(?:{OR}|{AND}(?={NAME}{_NO_CLAUSE}))({NAME})")
+DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
+"""Where a pattern of `declares` may begin, in lower case."""
 DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
 OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
-_STOP = r"[)\]\"”.:,;!?。、」\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
+_STOP = r"[)\]\"”.:,;!?。、」\n]|\s+:|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
 STOP_OF_LETTER = re.compile(rf"{_STOP}|\s+(?:is|was)\b", re.IGNORECASE)
 LEADING = re.compile(rf"{OPENING.pattern}(?:({LETTER})(?={STOP_OF_LETTER.pattern})|({NAME})(?={_STOP}))", re.IGNORECASE)
 BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")
 BELOW = re.compile(rf"\n\s*[(\[]?({NAME})[.:)\]](?:\s|\Z)")
 BRACKETED = re.compile(rf"[(\[「]({NAME})[)\]」]")
-NUMBERED_FIRST = re.compile(r"\s*\(?(?:1|[1i]st)\s*[).:]\s")
+MOST_LISTED = 4
+"""Words of a list of two names that are in no name: its numbers and articles."""
+NUMBERED_FIRST = re.compile(r"\s*\(?1\s*[).:]\s")
 NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
-class Mention(NamedTuple):
+class NamedPlace(NamedTuple):
     """A name in a reply: from which character to which, of which option, and as which character."""
 
     start: int
@@ -100,8 +113,10 @@ class OptionNames:
     """Options by their names in lower case, to the letter."""
     lettered: dict[str, int]
     """Options by the letters and digits of their names, the longest first."""
+    single: frozenset[str]
+    """Names of one character in lower case."""
     written: frozenset[str]
-    """Names of one character, which count as they are written."""
+    """The same as they are written, which is how letters count."""
 
 
 def choice_in(
@@ -183,39 +198,51 @@ def _filled_text(before: str, after: str) -> FilledText:
 @lru_cache(1 << 12)
 def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...]) -> OptionNames:
     """The names of some options."""
-    spelled, lettered, written = dict[str, int](), dict[str, int](), set[str]()
-    shared, alike = set[str](), set[str]()
+    names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
-        for name in (option, *(aliases[index] if index < len(aliases) else ())):
-            bare = name.strip(AROUND) if name.isascii() else name.translate(NARROW).strip(AROUND)
-            if not bare:
-                continue
-            low, letters = bare.lower(), letters_of(bare)
-            if spelled.setdefault(low, index) != index:
-                shared.add(low)
-            if letters and lettered.setdefault(letters, index) != index:
-                alike.add(letters)
-            if len(bare) == 1:
-                written.add(bare)
+        ways = (option, *aliases[index]) if index < len(aliases) else (option,)
+        names += [(bare, index) for bare in map(_bare_name, ways) if bare]
+    written = {name for name, _ in names if len(name) == 1}
+    spelled = _unshared([(name.lower(), index) for name, index in names])
+    lettered = _unshared([(letters_of(name), index) for name, index in names])
+    lettered.pop("", None)
+    return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
+
+
+def _bare_name(name: str) -> str:
+    """A name without the marks around it."""
+    return (name if name.isascii() else name.translate(NARROW)).strip(AROUND)
+
+
+def _unshared(names: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Options by their names, without the names that two options share."""
+    owners: dict[str, int] = {}
+    shared = {name for name, index in names if owners.setdefault(name, index) != index}
     for name in shared:
-        del spelled[name]
-    for letters in alike:
-        del lettered[letters]
-    return OptionNames(spelled, lettered, frozenset(written))
+        del owners[name]
+    return owners
 
 
 class ReplyReading:
     """A reply and the options that it names in one place or another."""
 
     def __init__(self, text: str, names: OptionNames) -> None:
-        self.text, self.names = text, names
+        self.text = text
+        self.names = names
         self.is_ascii = text.isascii()
-        folded = text.lower() if self.is_ascii else ""
-        found = _PLAIN_WORD.finditer(folded) if self.is_ascii else _WORD.finditer(text)
-        places = [match.span() for match in found]
-        self.words = [folded[a:z] for a, z in places] if self.is_ascii else [_folded(text[a:z]) for a, z in places]
-        self.places = places
+        self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_folded, _WORD.findall(text))]
         self.letters = "".join(self.words)
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """From which character to which each word stands."""
+        found = _PLAIN_WORD.finditer(self.text.lower()) if self.is_ascii else _WORD.finditer(self.text)
+        return [match.span() for match in found]
+
+    @cached_property
+    def edges(self) -> dict[int, int]:
+        """Words by where each begins among the letters; the last edge is the end."""
+        return dict(zip(accumulate(map(len, self.words), initial=0), range(len(self.words) + 1), strict=True))
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
         """The option that the reply chooses."""
@@ -223,20 +250,17 @@ class ReplyReading:
         if exact is not None:
             return exact
         if only_leading:
-            first = self.declared(at_once=True) or self.leading()
-            return first.pop() if len(first) == 1 else None
+            return _only(self.declared(at_once=True) or self.leading())
         solved = self.solved(filled)
         if solved is not None:
             return solved
-        for ways in (self.listed, self.declared, self.leading, self.bracketed):
-            options = ways()
-            if options:
-                return options.pop() if len(options) == 1 else None
-        ended = self.ended(filled)
-        if ended is not None:
-            return ended
-        options = self.closing() or self.mentioned()
-        return options.pop() if len(options) == 1 and not self.is_unsure() else None
+        options = self.listed() or self.declared() or self.leading() or self.bracketed()
+        if not options:
+            end = self.ended(filled)
+            options = {end} if end is not None else set()
+        if not options and not self.is_unsure():
+            options = self.closing() or self.mentioned()
+        return _only(options)
 
     def exact(self) -> int | None:
         """The option whose name is all that the reply says."""
@@ -247,35 +271,31 @@ class ReplyReading:
         """The option that fills the blank, if the reply is the text, or the end of it, or all of it up to the blank."""
         if filled is None or len(self.words) < 2:
             return None
-        before, after, letters = filled.before, filled.after, self.letters
-        whole, begun = set[int](), dict[int, int]()
-        for name, option in self.names.lettered.items():
-            if len(name) == 1:
-                continue
-            end = name + after
-            if letters.endswith(end):
-                start = letters[: len(letters) - len(end)]
-                if before.endswith(start) or before.endswith(start.removesuffix("the")):
-                    whole.add(option)
-            elif len(before) >= 12 and letters.startswith(before):
-                rest = letters[len(before) :].removeprefix("the")
-                if rest.startswith(name.removeprefix("the")):
-                    begun[len(name)] = option
-        if whole:
-            return whole.pop() if len(whole) == 1 else None
-        return begun[max(begun)] if len(set(begun.values())) == 1 or (begun and after) else None
+        names = [name for name in self.names.lettered if len(name) > 1]
+        options = {self.names.lettered[name] for name in names if self._ends_with(name + filled.after, filled.before)}
+        if options or len(filled.before) < LEAST_BEGINNING or not self.letters.startswith(filled.before):
+            return _only(options)
+        after = self.letters[len(filled.before) :].removeprefix("the")
+        fitting = [name for name in names if after.startswith(name.removeprefix("the"))]
+        return self.names.lettered[max(fitting, key=len)] if fitting else None
+
+    def _ends_with(self, end: str, before: str) -> bool:
+        """Whether the reply ends so, and begins as the end of what stands before the blank, or with nothing."""
+        if not self.letters.endswith(end):
+            return False
+        start = self.letters.removesuffix(end)
+        return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
         """The one option of which the reply says what the text says after its blank."""
-        if filled is None or len(filled.after) < 8:
+        if filled is None or len(filled.after) < LEAST_ENDING:
             return None
-        starts = self._starts()
         options = set()
         for name, option in self.names.lettered.items():
             at = self.letters.find(name + filled.after) if len(name) > 1 else -1
-            if at in starts and not self._is_negated(self.places[starts[at]][0]):
+            if at >= 0 and at in self.edges and not self._is_negated(self.edges[at]):
                 options.add(option)
-        return options.pop() if len(options) == 1 else None
+        return _only(options)
 
     def listed(self) -> set[int]:
         """The first option of a list with numbers of its own: "1) the trophy 2) the suitcase"."""
@@ -283,28 +303,37 @@ class ReplyReading:
         second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
         if first is None or second is None:
             return set()
-        named = [mention for mention in self.mentions() if ord(mention.mark) >= IN_WORDS]
+        named = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
+        if len(named) != 2 or len(self.words) > MOST_LISTED + sum(len(self._words_in(place)) for place in named):
+            return set()
         ahead = {mention.option for mention in named if first.end() <= mention.start < second.start()}
         behind = {mention.option for mention in named if mention.start >= second.end()}
         return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
 
+    def _words_in(self, place: NamedPlace) -> list[str]:
+        return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
+
     def declared(self, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and the like; with `at_once` only if a text begins so."""
-        if self.is_ascii and DECLARING.isdisjoint(self.words):
+        if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
             return set()
-        marked = self.marked()
+        marked = self.marked
         if at_once:
             return _options_in(DECLARED_AT_ONCE.findall(marked))
-        return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
+        if not self.is_ascii:
+            return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
+        leads = [lead.start() for lead in DECLARING_WORD.finditer(marked.lower())]
+        found = [pattern.match(marked, lead) for lead in leads for pattern in (DECLARED, DECLARED_BOTH)]
+        return _options_in([match[1] for match in found if match])
 
     def leading(self) -> set[int]:
         """The option before the first punctuation, and any other that is said right after it or listed below it.
 
         "B is right" begins with its answer; "the jug was poured out" need not.
         """
-        marked = self.marked()
-        first = LEADING.match(marked)
-        if first is None:
+        marked = self.marked
+        first = LEADING.match(marked) if self.mentions else None
+        if first is None or (NUMBERED_FIRST.match(self.text) and NUMBERED_SECOND.search(self.text)):
             return set()
         end = first.end(1) if first[1] else first.end(2)
         beside = BESIDE.match(marked, end)
@@ -314,21 +343,21 @@ class ReplyReading:
 
     def bracketed(self) -> set[int]:
         """Options in parentheses."""
-        marked = self.marked()
+        marked = self.marked
         if "(" in marked or "[" in marked or "「" in marked:
             return _options_in(BRACKETED.findall(marked))
         return set()
 
     def closing(self) -> set[int]:
         """The option that ends a text, if it is the only one in it."""
-        mentions = self.mentions()
-        ends = bool(mentions) and bool(self.places) and mentions[-1].end >= self.places[-1][1]
+        mentions = self.mentions
+        ends = bool(mentions) and mentions[-1].end >= self.places[-1][1]
         options = {mention.option for mention in mentions}
         return options if ends and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
         """Options that a text names by a word which means nothing else."""
-        return {mention.option for mention in self.mentions() if ord(mention.mark) >= IN_WORDS}
+        return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
         """Whether the reply says that it does not choose."""
@@ -336,44 +365,59 @@ class ReplyReading:
             return False
         return UNSURE.search(self.text) is not None
 
+    @cached_property
     def marked(self) -> str:
         """The reply with a character in the place of each name."""
-        parts, at = [], 0
-        for mention in self.mentions():
+        parts: list[str] = []
+        at = 0
+        for mention in self.mentions:
             parts += [self.text[at : mention.start], mention.mark]
             at = mention.end
         return "".join([*parts, self.text[at:]])
 
-    def mentions(self) -> list[Mention]:
+    @cached_property
+    def mentions(self) -> list[NamedPlace]:
         """The names in the reply that are not denied, in order; of names within names the longest counts."""
-        if not hasattr(self, "_mentions"):
-            self._mentions = self._found_mentions()
-        return self._mentions
-
-    def _found_mentions(self) -> list[Mention]:
-        found = list[tuple[int, int, int, int]]()
-        starts, ends = self._starts(), self._ends()
-        for name, option in self.names.lettered.items():
-            at = self.letters.find(name)
-            while at >= 0:
-                first, last = starts.get(at), ends.get(at + len(name))
-                if first is not None and last is not None and self._counts(name, first, last):
-                    kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
-                    found.append((at, -len(name), option, kind))
-                at = self.letters.find(name, at + 1)
-        mentions, reached = [], 0
-        for at, length, option, kind in sorted(found):
-            if at >= reached:
-                reached = at - length
-                start, end = self.places[starts[at]][0], self.places[ends[reached]][1]
-                if not self._is_negated(start) and (self.is_ascii or not DENIED.match(self.text, end)):
-                    mentions.append(Mention(start, end, option, chr(kind + option)))
+        mentions: list[NamedPlace] = []
+        reached = 0
+        for first, last in sorted(self._spans(), key=lambda span: (span[0], -span[1])):
+            name = "".join(self.words[first:last])
+            if first >= reached and self._counts(name, first, last - 1):
+                reached = last
+                if not self._is_denied(first, last):
+                    mentions.append(self._named_place(name, first, last))
         return mentions
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Words that are a name together: the first of them, and the one after them."""
+        spans: list[tuple[int, int]] = []
+        if not self.names.single.isdisjoint(self.words):
+            spans += [(at, at + 1) for at, word in enumerate(self.words) if word in self.names.single]
+        for name in self.names.lettered:
+            at = self.letters.find(name) if len(name) > 1 else -1
+            while at >= 0:
+                if at in self.edges and at + len(name) in self.edges:
+                    spans.append((self.edges[at], self.edges[at + len(name)]))
+                at = self.letters.find(name, at + 1)
+        return spans
+
+    def _named_place(self, name: str, first: int, last: int) -> NamedPlace:
+        """The place of a name in the reply, with the character that stands for it."""
+        kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+        option = self.names.lettered[name]
+        return NamedPlace(self.places[first][0], self.places[last - 1][1], option, chr(kind + option))
+
+    def _is_denied(self, first: int, last: int) -> bool:
+        """Whether what stands before some words, or right after them, denies them."""
+        is_denied = not self.is_ascii and DENIED.match(self.text, self.places[last - 1][1]) is not None
+        return is_denied or self._is_negated(first)
 
     def _counts(self, name: str, first: int, last: int) -> bool:
         """Whether a name that stands from one word to another is said there."""
-        start, end = self.places[first][0], self.places[last][1]
-        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        start = self.places[first][0]
+        end = self.places[last][1]
+        before = self.text[start - 1 : start]
+        after = self.text[end : end + 1]
         if len(name) == 1 and end - start == 1:
             written = self.text[start]
             if written.isdigit():  # not of "2.5"
@@ -389,26 +433,12 @@ class ReplyReading:
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
-    def _is_negated(self, start: int) -> bool:
-        if self.is_ascii and NEGATING.isdisjoint(self.words):
+    def _is_negated(self, word: int) -> bool:
+        """Whether what stands before a word denies what begins there."""
+        if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
+        start = self.places[word][0]
         return NEGATED.search(self.text[max(0, start - LONGEST_NEGATION) : start]) is not None
-
-    def _starts(self) -> dict[int, int]:
-        """Words by where each begins among the letters."""
-        starts, at = {}, 0
-        for index, word in enumerate(self.words):
-            starts[at] = index
-            at += len(word)
-        return starts
-
-    def _ends(self) -> dict[int, int]:
-        """Words by where each ends among the letters."""
-        ends, at = {}, 0
-        for index, word in enumerate(self.words):
-            at += len(word)
-            ends[at] = index
-        return ends
 
 
 def _goes_on(name: str, edge: str, beyond: str) -> bool:
@@ -423,6 +453,11 @@ def _goes_on(name: str, edge: str, beyond: str) -> bool:
     if IS_HAN.match(edge):
         return len(name) == 1 and IS_HAN.match(beyond) is not None
     return beyond.isalnum()
+
+
+def _only(options: set[int]) -> int | None:
+    """The only one of some options; None if there are several or none."""
+    return next(iter(options)) if len(options) == 1 else None
 
 
 def _options_in(marks: Sequence[str]) -> set[int]:

@@ -1,17 +1,25 @@
-"""`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations."""
+"""`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations.
 
-from collections.abc import Sequence
+With `--data DATA` the files are predictions, and what is understood of them is shown.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from winokit.answers import ORIGINAL
 from winokit.data.checks import checkup
-from winokit.data.checks.checkup import Findings
+from winokit.data.checks.checkup import Finding, Findings
 from winokit.data.checks.rules import RuleSet
-from winokit.data.loading import Datasets, Labelled, Loading, load_all, load_with_records
-from winokit.drawing.tables import Lines, dim, styled
-from winokit.drawing.wording import plural
+from winokit.data.loading import DataLike, Datasets, Labelled, Loading, load_all, load_with_records
+from winokit.data.predictions.understanding import UnderstoodPredictions, read_predictions
+from winokit.drawing.tables import Lines, dim, styled, table
+from winokit.drawing.wording import percent, plural
+from winokit.errors import BadInput
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.progress import Progress
 from winokit.settings import Help, verb
+
+UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 
 @verb
@@ -42,6 +50,18 @@ def check(
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
     ] = (),
+    problems: Annotated[
+        DataLike | None,
+        Help(
+            "What predictions are about: then the files are predictions, and what is understood of them is shown.",
+            "DATA",
+            also="data",
+        ),
+    ] = None,
+    prediction_columns: Annotated[
+        str | Mapping[str, str] | None,
+        Help("With --data: what the columns of a table of predictions are.", "ROLE=COLUMN,…", typed=str),
+    ] = None,
     examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
     progress: Progress | None = None,
@@ -51,6 +71,11 @@ def check(
     Each file is checked by itself and against the others. Every record that is malformed, unanswered or doubled is
     listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
+    if problems is not None:
+        understood = _understood(data, problems, prediction_columns, loading)
+        return Findings(_prediction_findings(understood), examples, understood)
+    if prediction_columns is not None:
+        raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
     text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
@@ -67,7 +92,55 @@ def check(
     return checkup.Findings(findings, examples)
 
 
-def lines(findings: Findings) -> Lines:
+def _understood(
+    predictions: Any, problems: DataLike, columns: str | Mapping[str, str] | None, loading: Loading
+) -> UnderstoodPredictions:
+    """The predictions of one file or frame as they are understood."""
+    if isinstance(predictions, (list, tuple)) and len(predictions) == 1:
+        predictions = predictions[0]
+    if isinstance(predictions, (list, tuple)):
+        raise BadInput(f"--data: one file of predictions at a time, found {len(predictions)}")
+    return read_predictions(predictions, loading.one(problems), columns=columns)
+
+
+def _prediction_findings(understood: UnderstoodPredictions) -> Iterator[Finding]:
+    """Findings about rows that are not used, abstentions and notes."""
+    for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
+        listed = getattr(understood, kind)
+        if listed:
+            message = f"{understood.name}: {len(listed):,} {kind}"
+            yield Finding(understood.dataset, "predictions", warns, message, len(listed), tuple(listed))
+    for note in understood.notes:
+        yield Finding(understood.dataset, "predictions", False, note, 1)
+
+
+def lines(findings: Findings | UnderstoodPredictions) -> Lines:
+    """Findings by dataset, each with some examples, after what predictions say."""
+    if isinstance(findings, UnderstoodPredictions):
+        findings = Findings(_prediction_findings(findings), understood=findings)
+    if findings.understood is not None:
+        yield from prediction_lines(findings.understood)
+    yield from finding_lines(findings)
+
+
+def prediction_lines(understood: UnderstoodPredictions) -> Lines:
+    """Roles, what matched, and notes."""
+    yield f"{understood.name}: {understood.kind}, about {understood.dataset}"
+    if understood.roles:
+        yield table(("role", "column"), understood.roles.items(), left=2)
+    heads = ("model", "scoring", "matched", "right", "accuracy", "unmatched", "abstentions", "contradictions")
+    rows = []
+    for model in understood.models:
+        counts = (model.unmatched, model.abstentions, model.contradictions)
+        matched, right = f"{model.matched:,} of {model.problems:,}", "" if model.right is None else f"{model.right:,}"
+        named = model.scoring if model.variant == ORIGINAL else f"{model.scoring}, {model.variant}"
+        rows.append(
+            (model.model, named, matched, right, percent(model.accuracy, 2), *(f"{len(each):,}" for each in counts))
+        )
+    yield table(heads, rows, left=2)
+
+
+def finding_lines(findings: Findings) -> Lines:
     """Findings under the name of their dataset, each with some examples."""
     for name in dict.fromkeys(finding.dataset for finding in findings):
         yield styled((name, "bold"))
@@ -80,7 +153,9 @@ def lines(findings: Findings) -> Lines:
 
 
 def as_json(findings: Findings) -> Any:
-    """Every finding with all its examples and rows."""
+    """Every finding with its examples and rows, or predictions as they are understood."""
+    if findings.understood is not None:
+        return findings.understood.to_json()
     return [finding.to_json() for finding in findings]
 
 

@@ -9,7 +9,7 @@ import pytest
 import winokit
 from winokit.data.formats import read
 from winokit.data.formats.files import remembered
-from winokit.data.loading import load
+from winokit.data.loading import Reading, load
 from winokit.errors import BadInput
 from winokit.stages.stats import stats
 
@@ -359,3 +359,32 @@ def test_winogrande_under_foreign_names_is_the_same_dataset(name, real_file, tmp
     again = load(path, columns="text=satz,option1=erstes,option2=zweites,answer=loesung,group=nr")
     assert again == original
     assert (len(again), len(again.groups), again.card.name) == (1267, 284, "winogrande/dev")
+
+
+@pytest.fixture
+def bilingual(tmp_path):
+    """A table in two languages and two splits."""
+    path = tmp_path / "both.csv"
+    rows = ["English Sentence,English Option 1,English Option 2,Zulu Sentence,Zulu Option 1,Zulu Option 2,Answer,Split"]
+    for at in range(6):
+        zulu = f"Imoto {at} idlula ibhasi ngoba _ iyashesha.,imoto,ibhasi"
+        split = "dev" if at < 2 else "train"
+        rows.append(f"Car {at} overtook the bus since the _ is fast.,car,bus,{zulu},{1 + at % 2},{split}")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_of_two_languages_in_one_table_both_are_shown_with_what_they_give(bilingual):
+    with pytest.raises(BadInput) as caught:
+        load(bilingual)
+    said = str(caught.value)
+    assert "option2=English Option 2,answer=Answer' (reads 6 of 6 rows), or --columns" in said
+    assert "text=Zulu Sentence,option1=Zulu Option 1,option2=Zulu Option 2,answer=Answer' (reads 6 of 6 rows)" in said
+
+
+def test_a_role_selects_rows_of_a_table_of_problems(bilingual):
+    columns = "text=Zulu Sentence,option1=Zulu Option 1,option2=Zulu Option 2,answer=Answer,where=Split=dev"
+    assert [problem.candidates for problem in load(bilingual, reading=Reading(columns=columns))] == [
+        ("imoto", "ibhasi"),
+        ("imoto", "ibhasi"),
+    ]

@@ -159,10 +159,10 @@ def test_the_sentence_is_found_in_messages_too(twins, written):
         ("jug.", "C", 0),
         ("It must be the jug.", "C", 0),  # the scorer says it is right, and the log which one that is
         ("It must be the cup.", "I", 1),  # wrong, and no other candidate is named
-        ("Not the jug but the cup.", "I", None),
+        ("Not the jug but the cup.", "I", 1),
         ("I cannot say.", "I", None),
         ("It must be the jug.", "I", None),  # the verdict contradicts the only name
-        ("It must be the cup.", None, None),  # nobody judged it, and a mention alone is no answer
+        ("It must be the cup.", None, 1),
         ("Let me think.\nANSWER: the cup", None, 1),
         ("the cup", 0, 1),
         ("A", "I", None),  # a letter, and no list to look it up
@@ -172,7 +172,7 @@ def test_answers_in_words_are_read_or_left_open(twins, written, completion, valu
     (read,) = read_predictions(written(asked(twins[0], completion, value)), twins)
     assert predictions(read) == [expected]
     assert read.predictions[0].why == (None if expected is not None else "no answer could be read")
-    assert read.notes == []
+    assert [("they are abstentions" in note) for note in read.notes] == ([] if expected is not None else [True])
 
 
 def test_a_letter_is_looked_up_in_the_list_of_the_prompt(twins, written):
@@ -226,7 +226,7 @@ def test_a_verdict_against_the_answer_is_noted(twins, written):
     odd = sample(twins[0], "A", scores={"choice": {"value": "I", "answer": "A"}})
     (read,) = read_predictions(written(odd), twins)
     assert predictions(read) == [0]
-    assert "in 1 row the file's own verdict does not follow" in read.notes[0]
+    assert "right, the file says" in read.notes[0]
 
 
 def test_inputs_with_no_problem_or_two_are_unmatched(twins, written):

@@ -119,14 +119,17 @@ def test_ties_and_scores_that_are_no_numbers_are_abstentions(twins, written):
         (None, "a score is not a number", None),
         (1, None, None),
     ]
-    assert read.notes == []
+    notes = [note.partition(": ")[2] for note in read.notes]
+    assert notes[0] == "in 1 rows a tie; they are abstentions; the first: line 1"
+    assert notes[1] == "in 1 rows a score is not a number; they are abstentions; the first: line 2"
+    assert notes[2] == "we read 0 right, the file says 1: 1 row differs, the first: line 1"
 
 
 def test_a_verdict_that_does_not_follow_from_the_scores_is_noted(twins, written):
     rows = [partial(twins[0], [-1, -2], acc=1.0), partial(twins[1], [-1, -2], acc=1.0)]
     (read,) = read_predictions(written(*rows), twins)
     assert len(read.notes) == 1
-    assert "in 1 row the file's own verdict does not follow from its prediction" in read.notes[0]
+    assert "right, the file says" in read.notes[0]
     assert read.notes[0].endswith("the first: line 2")
 
 

@@ -1,6 +1,7 @@
 """Scores are not read as choices, losses not as scores, and an error proposes only what was tried."""
 
 import csv
+import json
 
 import pytest
 
@@ -204,4 +205,70 @@ def test_a_reply_in_sentences_is_proposed_where_nothing_shorter_reads(data, writ
     path = written(satz=lambda at, problem: f"I would say that it is {problem.candidates[0]}.", conf=loss(0))
     assert "prediction=satz (reads 24 of 24 rows)" in refusal(path, data)
     path = written(satz=lambda at, problem: f"I would say that it is {problem.candidates[0]}.", wahl=choice)
-    assert "prediction=wahl (reads 24 of 24 rows)" in refusal(path, data)
+    said = refusal(path, data)
+    assert "prediction=wahl (reads 24 of 24 rows, 18 right); or " in said
+    assert "prediction=satz (reads 24 of 24 rows, " in said
+
+
+def test_explanations_are_shown_with_what_they_give_and_not_proposed(data, written):
+    why = "It is {0}, since one of them must be meant."
+    path = written(wahl=choice, reason=lambda at, problem: why.format(problem.candidates[choice(at, problem) - 1]))
+    said = refusal(path, data)
+    assert "prediction=wahl (reads 24 of 24 rows, 18 right); not proposed: 'reason' reads 24 of 24 rows" in said
+    assert "prediction=reason" not in said
+
+
+def test_two_likely_columns_are_both_shown_with_what_they_give(data, written):
+    said = refusal(written(pred_en=choice, pred_zu=lambda at, problem: 1 + at % 2), data)
+    assert "prediction=pred_en (reads 24 of 24 rows, 18 right)" in said
+    assert "prediction=pred_zu (reads 24 of 24 rows, " in said
+
+
+@pytest.mark.parametrize("name", ["span2_token_len", "sentence_zu", "gpt_reason", "confidence", "scoreB", "row_index"])
+def test_columns_that_are_no_choices_by_their_names_are_never_proposed(data, written, name):
+    assert f"prediction={name}" not in refusal(written(**{name: choice}), data)
+
+
+def test_of_zeros_and_ones_beside_answers_from_one_only_their_being_right_is_proposed(data, written):
+    path = written(answer=lambda at, problem: problem.answer + 1, gpt=lambda at, problem: int(at % 4 != 0))
+    said = refusal(path, data)
+    assert "correct=gpt (reads 24 of 24 rows)" in said
+    assert "prediction=gpt" not in said
+
+
+def test_a_first_line_that_is_data_is_no_header(data, written):
+    path = written(wahl=choice)
+    path.write_text("\n".join(path.read_text().splitlines()[1:]) + "\n")
+    assert "prediction=column 2' (reads 24 of 24 rows)" in refusal(path, data)
+    (read,) = read_predictions(path, data, columns=checked_columns("id=column 1,prediction=column 2"))
+    assert len(read.predictions) == 24
+    assert "its first line is data" in read.notes[0]
+
+
+def test_probabilities_without_a_header_are_read_in_two_ways(data, tmp_path):
+    path = tmp_path / "proba.csv"
+    rows = [f"{choice(at, p)};[ {-1.5 + choice(at, p)} {1.5 - choice(at, p)}]" for at, p in enumerate(data)]
+    path.write_text("\n".join(rows) + "\n")
+    said = refusal(path, data)
+    assert "prediction=column 1' (reads 24 of 24 rows, 18 right)" in said
+    assert "scores=column 2' (reads 24 of 24 rows, 6 right)" in said
+
+
+def test_an_object_of_two_lists_of_rows_asks_which_are_meant(data, tmp_path):
+    rows = [{"idx": f"p{at}", "prediction": choice(at, problem)} for at, problem in enumerate(data)]
+    path = tmp_path / "both.json"
+    lists = {"correct": [row for at, row in enumerate(rows) if at % 4], "incorrect": rows[::4]}
+    path.write_text(json.dumps({**lists, "summary": {"n": 24}}))
+    said = refusal(path, data)
+    assert "where=list=correct (reads 18 of 18 rows, 18 right)" in said
+    assert "where=list=incorrect (reads 6 of 6 rows, 0 right)" in said
+    assert "'where=list=correct|incorrect' (reads 24 of 24 rows, 18 right)" in said
+    (read,) = read_predictions(path, data, columns=checked_columns("where=list=incorrect"))
+    assert len(read.predictions) == 6
+
+
+def test_a_column_called_prediction_that_judges_a_model_is_none(data, written):
+    words = ("Incorrect", "Correct")
+    path = written(gpt_prediction=lambda at, problem: words[at % 2], actual_result=lambda at, p: words[at % 4 != 0])
+    said = refusal(path, data)
+    assert "correct=actual_result (reads 24 of 24 rows, 18 right)" in said

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from winokit.data.checks import rules as rule_book
 from winokit.data.checks.contamination import find_copies
@@ -20,6 +20,9 @@ from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
 from winokit.text.language import language_of, left_out
 from winokit.text.words import letters
+
+if TYPE_CHECKING:
+    from winokit.data.predictions.understanding import UnderstoodPredictions
 
 Check = Literal["records", "groups", "leaks", "duplicates", "rules", "structure", "corpus", "facts"]
 NEEDED = (*(("rules", ability) for ability in rule_book.NEEDED.values()), ("structure", "structure"))
@@ -69,11 +72,16 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What was found, and how many examples of each a person is shown."""
+    """What was found, and how many examples of each a person is shown.
 
-    def __init__(self, findings: Iterable[Finding], shown: int = 2) -> None:
+    Of predictions, `understood` is what was understood of them.
+    """
+
+    def __init__(
+        self, findings: Iterable[Finding], shown: int = 2, understood: "UnderstoodPredictions | None" = None
+    ) -> None:
         super().__init__(findings)
-        self.shown = shown
+        self.shown, self.understood = shown, understood
 
 
 class RowPlaces:

@@ -31,7 +31,8 @@ from winokit.problem import Problem, folded_text, grouped
 from winokit.text.language import check_code, word_lists
 
 ROLES = frozenset(
-    "text text1 good bad pronoun start end option1 options answer answer1 question group domain language id".split()
+    "text text1 good bad pronoun start end option1 options answer answer1 question group domain language id "
+    "where".split()
 )
 BLANKS = (re.compile(r"\[(?:mask|blank|_+|\.\.\.|…)\]|<(?:mask|blank)>", re.IGNORECASE), re.compile(r"_+"))
 MARKED = re.compile(r"\[([^\[\]]+)\]|\*([^\s*][^*]*)\*")
@@ -64,7 +65,8 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
 
 def read_columns(source: Source, columns: Mapping[str, str], table: Table | None = None) -> Iterator[Problem]:
     """The problems of a table; a row that says none is rejected with its place and column."""
-    table = table or read_table(source)
+    table, roles = tables.selected(table or read_table(source), columns)
+    columns = roles or {}
     column, _, notation = columns.get("answer", "").rpartition(":")
     notation = notation if notation in NOTATIONS and columns["answer"] not in table.columns else ""
     places = table.places({**columns, "answer": column} if notation else columns)
@@ -337,8 +339,28 @@ def advice(path: Path) -> str:
         return ""
     guess = guess_columns(table)
     command = f"winokit stats {shlex.quote(str(path))} --columns {shlex.quote(tables.said_columns(guess))}"
+    other = _other_guess(table, guess)
+    if other is not None:
+        command += f" ({_said_rows(table, guess)}), or --columns {shlex.quote(tables.said_columns(other))}"
+        command += f" ({_said_rows(table, other)})"
     unknown = ", with the right columns for each ?" if "?" in guess.values() else ""
     return f"its columns are {', '.join(table.columns[:20])}; to read them: {command}{unknown}"
+
+
+def _other_guess(table: Table, guess: Mapping[str, str]) -> dict[str, str] | None:
+    """The roles of other columns that may be the text and its candidates, as in another language; None without any."""
+    taken = {name for role, name in guess.items() if role.rstrip("0123456789") in ("text", "option", "options")}
+    other = guess_columns(Table(table.path, tuple(name for name in table.columns if name not in taken), table.rows))
+    return None if "?" in {*guess.values(), *other.values()} else other
+
+
+def _said_rows(table: Table, roles: Mapping[str, str]) -> str:
+    """How many of the rows that were looked at some columns read."""
+    try:
+        count = sum(1 for _ in read_columns(Source(Path(table.path), lenient=True), roles, table))
+    except BadInput as error:
+        return f"asks more: {str(error).removeprefix(f'{table.path}: ')}"
+    return f"reads {count:,} of {len(table.rows):,} rows"
 
 
 GAP = our_toml("assets/columns.toml")["gap"]

@@ -82,6 +82,10 @@ class Source:
         """Records after those that were parsed, if only the beginning of files is."""
         self.notes: list[str] = []
         self.card: Card | None = None
+        self.roles: dict[str, str] = {}
+        """What the columns of a table of predictions were taken for."""
+        self.readings: dict[str, float] = {}
+        """Shares of right replies by each way to read them."""
 
     def each(self, records: Iterable[tuple[Place, R]], parse: Callable[[R], Problem]) -> Iterator[Problem]:
         """Parse each record; a malformed one gets its place and is raised, or skipped when lenient."""

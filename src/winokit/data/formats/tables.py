@@ -20,6 +20,8 @@ from winokit.problem import grouped
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How Excel's files begin, the new and the old ones."""
+LIST = "list"
+"""The column that says in which of several lists of a JSON object a row stands."""
 TableRow = tuple[int | str, dict[str, Any]]
 """Where a row stands, a line's number or "row 3", and its cells by column: texts, or what JSON or Parquet has there."""
 
@@ -109,6 +111,26 @@ def read_table(source: Source) -> Table:
     return Table(str(source.path), tuple(dict.fromkeys(str(key) for _, row in rows for key in row)), rows)
 
 
+def selected(
+    table: Table, given: Mapping[str, str] | None, option: str = "--columns"
+) -> tuple[Table, dict[str, str] | None]:
+    """The rows that `where` selects (`where=Split=dev`, or `dev|test` for several), and the other roles."""
+    if given is None or "where" not in given:
+        return table, None if given is None else dict(given)
+    column, _, value = given["where"].partition("=")
+    if not value:
+        raise BadInput(f"{option}: where: COLUMN=VALUE expected, as where=Split=dev, found {given['where']!r}")
+    name = table.places({"where": column})["where"]
+    values = {part.strip().casefold() for part in value.split("|")}
+    rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in values]
+    if not rows:
+        there = list(dict.fromkeys(cell_text(cells.get(name)).strip() for _, cells in table.rows))
+        raise BadInput(f"{table.path}: no row has {value!r} in column {name!r}; there are {', '.join(there[:5])}")
+    others = dict(given)
+    del others["where"]
+    return Table(table.path, table.columns, rows), others or None
+
+
 def refuse_workbook(path: Path) -> bytes:
     """How a file begins, unless it is one of Excel's."""
     head = read_bytes(path, 1 << 10)
@@ -163,6 +185,9 @@ def _json_object(source: Source) -> list[TableRow]:
     of_rows = [part for part in lists if part and all(isinstance(row, dict) for row in part)]
     if len(of_rows) == 1:
         return numbered_rows(of_rows[0])
+    if len(of_rows) == len(lists) > 1:
+        named = ((name, rows) for name, rows in value.items() if rows in of_rows)
+        return numbered_rows({LIST: name, **row} for name, rows in named for row in rows)
     if len(lists) < len(value):  # pandas writes {"satz": {"0": …, "1": …}}
         lists = [list(part.values()) for part in value.values() if isinstance(part, dict)]
     if not value or len(lists) < len(value):

@@ -8,13 +8,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from winokit.data.formats.tables import Table, numbered, parse_columns
+from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
 OPTION = "--prediction-columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 answer model".split())
+ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
@@ -22,6 +22,12 @@ PREDICTED = re.compile(
     r"(?:.*[_ -])?(?:predictions?|preds?|predicted|outputs?|responses?|completions?|generat(?:ed|ion)|repl(?:y|ies))"
     r"|(?:predicted|generated|model|chat_?gpt|gpt\S*|llm|flan\S*|t5\S*)[_ -]?(?:answer|label|choice|option|text|class)"
 )
+JUDGED = re.compile(
+    r"(?:is|was)?_?(?:correct|right|match(?:ed|es)?|hit)(?:ness)?|acc(?:uracy)?|(?:exact|quasi)_match|em"
+    r"|\w+_?={1,3}_?\w+|(?:actual_)?(?:result|verdict|outcome|judg(?:e?ment))"
+)
+"""Names of columns that say whether a prediction is right."""
+TRUE, FALSE = (frozenset(words.split()) for words in ("1 true correct right yes", "0 false incorrect wrong no"))
 NUMBERED = r"[_ .-]?(?P<n>\d{1,2}|[a-e])"
 OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothesis){NUMBERED}")
 SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
@@ -29,6 +35,14 @@ SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answ
 ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
 
+NO_CHOICE = frozenset(
+    "reason reasons reasoning explanation explanations explain explained rationale rationales thought thoughts cot "
+    "comment comments note notes hypothesis score scores logit logits prob probs probability logprob logprobs ll "
+    "loglikelihood confidence conf margin entropy len length lengths count counts index idx pos position start end "
+    "size num number time seconds duration tokens seed fold epoch step cost rank span sentence text translation "
+    "translated prompt input question context premise passage language lang".split()
+)
+"""Words in the name of a column that has no choices, whatever its numbers are or its texts name."""
 CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 SPELLED_OUT = re.compile(
     r"\bneg(?:ative)? ?log ?(?:likelihoods?|lik|probs?|probabilit(?:y|ies))\b|\bcross ?entrop(?:y|ies)\b"
@@ -59,6 +73,8 @@ class PredictionColumns:
     prediction: str | None = None
     scores: tuple[str, ...] = ()
     answer: str | None = None
+    correct: str | None = None
+    """Says whether the prediction is right."""
     model: str | None = None
     base: int | None = None
     """What predictions count from, where that was said."""
@@ -72,25 +88,57 @@ class PredictionColumns:
         """The columns that name a problem."""
         return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
 
+    def roles(self) -> dict[str, str]:
+        """The columns by their roles, as an option names them."""
+        several = {"text": self.texts, "id": self.ids, "option": self.options, "scores": self.scores}
+        roles: dict[str, str] = {}
+        for role, names in several.items():
+            keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
+            roles |= dict(zip(keys, names, strict=True))
+        single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
+        single["model"] = self.model
+        return roles | {role: name for role, name in single.items() if name is not None}
+
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""
-        is_chosen = self.prediction is not None or bool(self.scores)
+        is_chosen = self.prediction is not None or bool(self.scores) or (self.is_given and self.correct is not None)
         return is_chosen and not self.rivals and (self.order is not None or bool(self.texts or self.ids))
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     """Whether columns are those of predictions, and not of problems."""
     roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given
-    return any(role == "prediction" or role.startswith("scores") for role in roles)
+    return any(role in ("prediction", "correct", "where") or role.startswith("scores") for role in roles)
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
     """Columns of predictions by their roles, as a user gives them."""
     columns = parse_columns(given, ROLES, OPTION)
     if not are_of_predictions(columns):
-        raise BadInput(f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2': what the model chose")
+        raise BadInput(
+            f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
+        )
     return columns
+
+
+def verdict_of(cell: str) -> bool | None:
+    """Whether a cell says right or wrong; None if it says neither.
+
+    >>> [verdict_of(cell) for cell in ("1.0", "False", "incorrect", "2")]
+    [True, False, False, None]
+    """
+    word = cell.strip().casefold().removesuffix(".0")
+    if word in TRUE | FALSE:
+        return word in TRUE
+    return None
+
+
+def judges(table: Table, column: str) -> bool:
+    """Whether every cell of a column says right or wrong, and some of them each."""
+    cells = [cell_text(cells.get(column)).strip() for _, cells in table.rows]
+    verdicts = {verdict_of(cell) for cell in cells if cell}
+    return verdicts == {True, False}
 
 
 def columns_of(table: Table, given: Mapping[str, str] | None = None) -> PredictionColumns:
@@ -116,6 +164,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         places.get("prediction"),
         scores,
         places.get("answer"),
+        places.get("correct"),
         places.get("model"),
         int(base) if is_told else None,
         is_given=True,
@@ -130,8 +179,9 @@ def _told_by_names(table: Table) -> PredictionColumns:
     first = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
-    gold = next((folded[name] for name in GOLD if name in folded), None)
-    used = {*ids, *texts, *scores, gold}
+    correct = next((folded[name] for name in folded if JUDGED.fullmatch(name) and judges(table, folded[name])), None)
+    gold = next((folded[name] for name in GOLD if name in folded and folded[name] != correct), None)
+    used = {*ids, *texts, *scores, gold, correct}
     likely = [name for name in table.columns if name not in used and is_predicted(name)]
     chosen = folded.get("prediction")
     rivals = tuple(likely) if chosen is None and len(likely) > 1 else ()
@@ -142,7 +192,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
     scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
     options = _in_a_row(table, OPTIONS)
-    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, rivals=rivals)
+    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, correct, rivals=rivals)
 
 
 def is_predicted(column: str) -> bool:
@@ -152,6 +202,16 @@ def is_predicted(column: str) -> bool:
     [True, True, False, False]
     """
     return PREDICTED.fullmatch(column.casefold()) is not None and not is_lower_better(column)
+
+
+def may_choose(column: str) -> bool:
+    """Whether a column may have choices by its name: no explanations, scores, losses, lengths or texts.
+
+    >>> [may_choose(name) for name in ("chatgpt", "wahl", "gptReason", "span2_token_len", "sentence_zu", "loss1")]
+    [True, True, False, False, False, False]
+    """
+    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    return NO_CHOICE.isdisjoint(words) and not is_lower_better(column)
 
 
 def is_lower_better(column: str) -> bool:

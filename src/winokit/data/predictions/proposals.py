@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from winokit.data.formats.tables import Table, said_columns
+from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
     LINE,
     OPTION,
@@ -17,13 +17,18 @@ from winokit.data.predictions.columns import (
     PredictionColumns,
     columns_of,
     is_lower_better,
+    judges,
     listed_columns,
+    may_choose,
 )
+from winokit.data.predictions.headings import UNNAMED
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
 LEAST_READ = 0.9
 """The share of its rows that an option must read to be proposed."""
+MOST_SHOWN = 4
+"""Options that a message shows."""
 SAMPLED = 40
 """Rows that are tried before all are."""
 FEWEST_TELLING = 20
@@ -45,10 +50,10 @@ class TrialReading:
     """Of these, those with the right one."""
 
 
-Attempt = Callable[[PredictionColumns, Sequence[int], bool], TrialReading]
+Attempt = Callable[[PredictionColumns, Sequence[int], bool | None], TrialReading]
 """Reads the rows of a table at some places with some columns, as long as nine of ten may be read.
 
-The flag says whether replies in sentences are read too, which takes long.
+The flag says whether replies in sentences are read too; None reads them in every row, however few can be read.
 """
 
 
@@ -58,6 +63,11 @@ class TriedOption:
 
     columns: Mapping[str, str]
     reading: TrialReading
+
+    @property
+    def gives(self) -> str:
+        """Counts of rows that are read, and of right ones."""
+        return f"reads {self.reading.read:,} of {self.reading.rows:,} rows, {self.reading.right:,} right"
 
     @property
     def has_answers(self) -> bool:
@@ -89,7 +99,7 @@ class TableProposals:
         told, path = self.told, self.table.path
         if told.rivals:
             tried = self.best_choices(told.rivals)
-            say = tried[0] if tried else self._placeholder()
+            say = self._each(tried) if tried else self._placeholder()
             raise BadInput(f"{path}: {', '.join(told.rivals)}: which is the prediction? {say}")
         if told.prediction is None and not told.scores:
             self._refuse_choiceless()
@@ -109,8 +119,7 @@ class TableProposals:
                 f"{path}: {expected}; say which it is: {self._placeholder()} "
                 "(no other column reads as choices in nine rows of ten)"
             )
-        best = tried[0]
-        raise BadInput(f"{path}: {expected}; {self._question(best, tried[1:])}: {best}")
+        raise BadInput(f"{path}: {expected}; {self._question(tried[0])}: {self._each(tried)}")
 
     def _refuse_nameless(self) -> None:
         """No column names a problem by its name."""
@@ -125,12 +134,46 @@ class TableProposals:
             in_order = f", or, if its rows are in the order of {self.dataset.card.name}: {by_line}"
         raise BadInput(f"{self.table.path}: {expected}; name it (id=COLUMN){in_order}")
 
-    def _question(self, best: TriedOption, others: Sequence[TriedOption]) -> str:
-        """What must be so for an option to be right."""
+    def _each(self, tried: Sequence[TriedOption]) -> str:
+        """The options that would read the table; if they are several, each with what it gives."""
+        others = self._others(tried)
+        if len(tried) == 1 and not others:
+            return str(tried[0])
+        shown = [f"{OPTION} {quote(said_columns(option.columns))} ({option.gives})" for option in tried[:MOST_SHOWN]]
+        more = [f"{len(tried) - MOST_SHOWN} other columns read too"] if len(tried) > MOST_SHOWN else []
+        return "; or ".join([*shown, *more]) + others
+
+    def _others(self, tried: Sequence[TriedOption]) -> str:
+        """Columns that are not proposed, each with the rows that it reads."""
+        proposed: set[str] = set()
+        for option in tried:
+            proposed.update(option.columns.values())
+        others = []
+        for name in self.told.rivals or self._free_columns(every=True):
+            trial = self._gives(name) if name not in proposed else None
+            if trial is not None:
+                others.append(f"{name!r} {TriedOption({}, trial).gives}")
+        return f"; not proposed: {'; '.join(others[:MOST_SHOWN])}" if others else ""
+
+    def _gives(self, name: str) -> TrialReading | None:
+        """The reading of a column of replies, if it reads a third of the rows."""
+        places = next(iter(self._samples()))
+        cells = [str(self.table.rows[place][1].get(name) or "") for place in places]
+        if not self.naming or is_lower_better(name) or not any(" " in cell for cell in cells):
+            return None
+        try:
+            columns = columns_of(self.table, {**self.naming, "prediction": name})
+            trial = self.attempt(columns, range(len(self.table.rows)), None)
+        except BadInput:
+            return None
+        return trial if 3 * trial.read >= trial.rows > 0 else None
+
+    def _question(self, best: TriedOption) -> str:
+        """The condition under which an option is right."""
         if "prediction" in best.columns:
-            rest = [repr(option.columns["prediction"]) for option in others if "prediction" in option.columns]
-            also = f" (or {', '.join(rest[:3])})" if rest else ""
-            question = f"if {best.columns['prediction']!r} is what the model chose{also}"
+            question = f"if {best.columns['prediction']!r} is what the model chose"
+        elif "correct" in best.columns:
+            question = f"if {best.columns['correct']!r} says whether the model was right"
         else:
             scores = [repr(name) for role, name in best.columns.items() if role.startswith("scores")]
             question = f"if {' and '.join(scores)} are scores, higher is better"
@@ -186,11 +229,18 @@ class TableProposals:
         beside = {f"option{number}": name for number, name in enumerate(self.told.options, 1)}
         return beside | ({"answer": self.told.answer} if self.told.answer is not None else {})
 
-    def _free_columns(self) -> list[str]:
-        """Columns that may have choices, the last first: predictions are added at the end."""
+    def _free_columns(self, *, every: bool = False) -> list[str]:
+        """Columns that may have choices, the last first: predictions are added at the end.
+
+        Parameters
+        ----------
+        every
+            Whether those count too that have none by their names.
+        """
         told = self.told
         taken = {*told.texts, *told.ids, *told.options, told.answer, *self.naming.values()}
-        return [name for name in reversed(self.table.columns) if name not in taken and not is_lower_better(name)]
+        free = [name for name in reversed(self.table.columns) if name not in taken and name != told.correct]
+        return free if every else [name for name in free if not is_lower_better(name)]
 
     def _naming(self) -> dict[str, str]:
         """The first columns that name nine problems of ten: those told by name, any other, or the order of the rows."""
@@ -221,28 +271,47 @@ class TableProposals:
         return True
 
     def best_choices(self, names: Iterable[str]) -> list[TriedOption]:
-        """The options by which some columns are choices or scores; the one that reads most comes first.
+        """The options by which some columns are choices or scores; replies in sentences come last.
 
         A column that says what the dataset's answers say in every row is left out: it has the answers.
         """
         if not self.naming:
             return []
-        choices = list(self._choices(list(names)))
-        for in_sentences in (False, True):
-            tried = filter(None, (self.tried(roles, in_sentences) for roles in choices))
-            telling = [option for option in tried if not option.has_answers]
-            if telling:
-                return sorted(telling, key=lambda option: ("prediction" not in option.columns, -option.reading.read))
-        return []
+        labels, replies = list[TriedOption](), list[TriedOption]()
+        for roles in self._choices(list(names)):
+            option = self.tried(roles, in_sentences=False)
+            if option is not None:
+                labels.append(option)
+            elif (option := self.tried(roles)) is not None:
+                replies.append(option)
+        telling = [option for option in labels if not option.has_answers]
+        telling.sort(key=lambda option: ("prediction" not in option.columns, -option.reading.read))
+        return telling + [option for option in replies if not option.has_answers]
 
     def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
         for name in names:
-            yield {**self.naming, "prediction": name}
-        endings = ((ENDING.fullmatch(name), name) for name in reversed(names))
+            if may_choose(name) or name in self.told.rivals:
+                yield from ({**self.naming, role: name} for role in self._roles_of(name))
+        if self.told.correct is not None:
+            yield {**self.naming, "correct": self.told.correct}
+        endings = ((ENDING.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
         stems = grouped((match["stem"].casefold(), name) for match, name in endings if match)
         for members in stems.values():
             if len(members) > 1:
                 yield {**self.naming, **{f"scores{number}": name for number, name in enumerate(members, 1)}}
+
+    def _roles_of(self, name: str) -> Iterator[str]:
+        """The roles that a column may have by its cells."""
+        if not self._counts_otherwise(name):
+            yield "prediction"
+        if judges(self.table, name):
+            yield "correct"
+        yield "scores"
+
+    def _counts_otherwise(self, name: str) -> bool:
+        """Whether a column has 0 and the table's answers count from 1: then 0 is no choice, it says "wrong"."""
+        answers = {cell_text(row.get(self.told.answer)).strip() for _, row in self.table.rows if self.told.answer}
+        return "0" not in answers and "2" in answers and judges(self.table, name)
 
     def tried(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
         """An option that reads nine rows of ten of the whole table; None for any other."""
@@ -263,3 +332,23 @@ class TableProposals:
         if count > SAMPLED:
             yield range(0, count, count // SAMPLED)
         yield range(count)
+
+
+def refuse_lists(table: Table, given: Mapping[str, str] | None, attempt: Attempt) -> None:
+    """Refuse rows that stand in several lists of one object, with what each list gives, and what all give together."""
+    try:
+        columns = columns_of(table, given)
+    except BadInput:
+        columns = PredictionColumns()
+    names = list(dict.fromkeys(cell_text(row.get(LIST)) for _, row in table.rows))
+    ways = []
+    for wanted in ([name] for name in names) if len(names) > MOST_SHOWN else [*([name] for name in names), names]:
+        places = [place for place, (_, row) in enumerate(table.rows) if cell_text(row.get(LIST)) in wanted]
+        roles = {**(given or {}), "where": f"{LIST}={'|'.join(wanted)}"}
+        trial = attempt(columns, places, None) if columns.is_complete else None
+        gives = f"{len(places):,} rows" if trial is None else TriedOption(roles, trial).gives
+        ways.append(f"{OPTION} {quote(said_columns(roles))} ({gives})")
+    raise BadInput(
+        f"{table.path}: its rows stand in {len(names)} lists, {', '.join(map(repr, names))}: which are meant? "
+        + "; or ".join(ways[: MOST_SHOWN + 1])
+    )

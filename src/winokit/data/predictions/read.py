@@ -22,6 +22,8 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+MOST_REASONS = 4
+"""Reasons of abstentions that have a note of their own."""
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
 """Names of the sample logs that lm-evaluation-harness writes."""
 OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
@@ -89,6 +91,14 @@ class ReadPredictions:
     surprisals: dict[str, float] = field(default_factory=dict)
     """Per-word surprisal of solved texts, by problem id, where those were scored."""
     notes: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    """Rows that contradict each other, whose problems were left out."""
+
+    @property
+    def right(self) -> int | None:
+        """The number of right predictions, or None if no problem has an answer."""
+        known = [made for made in self.predictions if made.answer is not None]
+        return sum(made.prediction == made.answer for made in known) if known else None
 
 
 def read_predictions(
@@ -112,8 +122,8 @@ def read_predictions(
     columns
         What the columns of a table are, by their roles; else their names tell.
     """
-    reader = _reader_of(Path(path), columns)
-    return _read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
+    reader = reader_of(Path(path), columns)
+    return rows_read(Source(Path(path), lenient=lenient), Matcher(dataset, versions), reader)
 
 
 def read_files(
@@ -128,8 +138,8 @@ def read_files(
     matcher, reads, strange = Matcher(dataset, versions), {}, []
     for file in files:
         try:
-            reader = file.read_rows if isinstance(file, PredictionTable) else _reader_of(file.path, columns)
-            reads[file.path] = _read(Source(file.path, lenient=lenient), matcher, reader)
+            reader = file.read_rows if isinstance(file, PredictionTable) else reader_of(file.path, columns)
+            reads[file.path] = rows_read(Source(file.path, lenient=lenient), matcher, reader)
         except NothingMatches as error:
             if file.folder is None:
                 raise
@@ -143,7 +153,7 @@ class NothingMatches(BadInput):
     """A file of predictions is about other problems than those of the dataset."""
 
 
-def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
+def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
     kind = recognise(path)
     if columns and kind not in WITHOUT_COLUMNS:
@@ -153,7 +163,8 @@ def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     return READERS[kind]
 
 
-def _read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
+    """Read the rows of a source in the terms of the dataset, by model, scoring and variant."""
     path = source.path
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
@@ -248,8 +259,11 @@ class RowMatching:
         self.repeated: list[str] = []
         self.contradictions: list[str] = []
         self.contradicted: set[int] = set()
+        self.silent: dict[str, list[str]] = {}
+        """Rows that choose nothing, by the reason."""
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
+        self.read_right, self.said_right = 0, 0
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
@@ -269,6 +283,9 @@ class RowMatching:
             return
         if is_first:
             self.made[place], self.rows[place] = prediction, row.place
+            if prediction.prediction is None and row.variant == ORIGINAL:
+                reason, _, said = (row.why or "nothing is chosen").partition(": ")
+                self.silent.setdefault(reason, []).append(f"{row.place}: {said}" if said else row.place)
             return
         earlier = [self.made[hit].prediction for hit in row.hits]
         if prediction.prediction in earlier:
@@ -323,13 +340,26 @@ class RowMatching:
                 return None
             self.other_gold.append(row.place)
         right = problem.answer if gold is None else gold
-        if row.verdict is not None and None not in (prediction, right) and row.verdict != (prediction == right):
-            self.other_verdict.append(row.place)
+        if row.verdict is not None and right is not None:
+            self.read_right += prediction == right
+            self.said_right += row.verdict
+            if row.verdict != (prediction == right):
+                self.other_verdict.append(row.place)
         scores = row.scores
         if scores is not None and order is not None:
             scores = tuple(score for _, score in sorted(zip(order, scores, strict=True)))
         answer = problem.answer if known else gold
         return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
+
+    def _reasons(self) -> Iterator[tuple[str, list[str]]]:
+        """The reasons of abstentions, the commonest first, those beyond a few together."""
+        ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
+        yield from ordered[:MOST_REASONS]
+        others: list[str] = []
+        for _, places in ordered[MOST_REASONS:]:
+            others += places
+        if others:
+            yield "nothing is chosen for other reasons", others
 
     def finish(self) -> ReadPredictions:
         """The predictions in the order of the dataset, with notes; raises BadInput if rows contradict each other."""
@@ -344,6 +374,7 @@ class RowMatching:
             self.made.pop(place, None)
             self.read.surprisals.pop(self.matcher.ids[place], None)
         self.read.predictions = [self.made[place] for place in sorted(self.made)]
+        self.read.contradictions = self.contradictions
         if self.contradictions:
             count = len(self.contradicted)
             problems = "1 problem" if count == 1 else f"{count:,} problems"
@@ -351,11 +382,17 @@ class RowMatching:
                 f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
             )
         for places, what in (
+            *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
             (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
-            (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),
         ):
             if places:
                 row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
                 self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
+        if self.other_verdict:
+            rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
+            self.read.notes.append(
+                f"we read {self.read_right:,} right, the file says {self.said_right:,}: {rows}, "
+                f"the first: {self.other_verdict[0]}"
+            )
         return self.read

@@ -10,17 +10,28 @@ models are; one from which no answer can be read is an abstention.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields, tables
 from winokit.data.formats.source import Source, name_place
-from winokit.data.formats.tables import Table, cell_text
+from winokit.data.formats.tables import LIST, Table, cell_text, selected
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
-from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
-from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
+from winokit.data.predictions.columns import (
+    FLOAT,
+    LINE,
+    OPTION,
+    PROMPTS,
+    PredictionColumns,
+    check_order,
+    columns_of,
+    verdict_of,
+)
+from winokit.data.predictions.headings import read_headed
+from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
+from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -36,25 +47,48 @@ REPLY = 3
 
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
+    """The rows of a table in a file."""
+    yield from read_rows(_row_by_row(read_headed(source, matcher), matcher), source, matcher, given)
+
+
+def read_rows(
+    table: Table, source: Source, matcher: Matcher, given: Mapping[str, str] | None = None
+) -> Iterator[PredictionRow]:
     """The rows of a table."""
-    table = _row_by_row(tables.read_table(source), matcher)
+    given_all = given
+    table, given = selected(table, given, OPTION)
+    attempt = partial(try_reading, table, matcher)
+    if LIST in table.columns and (given_all is None or "where" not in given_all):
+        from winokit.data.predictions.proposals import refuse_lists
+
+        refuse_lists(table, given, attempt)
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
         from winokit.data.predictions.proposals import TableProposals
 
-        TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
+        TableProposals(table, columns, matcher.dataset, attempt).refuse()
+    source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
-        if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
+        if _is_nameless(cells, columns):
             source.note(f"{place} names no problem; skipped")
             continue
         try:
             yield reading.row(cells, place, number)
         except Malformed as error:
             source.reject(error, line)
+    if reading.unread and not reading.read and given is None and columns.correct is not None:  # it is right or wrong
+        from winokit.data.predictions.proposals import TableProposals
+
+        TableProposals(table, replace(columns, prediction=None), matcher.dataset, attempt).refuse()
     reading.finish()
+
+
+def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
+    """Whether a row has no problem in any of its columns, as totals at the end of a file have none."""
+    return columns.order != LINE and not any(said(cells.get(name)) for name in columns.names)
 
 
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
@@ -67,7 +101,7 @@ def _row_by_row(table: Table, matcher: Matcher) -> Table:
 
 
 def try_reading(
-    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool
+    table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool | None
 ) -> "TrialReading":
     """What columns read of the rows at some places, or of the first of them where they read too few.
 
@@ -76,15 +110,17 @@ def try_reading(
     from winokit.data.predictions.proposals import LEAST_READ, TrialReading
 
     check_order(table, columns, matcher.dataset)
-    reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences)
-    chooses = columns.prediction is not None or bool(columns.scores)
-    most_missed = (1 - LEAST_READ) * len(places)
+    reading = TableReading(
+        table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences is not False, is_trial=True
+    )
+    chooses = columns.prediction is not None or bool(columns.scores) or columns.correct is not None
+    most_missed = len(places) if in_sentences is None else (1 - LEAST_READ) * len(places)
     rows = found = read = right = 0
     for place in places:
         if rows - (read if chooses else found) > most_missed:
             break
         _, cells = table.rows[place]
-        if columns.order != LINE and not any(said(cells.get(name)) for name in columns.names):
+        if _is_nameless(cells, columns):
             continue
         rows += 1
         try:
@@ -96,7 +132,10 @@ def try_reading(
             read += 1
             problem = matcher.dataset[row.hits[0]]
             names = row.candidates or problem.candidates
-            right += problem.right is not None and align((names[row.prediction],), (problem.right,)) is not None
+            if problem.right is None:
+                right += row.gold == row.prediction
+            else:
+                right += align((names[row.prediction],), (problem.right,)) is not None
     return TrialReading(rows, found, read, right)
 
 
@@ -110,9 +149,15 @@ class TableReading:
     source: Source
     in_sentences: bool = True
     """Whether a text that is no candidate is read as a reply is."""
+    is_trial: bool = False
+    """Whether nobody is told what was noticed."""
     unread: list[str] = field(default_factory=list)
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
+    judged: int = 0
+    """Rows of which only is known whether they are right."""
+    readings: ReplyReadings = field(default_factory=ReplyReadings)
+    """What replies in words say by other ways to read them."""
 
     def __post_init__(self) -> None:
         path = self.source.path
@@ -197,10 +242,33 @@ class TableReading:
         if columns.answer is not None:
             with suppress(Malformed):
                 gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1], language)
+        verdict = verdict_of(said(cells.get(columns.correct))) if columns.correct else None
+        if columns.prediction is None and not columns.scores and verdict is not None:
+            try:
+                prediction, why = self._judged(verdict, self.matcher.dataset[hits[0]], names, gold), None
+            except Unmatched as reason:
+                return PredictionRow(*named, reason=str(reason))
         kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
         return PredictionRow(
-            *named, hits=hits, candidates=candidates, scores=kept, prediction=prediction, why=why, gold=gold
+            *named,
+            hits=hits,
+            candidates=candidates,
+            scores=kept,
+            prediction=prediction,
+            why=why,
+            gold=gold,
+            verdict=verdict,
         )
+
+    def _judged(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
+        """The choice of a row that says no more than whether it is right, by its or the dataset's answer."""
+        answer = which(problem.right, names, problem.language) if problem.right is not None else gold
+        if answer is None:
+            raise Unmatched("it says only whether the choice is right, and nothing says what is")
+        if not is_right and len(names) != 2:
+            raise Unmatched(f"it says only that the choice is wrong, which leaves {len(names) - 1} others")
+        self.judged += 1
+        return answer if is_right else 1 - answer
 
     def _hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
         """The problem a row names, by the best name it has."""
@@ -240,7 +308,9 @@ class TableReading:
             return None, self._unread(text, place)
         try:
             chosen, why = choose(text, column, names, self.bases[0], about.language)
+            is_label = True
         except Malformed:
+            is_label = False
             if is_number(text) or not self.in_sentences:
                 raise
             from winokit.models.replies import FilledText
@@ -252,6 +322,8 @@ class TableReading:
                     raise
                 why = self._unread(text, place)
         self.read += chosen is not None
+        if about.answer is not None and not self.is_trial:
+            self.readings.take(None if is_label else text, chosen, names, about)
         return chosen, why
 
     def _unread(self, text: str, place: str) -> str:
@@ -283,13 +355,20 @@ class TableReading:
                 f"{self.table.path}: in column {self.columns.prediction!r} no answer could be read; "
                 f"the first: {self.unread[0]}"
             )
-        for places, what in (
-            (self.unread, "no answer could be read; they are abstentions"),
-            (self.other_choice, "the prediction is not the candidate with the highest score; the prediction counts"),
-        ):
-            if places:
-                row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
-                self.source.note(f"in {row_count} {what}; the first: {places[0]}")
+        if self.judged:
+            self.source.note(
+                f"in {self.judged:,} rows only right or wrong is known, which tells the choice between two candidates; "
+                "margins and abstentions are not known"
+            )
+        self.source.readings = self.readings.shares()
+        for note in self.readings.notes():
+            self.source.note(note)
+        if self.other_choice:
+            row_count = "1 row" if len(self.other_choice) == 1 else f"{len(self.other_choice):,} rows"
+            self.source.note(
+                f"in {row_count} the prediction is not the candidate with the highest score; the prediction counts; "
+                f"the first: {self.other_choice[0]}"
+            )
 
 
 def said(value: Any) -> str:

@@ -1,0 +1,59 @@
+"""How far a number moves with the way replies are read: for what they choose, or as others read them."""
+
+from collections import Counter
+
+from winokit.data.predictions.answers import other_readings
+from winokit.data.predictions.match import which
+from winokit.problem import Problem
+
+KINDS = {
+    "exact": "as exact labels",
+    "strict": "by what they begin with (strict)",
+    "extractor": "by the first option in them (extractor)",
+}
+"""The other ways to read a reply, and how a note calls them."""
+
+
+class ReplyReadings:
+    """Counts the right answers among replies, read in each of several ways."""
+
+    def __init__(self) -> None:
+        self.rows = self.in_words = 0
+        """Replies, and those of them that are more than a label."""
+        self.right = Counter[str]()
+
+    def take(self, text: str | None, chosen: int | None, names: tuple[str, ...], about: Problem) -> None:
+        """Count a reply and what was read of it.
+
+        Parameters
+        ----------
+        text
+            The reply; None for a label, which says the same by any reading.
+        """
+        answer = which(about.right or "", names, about.language)
+        if answer is None:
+            return
+        self.rows += 1
+        self.in_words += text is not None
+        others = dict.fromkeys(KINDS, chosen) if text is None else other_readings(text, names, about)
+        for kind, choice in {"read": chosen, **others}.items():
+            self.right[kind] += choice == answer
+
+    def shares(self) -> dict[str, float]:
+        """The share of right answers by each way to read, ours as `read`; empty if no reply is more than a label."""
+        if not self.in_words or not self.rows:
+            return {}
+        return {kind: self.right[kind] / self.rows for kind in ("read", *KINDS)}
+
+    def notes(self) -> list[str]:
+        """A note on replies whose number depends on the way of reading."""
+        shares = self.shares()
+        counts = {kind: self.right[kind] for kind in shares}
+        if len(set(counts.values())) < 2:
+            return []
+        others = ", ".join(f"{counts[kind]:,} {words}" for kind, words in KINDS.items())
+        moved = 100 * (max(shares.values()) - min(shares.values()))
+        return [
+            f"of {self.rows:,} replies {counts['read']:,} are right, read for what they choose; {others}: "
+            f"the way of reading moves the number by {moved:.1f} points"
+        ]

@@ -1,0 +1,178 @@
+"""Predictions as they are understood before anything is scored: roles of columns, and matched rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from winokit.data.formats.source import Source
+from winokit.data.formats.tables import Table, numbered_rows
+from winokit.data.loading import DataLike, load
+from winokit.data.predictions.columns import checked_columns
+from winokit.data.predictions.in_memory import UNNAMED, Predictions, are_files, file_paths, tables_in_memory
+from winokit.data.predictions.match import Matcher
+from winokit.data.predictions.read import PredictionFile, ReadPredictions, reader_of, recognise, rows_read
+from winokit.data.predictions.table import read_rows
+from winokit.errors import BadInput
+from winokit.notebook import Frame, frame_rows
+from winokit.problem import Dataset
+from winokit.results import Brief
+
+IN_MEMORY = "values in memory"
+
+
+@dataclass(frozen=True)
+class UnderstoodModel:
+    """Counts and lists of one model under one scoring, on one variant of the problems."""
+
+    model: str
+    scoring: str
+    variant: str
+    problems: int
+    """How many the dataset has."""
+    matched: int
+    """Problems for which there is a prediction or an abstention."""
+    right: int | None
+    """Right predictions; None if the dataset has no answers."""
+    unmatched: list[str] = field(default_factory=list)
+    """Rows that are about no problem, with the reason."""
+    abstentions: list[str] = field(default_factory=list)
+    """Ids of the problems for which nothing is chosen, with the reason."""
+    contradictions: list[str] = field(default_factory=list)
+    """Rows that contradict each other; their problems are left out."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right predictions among the matched problems; None without answers."""
+        return None if self.right is None or not self.matched else self.right / self.matched
+
+
+@dataclass(frozen=True, repr=False)
+class UnderstoodPredictions(Brief):
+    """Roles, matches and notes of a file or frame of predictions, which a notebook shows."""
+
+    name: str
+    dataset: str
+    kind: str
+    """What sort of file it is: table, labels, lmeval, inspect, winokit, or values in memory."""
+    roles: Mapping[str, str]
+    """Columns of a table by what they were taken for."""
+    models: list[UnderstoodModel]
+    notes: list[str]
+    readings: Mapping[str, float]
+    """Shares of right replies by each way to read them; empty if none is more than a label."""
+
+    @property
+    def matched(self) -> int:
+        """Predictions whose problem is known, of all models."""
+        return sum(model.matched for model in self.models)
+
+    @property
+    def unmatched(self) -> list[str]:
+        """Rows that are about no problem."""
+        return self._listed("unmatched")
+
+    @property
+    def abstentions(self) -> list[str]:
+        """Problems for which nothing is chosen."""
+        return self._listed("abstentions")
+
+    @property
+    def contradictions(self) -> list[str]:
+        """Rows that contradict each other."""
+        return self._listed("contradictions")
+
+    def _listed(self, kind: str) -> list[str]:
+        """The rows of one kind, of all models."""
+        rows: list[str] = []
+        for model in self.models:
+            rows += getattr(model, kind)
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        """As `winokit check PREDICTIONS --data DATA --json` prints it."""
+        models = [{**vars(model), "accuracy": model.accuracy} for model in self.models]
+        return {**vars(self), "roles": dict(self.roles), "readings": dict(self.readings), "models": models}
+
+
+def read_predictions(
+    predictions: Predictions, data: DataLike, *, columns: str | Mapping[str, str] | None = None
+) -> UnderstoodPredictions:
+    """Read predictions about a dataset, and return what was understood of them.
+
+    Nothing is scored. Rows that cannot be read are left out and listed, where an audit refuses them.
+
+    Parameters
+    ----------
+    predictions
+        A file, a data frame that names its columns as a file does, or values as `winokit.audit` takes them.
+    columns
+        What the columns of a table are, as `--prediction-columns` takes it.
+
+    Returns
+    -------
+    UnderstoodPredictions
+        Roles of columns, and for each model what matches, abstains or contradicts itself.
+
+    Raises
+    ------
+    BadInput
+        If nothing of it is about a problem of the dataset, or it is not clear which column is the prediction.
+    """
+    dataset = data if isinstance(data, Dataset) else load(data)
+    given = None if columns is None else checked_columns(columns)
+    named, reader, kind = _named_reader(predictions, dataset, given)
+    source = Source(Path(named), lenient=True)
+    reads = rows_read(source, Matcher(dataset), reader)
+    notes: dict[str, None] = {}
+    models: list[UnderstoodModel] = []
+    for model in reads:
+        notes |= dict.fromkeys(model.notes)
+        models.append(_understood(model, dataset))
+    return UnderstoodPredictions(
+        named,
+        dataset.card.name,
+        kind,
+        source.roles,
+        models,
+        list(notes),
+        source.readings,
+    )
+
+
+def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, str] | None) -> tuple[str, Any, str]:
+    """Name, reader and kind of predictions."""
+    if are_files(given) and len(file_paths(given)) == 1:
+        path = PredictionFile(Path(file_paths(given)[0])).path
+        return str(path), reader_of(path, columns), recognise(path)
+    if isinstance(given, Frame):
+        names, rows = frame_rows(given)
+        table = Table(UNNAMED, tuple(names), numbered_rows(rows))
+        return UNNAMED, partial(read_rows, table, given=columns), IN_MEMORY
+    tables = tables_in_memory(given, dataset)
+    if len(tables) != 1:
+        raise BadInput("predictions: one file, one data frame or the values of one model expected")
+    return tables[0].name, tables[0].read_rows, IN_MEMORY
+
+
+def _understood(read: ReadPredictions, dataset: Dataset) -> UnderstoodModel:
+    """Counts and lists of one model."""
+    return UnderstoodModel(
+        read.model,
+        read.scoring,
+        read.variant,
+        len(dataset),
+        len(read.predictions),
+        read.right,
+        read.unmatched,
+        list(_abstentions(read)),
+        read.contradictions,
+    )
+
+
+def _abstentions(read: ReadPredictions) -> Iterator[str]:
+    """The problems for which nothing is chosen, each with the reason."""
+    for made in read.predictions:
+        if made.prediction is None:
+            yield f"{made.id}: {made.why or 'nothing is chosen'}"
