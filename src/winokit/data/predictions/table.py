@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from winokit.data.formats import fields, tables
+from winokit.data.formats import fields
 from winokit.data.formats.source import Source, name_place
 from winokit.data.formats.tables import LIST, Table, cell_text, selected
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
