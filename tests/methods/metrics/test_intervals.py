@@ -197,6 +197,8 @@ def test_one_problem_on_a_side_leaves_that_side_open():
         (lambda: wilson(3, 2), "found 3 of 2"),
         (lambda: wilson(1, 2, level=95), "a level between 0 and 1"),
         (lambda: share_interval([True, False], Units.alone(2), 95), "a level between 0 and 1"),
+        (lambda: share_interval([True, False], Units.alone(2), 1.0), "a level between 0 and 1"),
+        (lambda: share_interval([True, False], Units.alone(2), 0.0), "a level between 0 and 1"),
         (lambda: share_interval([2.0, 0.0], Units.alone(2)), "from 0 to 1 for a share, found 0 to 2"),
         (lambda: gap([True, False], [True, True], [False, False], Units.alone(2)), "none is on the second"),
         (lambda: mean_interval([float("inf"), 0.0], Units.alone(2)), "values are not finite"),
