@@ -408,7 +408,7 @@ def score_to_find(row: Metric, alpha: float, most: float = 1.0) -> float | None:
 
 
 def can_be_shown(row: Metric, alpha: float) -> bool:
-    """Whether the best score that the same choices could get would be above the null at that level.
+    """Whether some score of the same choices is significant at that level.
 
     True of a row of an earlier version, which does not say.
     """

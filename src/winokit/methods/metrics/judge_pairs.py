@@ -266,7 +266,10 @@ class PairVerdict:
         return found.first_refuses if found.difference > 0 else found.second_refuses
 
     def _lead_word(self, margin: float) -> str:
-        """By how much the leader is ahead, as far as that is shown: a lead that may be large is not called little."""
+        """Word for how much the leader is shown to be ahead.
+
+        A lead that may be large is not called little.
+        """
         if self._is_beyond(margin):
             return BEYOND
         return LITTLE if self.is_within else AHEAD

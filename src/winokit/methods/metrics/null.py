@@ -113,7 +113,7 @@ class CountDistribution:
 
     @property
     def most(self) -> int:
-        """The largest count that is possible, or was drawn."""
+        """The largest count that is possible or was drawn."""
         return self.start + len(self.chances) - 1
 
     @property
@@ -174,9 +174,9 @@ class NullTest:
 
     @property
     def p_most(self) -> float | None:
-        """Two-sided p-value of the largest count that the exchange can bring; None if the count cannot vary.
+        """Two-sided p-value of the largest count of the distribution.
 
-        No smaller than `LEAST_P_MOST`: what is below depends on rounding.
+        None if the count cannot vary. No smaller than `LEAST_P_MOST`: what is below depends on rounding.
         """
         if not self.distribution.varies:
             return None

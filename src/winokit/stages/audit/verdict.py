@@ -85,7 +85,10 @@ def _places(single: Metric | None) -> str:
 
 
 def _has_too_few_pairs(rows: MetricRows) -> bool:
-    """Whether so few pairs are told apart that nothing could be shown of them, were they all the right way round."""
+    """Whether too few pairs are told apart to show anything.
+
+    Then not even all of them the right way round would be significant.
+    """
     row = rows.twins
     return row is not None and not can_be_shown(row, SURE / max(_count_tests(rows.headline), 1))
 
@@ -201,7 +204,7 @@ def _single_sentence(rows: MetricRows, state: State, beyond: str) -> str:
 
 
 def _same_answer(rows: MetricRows, row: Metric) -> str:
-    """What a scorer does whose score is the same wherever the right answers are."""
+    """Explanation of a score that no exchange of right answers changes."""
     told_row, single_row = rows.told_apart, rows.find("groups", "single")
     has_only_twins = told_row is not None and not told_row.value and single_row is None
     if row.details.get(ONE_CHOICE):

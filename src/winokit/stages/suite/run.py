@@ -161,7 +161,7 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
 
 
 def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[SuiteModel]:
-    """The models of `DATA=FILE`s, by the names that they have in their files.
+    """The models of `DATA=FILE`s, named as in their files.
 
     One model's files for several datasets are one model. The file's name is added to tell two models of one name apart.
     """
@@ -195,7 +195,10 @@ def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Ent
 
 
 def _model_in(path: Path, whole: Dataset) -> str:
-    """The model of a file of predictions, which must be one model's, under one scoring."""
+    """The model of a file of predictions.
+
+    Raises BadInput if the file has several models or scorings.
+    """
     names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
