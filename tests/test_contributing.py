@@ -112,7 +112,17 @@ def test_a_formalization(add, tmp_path):
 def test_a_debias_method(add, tmp_path):
     add("debias method")
     shown = typed(
-        "debias", "shortest", "open", "--size", "100", "--no-assess", "--compare", "none", "--out", str(tmp_path)
+        "debias",
+        "shortest",
+        "open",
+        "--size",
+        "100",
+        "--set",
+        "assess=off",
+        "--compare",
+        "none",
+        "--out",
+        str(tmp_path),
     )
     assert "100 of 428 problems kept" in shown
     kept, everything = winokit.load(tmp_path / "kept.jsonl"), winokit.load("open")

@@ -38,7 +38,9 @@ def own(modules: set[str]) -> set[str]:
 def scored(tmp_path_factory):
     """A file of predictions, and the modules of the command that wrote it."""
     path = tmp_path_factory.mktemp("scored") / "predictions.jsonl"
-    modules = modules_of("score", "open", "--model", "random", "--limit", "20", "--cache", "off", "--out", str(path))
+    modules = modules_of(
+        "score", "open", "--model", "random", "--limit", "20", "--set", "cache=off", "--out", str(path)
+    )
     return path, modules
 
 

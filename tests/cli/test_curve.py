@@ -80,10 +80,10 @@ def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 was requested"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
         (
-            ("large", "--test", "test", "--human", "0.94"),
+            ("large", "--test", "test", "--set", "human=0.94"),
             "human: per cent expected, such as 94.0, found 0.94",
         ),
-        (("large", "--test", "test", "--human-group", "nan"), "human_group: per cent expected"),
+        (("large", "--test", "test", "--set", "human_group=nan"), "human_group: per cent expected"),
         (
             ("large", "--test", "test", "--formalization", "mc-mlm", "--formalization", "mc-mlm?loss=softmax"),
             r"each once, expected, found mc-mlm, mc-mlm\?loss=softmax",

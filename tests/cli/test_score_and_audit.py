@@ -56,7 +56,7 @@ def test_score_writes_over_its_own_predictions_only(here):
 
 
 def test_a_cache_without_a_name_is_the_users_own(here):
-    assert run("score", "open", "--limit", 2, "--model", "random", "--cache", "").exit_code == 0
+    assert run("score", "open", "--limit", 2, "--model", "random", "--set", "cache=").exit_code == 0
     assert (here / "cache.sqlite").exists()
 
 

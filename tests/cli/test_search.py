@@ -45,7 +45,7 @@ def asked(bert, parts, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(asked):
-    return run(*asked[0], "--human", 90).output
+    return run(*asked[0], "--set", "human=90").output
 
 
 def test_a_search_prints_a_table_and_what_to_hold_it_against(asked, shown):
@@ -75,7 +75,7 @@ def test_json_has_the_run_and_the_rows(asked, shown):
     ("arguments", "said"),
     [
         (("--learning-rate", "fast"), "--learning-rate fast: numbers with commas between"),
-        (("--sampler", "grid", "--epochs", "3..9"), "a grid needs single values"),
+        (("--set", "sampler=grid", "--epochs", "3..9"), "a grid needs single values"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--dev", "dev", "--test", "dev"), "dev, to choose on, overlaps dev: 20 same, 0 near, 0 twin"),

@@ -9,7 +9,7 @@ from winokit.cli.main import app
 from winokit.cli.options import spread
 from winokit.errors import BadInput, UnknownName
 
-QUICK = ["--protocol", "accuracy", "groups", "--limit", "10", "--cache", "off"]
+QUICK = ["--protocol", "accuracy", "groups", "--limit", "10", "--set", "cache=off"]
 
 
 def typed(*words):
@@ -45,7 +45,7 @@ def test_several_models_and_datasets_follow_one_option(tmp_path):
 def test_a_file_says_it_all(tmp_path):
     file = tmp_path / "suite.toml"
     file.write_text('models = ["random"]\ndata = ["open"]\nlimit = 10\nprotocol = ["accuracy"]')
-    result = typed(str(file), "--cache", "off", "--out", str(tmp_path / "out"))
+    result = typed(str(file), "--set", "cache=off", "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.output
     assert f"page: {tmp_path / 'out' / 'index.html'}" in result.stdout
 
@@ -60,7 +60,7 @@ def test_a_failed_cell_makes_the_exit_code_1(tmp_path):
 
 
 def test_a_dry_run_prices_the_whole():
-    result = typed("--models", "builtin", "--data", "open", "synthetic-9", *QUICK, "--dry-run", "--price-in", "2")
+    result = typed("--models", "builtin", "--data", "open", "synthetic-9", *QUICK, "--dry-run", "--set", "price_in=2")
     assert result.exit_code == 0, result.output
     assert "cost at most" in result.stdout
     assert "synthetic-9" in result.stdout

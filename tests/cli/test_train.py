@@ -103,7 +103,7 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
         return step(self)
 
     step = Learner._step
-    asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--checkpoint-every", 1, *QUICK)
+    asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--set", "checkpoint_every=1", *QUICK)
     monkeypatch.setattr(Learner, "_step", stop)
     CliRunner().invoke(app, ["train", *(str(argument) for argument in asked)])
     monkeypatch.setattr(Learner, "_step", step)

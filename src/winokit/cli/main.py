@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 import winokit
 from winokit.errors import BadInput, MissingPackage, WinokitError
 from winokit.files import our_toml
+from winokit.project import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,7 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 """How every command looks: plain text, our own errors."""
+HELP_ALL = "--help-all"
 FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offline)"
 
 
@@ -63,6 +65,7 @@ class Verb:
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
         from winokit.cli.options import command, greedy_options, progress_bar, refuse_former_options, spread
+        from winokit.cli.stored import describe_stored, stored_parameters
 
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
         shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
@@ -80,17 +83,31 @@ class Verb:
         )
         greedy, usual = [] if of else greedy_options(call), {f"--{option}" for option in self.usual.split()}
 
+        stored = list(describe_stored(stored_parameters(verb)))
+
         class VerbCommand(TyperCommand):
+            shows_all = False
+
             def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-                refuse_former_options(verb, args)
+                refuse_former_options(verb, args, ELSEWHERE)
+                if HELP_ALL in args and not ctx.resilient_parsing:
+                    self.shows_all = True
+                    typer.echo(ctx.get_help())
+                    ctx.exit()
                 return super().parse_args(ctx, spread(args, greedy))
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-                sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Advanced": []}
+                sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}
                 for param in self.get_params(ctx):
                     first = not usual or bool({*usual, "--help"} & {*param.opts})
-                    where = "Arguments" if param.param_type_name == "argument" else "Options" if first else "Advanced"
+                    where = "Arguments" if param.param_type_name == "argument" else "Options"
+                    if where == "Options" and not first:
+                        where = "More options"
                     sections[where] += filter(None, [param.get_help_record(ctx)])
+                if self.shows_all:
+                    sections[f"Settings of {FILE}, or --set"] = stored
+                elif sections.pop("More options") or stored:
+                    sections["Options"].append((HELP_ALL, "Show every option and setting, and exit."))
                 for title, rows in sections.items():
                     if rows:
                         with formatter.section(title):
@@ -103,8 +120,12 @@ class Verb:
 _TABLE = our_toml("cli/verbs.toml")
 MOVED: Mapping[str, str] = _TABLE["Moved"]
 """What was a command before, and what is typed instead."""
+ELSEWHERE: Mapping[str, str] = _TABLE["Options"]
+"""Options that only some verbs have, and what to do for the others."""
 GROUPS = {
-    group: {name: Verb(**facts) for name, facts in verbs.items()} for group, verbs in _TABLE.items() if group != "Moved"
+    group: {name: Verb(**facts) for name, facts in verbs.items()}
+    for group, verbs in _TABLE.items()
+    if group not in ("Moved", "Options")
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 """Each verb and what it does: listing them imports nothing."""

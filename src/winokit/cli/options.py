@@ -18,13 +18,16 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
+from winokit.cli.stored import read_stored, refuse_former_spelling, stored_parameters
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
-from winokit.progress import telling
+from winokit.progress import tell, telling
 from winokit.settings import SEVERAL, Help, choices_of, former_names, help_of, members_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
+SET = "set_"
+"""The parameter of `--set`."""
 BARE = "bare_"
 """How the argument is called that stands for an option."""
 Questions = Mapping[str, tuple[str, type]]
@@ -64,10 +67,16 @@ def command(
         Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
-    taken = [parameter for parameter in signature.parameters.values() if parameter.name not in HANDLED]
+    stored = stored_parameters(verb)
+    left_out = {*HANDLED, *stored}
+    taken = [parameter for parameter in signature.parameters.values() if parameter.name not in left_out]
     bare_names = [parameter.name for parameter in taken if is_bare(parameter)]
     parameters = [option(parameter) for parameter in taken]
     parameters += [bare_argument(parameter) for parameter in taken if is_bare(parameter)]
+    if stored:
+        words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
+        listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
+        parameters.append(inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=listed))
     flags = {"json": "Machine-readable output."} if as_json is not None else {}
     if every:
         flags = {"all": "Show every row of the result.", **flags}
@@ -83,6 +92,8 @@ def command(
             if parameter.name in given and _is_several(_typed(parameter)):
                 typed = given[parameter.name]
                 given[parameter.name] = tuple(typed) if typed else parameter.default
+        kept = read_stored(stored, given.pop(SET, None) or (), Path())
+        given |= kept.values
         asked = questions(given)  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
         for name, (question, kind) in asked.items() if somebody else ():
@@ -90,6 +101,7 @@ def command(
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
+            tell(kept.notes)
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
         show(as_json(result) if machine and as_json else lines(result, **how), machine)
@@ -132,6 +144,9 @@ def option(parameter: inspect.Parameter) -> inspect.Parameter:
         keywords["min"] = said.least
     if said.most is not None:
         keywords["max"] = said.most
+    beyond = [bound for bound in said.bounds if "=" not in bound]
+    if beyond:  # Typer knows no bounds that a value must not reach
+        keywords["help"] += f"  [{'; '.join(beyond)}]"
     if _is_several(kind):
         kind, default = kind | None, list(default) if default and not required else default if required else None
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare:
@@ -188,13 +203,19 @@ def greedy_options(verb: Callable[..., Any]) -> list[str]:
     return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
 
 
-def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str]) -> None:
+def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
     """Refuse an option by the name that it had before, with the present one, and one that another verb has now."""
     options = typed[: typed.index("--")] if "--" in typed else typed
+    refuse_former_spelling(verb, options)
     words = {word.partition("=")[0] for word in options}
     for former, name in former_names(signature_of(verb).parameters.values()).items():
         if option_name(former) in words:
             raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
+    own_options = {option_name(name) for name in signature_of(verb).parameters}
+    for name, way_out in elsewhere.items():
+        option = option_name(name)
+        if option in words and option not in own_options:
+            raise BadInput(f"{option} is no option of this command: {way_out}")
     for moved, call in getattr(verb, "moved", {}).items():
         if option_name(moved) in words:
             home = f"winokit {call} (see winokit {call} --help)"

@@ -76,6 +76,8 @@ class Reading(Settings):
         return checked_columns(self.columns)
 
 
+HOW_TO_READ = ("language", "columns", "as_", "lenient")
+"""Settings of verbs that read data as they come."""
 Lenient = Annotated[bool, Help("Skip malformed records, and report how many.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
@@ -101,8 +103,10 @@ class Loading(Reading):
 
 Labelled = Annotated[Loading, Without("limit")]
 Limited = Annotated[Loading, Without("labels")]
-Plain = Annotated[Loading, Without("labels", "limit")]
-"""What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
+"""What verbs take of it that read data as they come: without a limit, or without labels to join."""
+AsWritten = Annotated[Loading, Without("labels", "limit"), Without(*HOW_TO_READ, now_in="load")]
+AsWrittenLimited = Annotated[Loading, Without("labels"), Without(*HOW_TO_READ, now_in="load")]
+"""What the other verbs take of it. They read what `convert` wrote, or as a winokit.toml says."""
 
 BUNDLED = ("open",)
 GENERATED, MOST_GENERATED = "synthetic", 1_000_000
@@ -275,7 +279,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     if plan.shots_from is None:
         return plan
     if not plan.shots:
-        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
     from winokit.methods.overlap import overlap, said
 
     pool = load_one(plan.shots_from)

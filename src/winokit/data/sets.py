@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from winokit.data.loading import DataLike, Loading, Plain, check_part
+from winokit.data.loading import AsWritten, DataLike, Loading, check_part
 from winokit.errors import BadInput
 from winokit.methods.training.settings import ArmName, DropOverlap, VariantName
 from winokit.problem import Dataset
@@ -32,7 +32,7 @@ class Sets(Settings):
     arm: ArmName = None
     drop_overlap: DropOverlap = False
     limit: Annotated[int | None, Help("Train on the first N problems only.", "N", least=1)] = None
-    loading: Plain = Loading()
+    loading: AsWritten = Loading()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -169,7 +169,7 @@ def test_a_secret_that_is_none_is_one_line_and_nothing_is_written(tmp_path, caps
     if content is not None:
         path.write_text(content)
         path.chmod(mode)
-    command = ["winokit", "release", "open", "--out", str(tmp_path / "out"), "--name", "o", "--secret", str(path)]
+    command = ["winokit", "release", "open", "--out", str(tmp_path / "out"), "--name", "o", "--set", f"secret={path}"]
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(SystemExit) as left:
         main()

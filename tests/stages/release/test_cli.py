@@ -39,7 +39,7 @@ def test_json_has_counts_leaks_and_places(tmp_path):
 
 
 def test_a_secret_is_read_also_where_no_test_is_hidden(tmp_path):
-    result = run("open", "--out", tmp_path / "out", "--test", "0", "--secret", tmp_path / "lost")
+    result = run("open", "--out", tmp_path / "out", "--test", "0", "--set", f"secret={tmp_path}/lost")
     assert isinstance(result.exception, BadInput)
     assert "no such file; a lost secret" in str(result.exception)
     assert not (tmp_path / "out").exists()
@@ -61,7 +61,7 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
         (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
         (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
-        (["--date", "2026-13-01"], "--date 2026-13-01: a date such as"),
+        (["--set", "date=2026-13-01"], "--date 2026-13-01: a date such as"),
         (["--name", "a b"], "--name a b: a letter"),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_second_release_of_the_same_data_with_a_fresh_secret_is_refused(tmp_pa
     assert code == 2
     assert error.count("\n") == 1
     assert "of the 32 problems that mine 1.0 keeps hidden (" in error
-    for way in ("--secret a.hidden/secret", "--out a", "winokit evolve a", "--reveal"):
+    for way in ("--secret a.hidden/secret", "--out a", "winokit evolve a", "--set", "reveal=on"):
         assert f"({way})" in error
     assert not (tmp_path / "b").exists()
     assert not (tmp_path / "b.hidden").exists()
@@ -179,7 +179,7 @@ def test_where_the_folder_is_gone_the_secret_is_asked_for(tmp_path):
     shutil.rmtree(first.hidden)
     with pytest.raises(BadInput, match=r"find its secret \(it was in .*a\.hidden\), and give that") as refused:
         made(tmp_path / "a", extras=OTHER_KEY)
-    assert "--reveal" in str(refused.value)
+    assert "--set", "reveal=on" in str(refused.value)
     assert made(tmp_path / "a").contents.where == first.contents.where
 
 

@@ -224,7 +224,7 @@ def test_a_limit_holds_for_the_whole_suite():
     how = {"protocol": ("accuracy",), "cache": "off", "max_requests": 30}
     result = suite(models=["builtin"], data=[SuiteData("open", limit=10), SuiteData("synthetic-20", limit=10)], **how)
     assert states(result) == ["done", "failed"]
-    assert "stopped at --max-requests 30" in result.cells[1].why
+    assert "stopped at --set max_requests=30" in result.cells[1].why
 
 
 def test_the_library_has_it():

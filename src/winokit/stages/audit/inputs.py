@@ -109,7 +109,7 @@ def read_inputs(
         )
     if not models and _is_for_models(settings, plan):
         raise BadInput(
-            "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
+            "--scoring, --shots, --prompt and --set substitution apply to models; predictions are used as they are"
         )
     _check_names(models)
     versions = perturbed_variants(whole, whole, perturbed_data)

@@ -22,7 +22,7 @@ from winokit.methods.transforms.variants import ORIGINAL, Style, Variant, every_
 from winokit.problem import Dataset, Problem
 
 MANIFEST = "variants.json"
-JUDGEMENT = "a yes/no judgement; --as choice merges them"
+JUDGEMENT = "a yes/no judgement; convert --as choice merges them"
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,13 @@ EVALUATIONS = 10
 class CurveGoal(Settings):
     """The scores to which curves are extrapolated, in per cent."""
 
-    human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
+    human: Annotated[
+        float | None, Help("Human accuracy in per cent, to which the line is extrapolated.", section="goal")
+    ] = 94.0
     human_group: Annotated[
-        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.")
+        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.", section="goal")
     ] = None
-    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1)] = 1
+    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1, section="goal")] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -98,7 +98,7 @@ def refuse_uninformed(path: Path) -> None:
     `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
     """
     for words in _uninformed_words(path, _described(open_features(path))):
-        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --allow-uninformed")
+        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --set allow_uninformed=on")
 
 
 def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:

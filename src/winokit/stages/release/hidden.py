@@ -90,7 +90,7 @@ def read_secret(path: Path) -> bytes:
         others = path.stat().st_mode & 0o077
     except FileNotFoundError:
         raise BadInput(
-            f"{path}: no such file; a lost secret cannot be recreated; supply one with --secret FILE"
+            f"{path}: no such file; a lost secret cannot be recreated; supply one with --set secret=FILE"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read ({error})") from None

@@ -38,7 +38,7 @@ class ReleaseSettings(Settings):
     name: Annotated[str | None, Help("What it is called. Default: the name of the data.")] = None
     version: Annotated[str, Help("Its version.")] = "1.0"
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
-    date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD")] = None
+    date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD", section="release")] = None
     """Never the clock's: the same input must give the same bytes."""
     dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
     test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
@@ -52,17 +52,24 @@ class ReleaseSettings(Settings):
     split: Annotated[
         Literal["random", "knowledge"],
         Help(
-            "random, or knowledge: no special word with a candidate in two of train, dev and test.", noun="way to split"
+            "random, or knowledge: no special word with a candidate in two of train, dev and test.",
+            noun="way to split",
+            section="release",
         ),
     ] = "random"
-    complete: Annotated[bool, Help("In dev and test, use only groups of which every problem was kept.")] = False
-    singles: Annotated[bool, Help("Also put problems without a twin into the training sizes.")] = False
+    complete: Annotated[
+        bool, Help("In dev and test, use only groups of which every problem was kept.", section="release")
+    ] = False
+    singles: Annotated[bool, Help("Also put problems without a twin into the training sizes.", section="release")] = (
+        False
+    )
     formalization: Annotated[
         str,
         Help(
             "Formalization for fine-tuned models: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent, "
             "p-span or mc-lm. Causal models are scored by partial scoring.",
             "NAME",
+            section="release",
         ),
     ] = "mc-mlm"
     seed: Annotated[int, Help("Seed for the public parts: the order of dev and training.")] = 0
@@ -94,9 +101,13 @@ class ReleaseSettings(Settings):
 class ReleaseExtras(Settings):
     """What else goes into a card, and where hidden answers go."""
 
-    audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN")] = ()
-    collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", "DIR")] = None
-    about: Annotated[Path | None, Help("Your own Markdown text, for the card.", "FILE")] = None
+    audit: Annotated[
+        tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
+    ] = ()
+    collection: Annotated[
+        Path | None, Help("An export of winokit collect, for the card.", "DIR", section="release")
+    ] = None
+    about: Annotated[Path | None, Help("Your own Markdown text, for the card.", "FILE", section="release")] = None
     hidden: Annotated[Path | None, Help("Where to put the test's answers. Default: DIR.hidden.", "PATH")] = None
     secret: Annotated[
         Path | bytes | None,
@@ -105,11 +116,13 @@ class ReleaseExtras(Settings):
             "or a new one.",
             "FILE",
             typed=Path | None,
+            section="release",
         ),
     ] = None
     """A file, or the 32 bytes themselves."""
     reveal: Annotated[
-        bool, Help("Publish problems that other releases of yours keep hidden, and say so in the card.")
+        bool,
+        Help("Publish problems that other releases of yours keep hidden, and say so in the card.", section="release"),
     ] = False
 
 

@@ -37,7 +37,7 @@ from winokit.models.base import Model, parameters_of
 from winokit.models.registry import Spec, check_model, release
 from winokit.problem import Dataset
 from winokit.progress import telling
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
 from winokit.stages.audit.settings import AuditSettings
@@ -54,7 +54,7 @@ def suite(
     file: Annotated[str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE")] = None,
     *,
     settings: SuiteSettings = SuiteSettings(),
-    asking: Annotated[Asking, Without("shots")] = Asking(),
+    asking: Annotated[Asking, Without("shots"), Stored("asking", "seed", "prompt", "forget")] = Asking(),
     out: Annotated[str | Path | None, Help("The suite's folder.", otherwise=Path("runs/suite"))] = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
@@ -140,7 +140,7 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     for name in settings.protocol:
         PROTOCOLS[name.partition("@")[0]]
     if plan.shots_from is not None and not any(settings.shots):
-        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
     entrants = _entrants(models, settings)

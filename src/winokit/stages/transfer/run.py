@@ -25,7 +25,7 @@ from winokit.methods.training.settings import Trainable, TrainSettings, need_tra
 from winokit.problem import Dataset, grouped
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.transfer import selection
 from winokit.stages.transfer.page import write_transfer_page
 from winokit.stages.transfer.selection import NamedData, TrainingArm, TransferPlan, TransferTarget
@@ -108,7 +108,7 @@ def transfer(
     sets: TransferSets = TransferSets(),
     model: Trainable = "builtin",
     design: TransferDesign = TransferDesign(),
-    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep")] = TrainSettings(),
+    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep"), Stored("training", "steps")] = TrainSettings(),
     out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
     progress: Progress | None = None,
 ) -> Transfer:

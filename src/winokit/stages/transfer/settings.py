@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from winokit.data.loading import Loading, Plain
+from winokit.data.loading import AsWritten, Loading
 from winokit.errors import BadInput
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, TrainSettings
 from winokit.problem import Dataset
@@ -31,7 +31,12 @@ class TransferDesign(Settings):
     batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = ()
     seed: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 0.")] = ()
     keep: Annotated[
-        Keep, Help("The last weights of each run, or the best where it is chosen.", noun="choice of weights")
+        Keep,
+        Help(
+            "The last weights of each run, or the best where it is chosen.",
+            noun="choice of weights",
+            section="training",
+        ),
     ] = "last"
     device: Device = None
     save: Save = False
@@ -72,7 +77,7 @@ class TransferSets(Settings):
         ),
     ] = ()
     drop_overlap: DropOverlap = False
-    loading: Plain = Loading()
+    loading: AsWritten = Loading()
 
     def targets(self, tests: "Sequence[str | Dataset | NamedData]") -> "tuple[TransferTarget, ...]":
         """Load the test sets and the sets that are chosen on."""
