@@ -83,8 +83,6 @@ class Help:
     """Whether it is typed as an option or, without the option's name, as an argument."""
     otherwise: Any = None
     """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
-    greedy: bool = False
-    """Whether several values may follow the option at once: `--models a b c`."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
     section: str | None = None

@@ -13,7 +13,7 @@ from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 from winokit.stages.curve.run import curve
 
-QUICK = ("--epochs", 1, "--batch-size", 8, "--learning-rate", "1e-3", "--restarts", 2)
+QUICK = ("--epochs", 1, "--set", "batch_size=8", "--learning-rate", "1e-3", "--restarts", 2)
 
 
 def run(*arguments):

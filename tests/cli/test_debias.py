@@ -95,7 +95,7 @@ def test_several_seeds_share_a_folder_and_a_majority_can_decide(planted):
 
 def test_json_has_settings_rows_and_places(planted):
     arguments = ("pmi", planted / "twins.jsonl", "--size", 200, "--features", planted / "X.npy", "--out", planted / "o")
-    result = json.loads(run(*arguments, "--variant", "absolute", "--json").stdout)
+    result = json.loads(run(*arguments, "--set", "variant=absolute", "--json").stdout)
     rest = {"smoothing": 100.0, "count": "tokens", "alone": "own", "seed": 0}
     assert result["run"]["methods"]["pmi"] == {"size": 200, "variant": "absolute", **rest}
     kept = {row["subset"]: row["value"] for row in result["metrics"] if row["metric"] == "n_kept"}
@@ -177,7 +177,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
     ("arguments", "error", "says"),
     [
         (["pmi", "open", "--size", 500, "--set", "assess=off"], BadInput, "a size from 1 to 428"),
-        (["pmi", "open", "--size", 5, "--variant", "differnce"], UnknownName, "Did you mean 'difference'"),
+        (["pmi", "open", "--size", 5, "--set", "variant=differnce"], UnknownName, "Did you mean 'difference'"),
         (["aflite", "open", "--features", "nowhere.npy"], BadInput, "no such file"),
         (["aflite", "open", "--features", "X.npy", "--model", "builtin"], BadInput, "not from both"),
         (["aflite", "open", "--threshold", 0.4], BadInput, "threshold"),
@@ -192,7 +192,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (
             ["random", "open", "--size", 9, "--set", "assess=off", "--set", "folds=3"],
             BadInput,
-            "--folds: an option of the assess",
+            "--set folds: a setting of the assess",
         ),
         (
             ["pmi", "open", "--size", 9, "--set", "assess=off", "--model", "random"],
@@ -200,9 +200,9 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
             "--model: pmi uses features only",
         ),
         (
-            ["pmi", "open", "--size", 9, "--features", "X.npy", "--kind", "single"],
+            ["pmi", "open", "--size", 9, "--features", "X.npy", "--set", "kind=single"],
             BadInput,
-            "--kind: says how to embed",
+            "--set kind: says how to embed",
         ),
         (["pmi", "open", "--size", 9, "--model", "random", "--set", "bins=999"], BadInput, "no more bins than the 428"),
         (
@@ -210,7 +210,11 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
             BadInput,
             "no more folds than the 214",
         ),
-        (["aflite", "open", "--model", "random", "--workers", 2], BadInput, "--workers: an option of --engine ray"),
+        (
+            ["aflite", "open", "--model", "random", "--set", "workers=2"],
+            BadInput,
+            "--set workers: a setting of --engine ray",
+        ),
         (
             ["aflite", "open", "--model", "random", "--set", "seeds=1", "--set", "majority=on"],
             BadInput,

@@ -13,7 +13,7 @@ from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 
-QUICK = ("--trials", 2, "--steps", 4, "--learning-rate", "1e-4,3e-3", "--batch-size", "8,16", "--epochs", 1)
+QUICK = ("--trials", 2, "--set", "steps=4", "--learning-rate", "1e-4,3e-3", "--batch-size", "8,16", "--epochs", 1)
 
 
 def run(*arguments):

@@ -64,7 +64,7 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        from winokit.cli.options import command, greedy_options, progress_bar, refuse_former_options, spread
+        from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
@@ -81,7 +81,7 @@ class Verb:
             bar=getattr(shown, "live", progress_bar),
             every="every" in signature(shown.lines).parameters,
         )
-        greedy, usual = [] if of else greedy_options(call), {f"--{option}" for option in self.usual.split()}
+        usual = {f"--{option}" for option in self.usual.split()}
 
         stored = list(describe_stored(stored_parameters(verb)))
 
@@ -94,7 +94,7 @@ class Verb:
                     self.shows_all = True
                     typer.echo(ctx.get_help())
                     ctx.exit()
-                return super().parse_args(ctx, spread(args, greedy))
+                return super().parse_args(ctx, args)
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
                 sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
@@ -197,12 +197,6 @@ def complete_data(incomplete: str) -> list[str]:
     return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
 
 
-def greedy_options(verb: Callable[..., Any]) -> list[str]:
-    """The options of a verb that several values may follow at once."""
-    said = {parameter.name: help_of(parameter.annotation) for parameter in signature_of(verb).parameters.values()}
-    return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
-
-
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
     """Refuse an option by the name that it had before, with the present one, and one that another verb has now."""
     options = typed[: typed.index("--")] if "--" in typed else typed
@@ -211,6 +205,14 @@ def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewh
     for former, name in former_names(signature_of(verb).parameters.values()).items():
         if option_name(former) in words:
             raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
+    for parameter in signature_of(verb).parameters.values():
+        said = help_of(parameter.annotation) or Help("")
+        is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
+        if is_argument and option_name(parameter.name) in words:
+            name = said.metavar or parameter.name.upper()
+            raise BadInput(
+                f"{option_name(parameter.name)}: type {name} without it, as in: winokit {verb.__name__} {name}"
+            )
     own_options = {option_name(name) for name in signature_of(verb).parameters}
     for name, way_out in elsewhere.items():
         option = option_name(name)
@@ -229,25 +231,6 @@ def option_name(parameter: str) -> str:
     ('--bring-back', '--as')
     """
     return f"--{parameter.strip('_').replace('_', '-')}"
-
-
-def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:
-    """What was typed, with a greedy option repeated before each of its values, as Typer wants it.
-
-    >>> spread(["--models", "a", "b", "--json"], ["--models"])
-    ['--models', 'a', '--models', 'b', '--json']
-    """
-    made: list[str] = []
-    option = ""
-    for place, word in enumerate(typed):
-        if word == "--":
-            return [*made, *typed[place:]]
-        if word.startswith("-"):
-            option = word if word in greedy else ""
-            made.append(word)
-        else:
-            made += [option, word] if option and made[-1] != option else [word]
-    return made
 
 
 def _typed(parameter: inspect.Parameter) -> Any:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from winokit.data.checks.groups import with_groups
 from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, read, recognise
-from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
+from winokit.data.formats.files import NoProblems, has_columns, remember
 from winokit.data.formats.records import FileRecords, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry
 from winokit.errors import BadInput, UnknownName, check_known
@@ -18,6 +18,7 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
+from winokit.project import FILE, read_project
 from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
@@ -151,6 +152,7 @@ def load(
 
         formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
         dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
+    as_ = as_ or view_beside(data)
     if as_ is not None:
         from winokit.methods.transforms.views import VIEWS
 
@@ -159,6 +161,12 @@ def load(
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
     return with_groups(dataset) if groups and dataset is not data else dataset
+
+
+def view_beside(data: DataLike) -> str | None:
+    """The view of problems that a winokit.toml beside DATA asks for; None if there is none."""
+    views = {read_project(path.parent).get("as") for path in paths_of(data) if path.is_file()}
+    return views.pop() if len(views) == 1 else None
 
 
 def _loaded_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:

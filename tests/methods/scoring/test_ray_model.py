@@ -107,7 +107,7 @@ def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin,
         ClusterModel, "close", lambda self, close=ClusterModel.close: (placed.append(self), close(self))
     )
     here, there = (
-        winokit.suite(models=["builtin"], data=data, protocol="accuracy", cache="off", **how)
+        winokit.suite(model=["builtin"], data=data, protocol="accuracy", cache="off", **how)
         for how in ({}, vars(ON_RAY))
     )
     assert [cell.state for cell in there.cells] == ["done", "done"]

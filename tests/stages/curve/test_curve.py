@@ -164,7 +164,7 @@ def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
     from winokit.data.loading import load
 
     data = load("open")
-    arm = VariantArm.of("special-word", "variant->variant")
+    arm = VariantArm.of("special-word")
     found = learning_curve(
         NestedGrowth((8,), data[:120]),
         TrainingData(data[:120], None, (data[120:160],), arm),

@@ -24,7 +24,10 @@ Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best
 VariantName = Annotated[
     str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", "NAME")
 ]
-ArmName = Annotated[str | None, Help("What to train and test on: original->variant or variant->variant.")]
+TrainOn = Annotated[
+    Literal["variant", "original"],
+    Help("With --variant: train on the variant, or on the problems as they are. The variant is tested.", was="arm"),
+]
 DropOverlap = Annotated[
     bool, Help("Leave out problems that give held-out ones away (same, near or twin) instead of refusing.")
 ]

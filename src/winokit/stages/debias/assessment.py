@@ -59,8 +59,8 @@ class DebiasMeasures:
         unit_count = self.rows.units.count
         if how.folds > unit_count:
             raise BadInput(
-                f"no more folds than the {unit_count:,} units expected (--set folds), since problems that vary together "
-                f"stay in one; found {how.folds:,}"
+                f"no more folds than the {unit_count:,} units expected (--set folds), since problems that vary "
+                f"together stay in one; found {how.folds:,}"
             )
         if how.bins is not None and how.bins > rows:
             raise BadInput(f"no more bins than the {rows:,} problems expected (--set bins); found {how.bins:,}")

@@ -79,8 +79,8 @@ def evolve(
     Everything else stays in its split, with problems and candidates in the same order. Name and licence are those of
     RELEASE, and the version is the next whole number, unless you say otherwise.
     """
-    if not evolving.against:
-        raise BadInput("filter against what? Name a model, or a file of its predictions: --against")
+    if not evolving.solvers:
+        raise BadInput("filter against what? Name a model, or a file of its predictions: --model, --predictions")
     if out.resolve() == release.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
     if new is None and removed is not None:
@@ -221,4 +221,4 @@ def ask_and_evolve(
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
-    return make_evolution(pool, answers(settings.against), settings, watched=answers(settings.watch))
+    return make_evolution(pool, answers(settings.solvers), settings, watched=answers(settings.watch))

@@ -16,8 +16,9 @@ class EvolveSettings(Settings):
     """Of the new release."""
     previous: Path | None = None
     """The release that this is the next version of."""
-    against: Annotated[
-        tuple[str, ...], Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC")
+    model: Annotated[tuple[str, ...], Help("Retire what this model solves; repeatable.", "SPEC", was="against")] = ()
+    predictions: Annotated[
+        tuple[Path, ...], Help("Retire what the model of these predictions solves; repeatable.", "FILE")
     ] = ()
     watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
     majority: Annotated[
@@ -36,3 +37,8 @@ class EvolveSettings(Settings):
     ] = None
     secret: Draws = field(default_factory=Draws.fresh)
     """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """Who is filtered against: models, and files of predictions."""
+        return (*self.model, *map(str, self.predictions))

@@ -42,7 +42,7 @@ from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
-from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
+from winokit.stages.suite.settings import SuiteData, SuiteInput, SuiteModel, SuiteSettings, read_suite
 
 TOLD_BY_SPEC = ("builtin", "random")
 """Models of which the SPEC says everything that can be known."""
@@ -51,17 +51,17 @@ CELL, RESULTS = "cell.json", "suite.json"
 
 @verb
 def suite(
-    file: Annotated[str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE")] = None,
+    data: SuiteInput = (),
     *,
-    settings: SuiteSettings = SuiteSettings(),
+    settings: Annotated[SuiteSettings, Without("data")] = SuiteSettings(),
     asking: Annotated[Asking, Without("shots"), Stored("asking", "seed", "prompt", "forget")] = Asking(),
     out: Annotated[str | Path | None, Help("The suite's folder.", otherwise=Path("runs/suite"))] = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
     """Run models x datasets x scorings x shots, and write one page: which can be distinguished, and by what.
 
-    Options that take several values take them at once (--models a b c) or one by one. After an interruption,
-    the same command continues. A cell that fails says why, the others are run, and the exit code is 1.
+    After an interruption, the same command continues. A cell that fails says why, the others are run, and the
+    exit code is 1.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def suite(
     progress
         Called with all cells whenever one changes.
     """
-    settings = settings if file is None else read_suite(Path(file), settings)
+    settings = read_settings(data, settings)
     plan = read_plan(asking.plan)
     spending = asking.spending
     folder = None if out is None else Path(out)
@@ -95,6 +95,14 @@ def suite(
     return result
 
 
+def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
+    """The settings with the data; those of a suite.toml if the first of the data is one."""
+    first = data[0] if data else None
+    if isinstance(first, (str, Path)) and Path(first).suffix == ".toml":
+        return read_suite(Path(first), replace(settings, data=data[1:]))
+    return replace(settings, data=data)
+
+
 def read_plan(plan: ScoringPlan) -> ScoringPlan:
     """The plan with its prompt and its pool of shots loaded."""
     pool = None if plan.shots_from is None else load_one(plan.shots_from)
@@ -110,7 +118,7 @@ def describe_suite(
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "models": [model.title for model in models],
         "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
-        "scorings": list(settings.scorings),
+        "scorings": list(settings.scoring),
         "shots": list(settings.shots),
         "protocol": list(settings.protocol),
         "seed": plan.seed,
@@ -120,7 +128,7 @@ def describe_suite(
 
 def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
     """Every cell, after a check of all that can be checked before anything is run."""
-    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.models]
+    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.model]
     listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
     data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
     for given in settings.predictions:
@@ -129,13 +137,13 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
             raise BadInput(f"--predictions {given}: DATA=FILE expected, with DATA as the dataset is called")
         models.append(SuiteModel(name=Path(path).stem, predictions={name: path}))
     if not models or not data:
-        raise BadInput("models and data expected: --models SPEC… --data DATA…, or a suite.toml that has both")
+        raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
-    for name in settings.scorings:
+    for name in settings.scoring:
         parse_scoring(name)
     for name in settings.protocol:
         PROTOCOLS[name.partition("@")[0]]
@@ -168,8 +176,8 @@ def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Ent
     entrants: list[Entrant] = []
     for model in models:
         stored = model.predictions is not None
-        for scoring, shots in [(None, 0)] if stored else product(settings.scorings or (None,), settings.shots):
-            more = [scoring] if scoring and len(settings.scorings) > 1 else []
+        for scoring, shots in [(None, 0)] if stored else product(settings.scoring or (None,), settings.shots):
+            more = [scoring] if scoring and len(settings.scoring) > 1 else []
             more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
             entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(entrants) + 1))
     return entrants

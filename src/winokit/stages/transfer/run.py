@@ -100,7 +100,7 @@ def transfer(
     train: Annotated[
         Sequence[str | Dataset | TrainingArm],
         Help(
-            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one, then the other; repeatable.",
+            "An arm: DATA or NAME=DATA; repeatable. Sets of one name are trained on in turn.",
             "DATA",
         ),
     ],
@@ -118,7 +118,7 @@ def transfer(
     """
     need_training("transfer")
     targets = sets.targets(test)
-    arms = [sets.arm(given) for given in train]
+    arms = sets.arms(train)
     plan = design.plan(model, settings)
     result = train_arms(arms, targets, Path(out), plan, drop_overlap=sets.drop_overlap, progress=progress)
     tell(result.notes)
