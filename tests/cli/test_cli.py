@@ -212,7 +212,7 @@ def test_datasets_lists_licences_and_formats():
         (["variants", "open", "--out", "v"], "type: winokit convert DATA --to variants --out DIR"),
         (["hunt", "ask", "i.db", "open"], "type: winokit score DATA --model hunter:INDEX"),
         (["evolve", "v1", "--out", "v2"], "filter against what? Name a model"),
-        (["evolve", "v1", "--against", "random", "--out", "v2"], "v1: no such folder"),
+        (["evolve", "v1", "--model", "random", "--out", "v2"], "v1: no such folder"),
         (["score", "open", "--set", "substitution=x"], "No style of substitution named 'x'"),
         (["embed", "open", "--features", "x"], "No kind of features named 'x'"),
         (["debias", "pmi", "open", "--size", "9", "--set", "alone=x"], "No treatment of problems alone named 'x'"),

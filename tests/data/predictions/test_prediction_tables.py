@@ -170,7 +170,7 @@ def test_a_column_of_numbers_can_say_the_order(twins, written):
     ("columns", "says"),
     [
         ("id=idx,prediction=guess", r"no column 'guess' for 'prediction'; it has idx, a_pred, b_pred"),
-        (None, r"a_pred, b_pred: which is the prediction\? --prediction-columns id=idx,prediction=a_pred"),
+        (None, r"a_pred, b_pred: which is the prediction\? --columns id=idx,prediction=a_pred"),
     ],
 )
 def test_what_is_missing_is_said_with_what_was_found(sourced, written, columns, says):
@@ -183,7 +183,7 @@ def test_a_wrong_role_says_which_there_are():
         checked_columns("predicton=x")
     with pytest.raises(BadInput, match="'prediction' is missing, or 'scores1' and 'scores2'"):
         checked_columns("id=x")
-    with pytest.raises(BadInput, match=r"^--prediction-columns: role=column,role=column expected, found 'id'"):
+    with pytest.raises(BadInput, match=r"^--columns: role=column,role=column expected, found 'id'"):
         checked_columns("id")
 
 
@@ -196,11 +196,11 @@ def test_byte_85_inside_a_letter_ends_no_line(written, tmp_path):
 
 def test_an_audit_takes_the_columns_under_either_name(twins, written):
     path = written("wahl,nr\n" + "".join(f"{1 + one.answer},x{place}\n" for place, one in enumerate(twins)))
-    for option in ("columns", "prediction_columns"):
+    for option in ("columns",):
         run = audit(twins, predictions=[path], protocol="accuracy", **{option: "prediction=wahl,order=line"})
         assert run.find("accuracy", "all", "accuracy").value == 1
     with pytest.raises(BadInput, match="--predictions FILE"):
-        audit(twins, prediction_columns="prediction=wahl,order=line")
+        audit(twins, columns="prediction=wahl,order=line")
 
 
 def test_a_lenient_audit_counts_what_it_skips_in_data_and_predictions(twins, written, tmp_path):

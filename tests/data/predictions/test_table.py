@@ -104,7 +104,7 @@ def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):
 def test_a_table_without_a_known_id_says_how_to_name_it_and_lists_no_more_than_twenty_columns(twins, written):
     with pytest.raises(BadInput, match=r"id or text expected, found wer, reply; name it \(id=COLUMN\)$"):
         read_predictions(written(("s1", "2"), columns=("wer", "reply")), twins)
-    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --prediction-columns prediction=reply,"):
+    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --columns prediction=reply,"):
         read_predictions(written(*([f"s{i}", "2"] for i in range(6)), columns=("wer", "reply")), twins)
     with pytest.raises(BadInput, match=r"found c0, .*, c19, …; say which"):
         read_predictions(written(["1"] * 200, columns=[f"c{i}" for i in range(200)]), twins)

@@ -83,7 +83,7 @@ def test_gradings_are_carried_over_two_versions(tmp_path):
         ask(first, number, f"name {number}")
     second = next_version(first, new=60, test=56)
     ask(second, 1, "in between")
-    third = evolve(second, out=tmp_path / "v3", against=["random"], version="3.0", test=56, alpha=1e-9).folder
+    third = evolve(second, out=tmp_path / "v3", model=["random"], version="3.0", test=56, alpha=1e-9).folder
     assert ask(third, 5, "last").public.gradings.different == 4
 
 

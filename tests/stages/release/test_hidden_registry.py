@@ -439,7 +439,7 @@ def test_a_folder_of_something_else_called_hidden_is_passed_over(tmp_path):
 def test_a_next_version_is_not_refused_for_the_one_before(tmp_path):
     first = made(tmp_path / "v1")
     new = Dataset([p for number in range(200, 230) for p in small.twins(number)], Card("new"))
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=40, new=new)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=40, new=new)
     assert len(registered()) == 2
     assert {p.id for p in first.contents.files["test"]} <= {p.id for p in second.contents.files["test"]}
     with pytest.raises(BadInput, match=r"that mine 2\.0 keeps hidden"):
@@ -456,10 +456,10 @@ def test_a_retired_problem_that_is_brought_back_on_purpose_is_revealed(tmp_path)
         for p in data
     ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in {row["id"]: row for row in rows}.values()))
-    second = evolve(first.folder, out=tmp_path / "v2", against=[str(path)], version="2.0", test=64)
+    second = evolve(first.folder, out=tmp_path / "v2", predictions=[path], version="2.0", test=64)
     gone = {p.id for p in first.contents.files["test"]} - second.contents.where.keys()
     assert len(gone) > 10
-    third = evolve(second.folder, out=tmp_path / "v3", against=["random"], version="3.0", new=mine(), bring_back=True)
+    third = evolve(second.folder, out=tmp_path / "v3", model=["random"], version="3.0", new=mine(), bring_back=True)
     assert gone & {problem.id for problem in third.contents.training}
     assert any(note.startswith("revealed, published here") for note in third.notes)
 

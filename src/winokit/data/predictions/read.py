@@ -23,7 +23,7 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
-OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
+OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --columns order=COLUMN,prediction=COLUMN"
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HOMES = {
     "winokit": "winokit_rows:read",
