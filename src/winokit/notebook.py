@@ -41,10 +41,10 @@ def result_html(result: Any) -> str:
     if not hasattr(import_module(home), "lines") and not find_spec(beside):
         return f"<code>{escape(repr(result))}</code>"
     module = import_module(home if hasattr(import_module(home), "lines") else beside)
-    return "".join(_line(line) for line in module.lines(result))
+    return "".join(line_html(line) for line in module.lines(result))
 
 
-def _line(line: Any) -> str:
+def line_html(line: Any) -> str:
     """A sentence as a paragraph, a table of Rich's as a table."""
     if not hasattr(line, "columns"):
         text = str(line)

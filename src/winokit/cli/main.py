@@ -26,7 +26,8 @@ from winokit.files import our_toml
 from winokit.project import FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from typer._click import Command, Context, HelpFormatter
 
@@ -64,23 +65,26 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
+        home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
+        shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
+        return self.command_of(name, call(*of) if of else call, shown)
+
+    def command_of(self, name: str, verb: Callable[..., Any], shown: ModuleType) -> Command:
+        """The command of a call, whose result a module shows."""
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
-        home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
-        shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
-        app = typer.Typer(**PLAIN)
-        verb = call(*of) if of else call
         derived = command(
             verb,
             shown.lines,
-            shown.as_json,
+            getattr(shown, "as_json", None),
             doing=self.doing,
             code=getattr(shown, "code", lambda result: 0),
             questions=getattr(shown, "questions", lambda given: {}),
             bar=getattr(shown, "live", progress_bar),
             every="every" in signature(shown.lines).parameters,
         )
+        app = typer.Typer(**PLAIN)
         usual = {f"--{option}" for option in self.usual.split()}
 
         stored = list(describe_stored(stored_parameters(verb)))
@@ -132,8 +136,8 @@ VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()
 
 
 @cache
-def other_commands() -> Registry[typer.Typer]:
-    """Commands that other packages add: each an app of Typer, which an entry point of `winokit.commands` names."""
+def other_commands() -> Registry[Any]:
+    """Commands that other packages add by entry points of `winokit.commands`: verbs, or apps of Typer."""
     from winokit.registry import Registry  # reading what is installed takes a while, and most commands are ours
 
     return Registry("command", "winokit.commands")
@@ -180,7 +184,7 @@ class Verbs(TyperGroup):
         if verb is None or verb.install:
             if cmd_name in other_commands():
                 about = verb.about if verb else other_commands().summary_of(cmd_name)
-                return _grouped(cmd_name, about, other_commands()[cmd_name])
+                return _command_of_package(cmd_name, about, other_commands()[cmd_name])
             if verb is None:
                 return None
             raise MissingPackage(f"winokit {cmd_name}", verb.install)
@@ -231,6 +235,17 @@ class MethodCommands(FullLines):
             way = f"did you mean '{close[0]}'?" if close else first
             ctx.fail(f"No method named '{args[0]}' (known: {', '.join(self.known)}); {way}")
         return super().resolve_command(ctx, args)
+
+
+def _command_of_package(name: str, about: str, thing: Any) -> Command:
+    """The command of another package: a verb, shown by `lines` beside it, or an app of several commands."""
+    if isinstance(thing, typer.Typer):
+        return _grouped(name, about, thing)
+    shown = sys.modules.get(getattr(thing, "__module__", ""))
+    if not callable(thing) or not hasattr(shown, "lines"):
+        raise BadInput(f"command {name!r}: expected a verb with a function lines(result) beside it, or an app of Typer")
+    assert shown is not None
+    return Verb(about, doing=name).command_of(name, thing, shown)
 
 
 def _grouped(name: str, about: str, commands: typer.Typer) -> Command:

@@ -157,9 +157,7 @@ def _named_files(data: DataLike | None, given: Predictions, settings: AuditSetti
         return file_paths(given)
     paths = paths_of(data) if data is not None else []
     if not paths:
-        raise BadInput(
-            "--columns with a role prediction or scores says what the columns of --predictions FILE are; name one"
-        )
+        raise BadInput("--columns with a role prediction says what the columns of --predictions FILE are; name one")
     return paths
 
 
