@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import winokit
+from winokit.cli.help import HELP_ALL, HelpCommand, is_asked_for, stored_help, write_sections
 from winokit.errors import BadInput, MissingPackage, WinokitError
 from winokit.files import our_toml
 from winokit.project import FILE
@@ -41,7 +42,6 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 """How every command looks: plain text, our own errors."""
-HELP_ALL = "--help-all"
 FIRST = "Start with: winokit audit  (the built-in model on bundled twins, offline)"
 
 
@@ -101,6 +101,9 @@ class Verb:
                 return super().parse_args(ctx, args)
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+                write_sections(self.sections(ctx, everything=self.shows_all), formatter)
+
+            def sections(self, ctx: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
                 sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}
                 for param in self.get_params(ctx):
                     first = not usual or bool({*usual, "--help"} & {*param.opts})
@@ -108,14 +111,11 @@ class Verb:
                     if where == "Options" and not first:
                         where = "More options"
                     sections[where] += filter(None, [param.get_help_record(ctx)])
-                if self.shows_all:
+                if everything:
                     sections[f"Settings of {FILE}, or --set"] = stored
                 elif sections.pop("More options") or stored:
                     sections["Options"].append((HELP_ALL, "Show every option and setting, and exit."))
-                for title, rows in sections.items():
-                    if rows:
-                        with formatter.section(title):
-                            formatter.write_dl(rows)
+                return sections
 
         app.command(name, cls=VerbCommand)(derived)
         return typer.main.get_command(app)
@@ -192,6 +192,13 @@ class Verbs(TyperGroup):
             return _grouped(cmd_name, verb.about, _found(verb.commands))
         return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
 
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        """The command that is typed; if help is asked for, one that shows the stored help and imports no verb."""
+        name, *words = args
+        if is_asked_for(words) and name in stored_help():
+            return name, HelpCommand(name, stored_help()[name]), words
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the verbs by groups, and then the commands of other packages, without importing any."""
         sections = {
@@ -229,6 +236,9 @@ class MethodCommands(FullLines):
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command of the first word; where that is DATA, say which command is missing before it."""
+        full_name = f"{self.name} {args[0]}"
+        if is_asked_for(args[1:]) and full_name in stored_help():
+            return args[0], HelpCommand(args[0], stored_help()[full_name]), args[1:]
         if args[0] not in self.known:
             close = get_close_matches(args[0], self.known)
             first = f"name one first, as in: winokit {self.name} {next(iter(self.known))} {args[0]}"

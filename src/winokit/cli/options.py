@@ -13,16 +13,16 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
 
-from winokit.cli.stored import read_stored, refuse_former_spelling, stored_parameters
+from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spelling, stored_parameters
+from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
 from winokit.progress import tell, telling
-from winokit.settings import SEVERAL, Help, choices_of, former_names, help_of, members_of, signature_of
+from winokit.settings import Help, choices_of, former_names, help_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
@@ -88,10 +88,8 @@ def command(
         machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
         for name in bare_names:
             given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
-        for parameter in signature.parameters.values():
-            if parameter.name in given and _is_several(_typed(parameter)):
-                typed = given[parameter.name]
-                given[parameter.name] = tuple(typed) if typed else parameter.default
+        for parameter in taken:
+            given[parameter.name] = read_given(parameter, given[parameter.name])
         kept = read_stored(stored, given.pop(SET, None) or (), Path())
         given |= kept.values
         asked = questions(given)  # which may refuse what is given
@@ -128,35 +126,66 @@ def show(result: Any, machine: bool) -> None:
 
 
 def option(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter as Typer wants it: an argument where it goes by position, else an option."""
+    """The parameter as Typer wants it: an argument where it goes by position, else an option.
+
+    What is typed stays a text, which `read_given` reads: Typer would refuse a wrong one in its own words.
+    """
     said = help_of(parameter.annotation) or Help("")
-    kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
-    if said.bare:
-        kind, required, parameter = kind | None, False, parameter.replace(default=None)
-    default = parameter.default if said.otherwise is None else said.otherwise
-    keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
-    choices = choices_of(parameter.annotation)
-    if choices:  # a wrong one is told by the library, with what was probably meant
-        keywords["metavar"] = said.metavar or "|".join(choices)
+    required = parameter.default is inspect.Parameter.empty and not said.bare
+    is_option = parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare
+    keywords: dict[str, Any] = {"help": help_with_facts(parameter), "show_default": False}
+    keywords["metavar"] = said.metavar or metavar_of(parameter)
     if said.metavar == "DATA":
         keywords["autocompletion"] = complete_data
-    if said.least is not None:
-        keywords["min"] = said.least
-    if said.most is not None:
-        keywords["max"] = said.most
-    beyond = [bound for bound in said.bounds if "=" not in bound]
-    if beyond:  # Typer knows no bounds that a value must not reach
-        keywords["help"] += f"  [{'; '.join(beyond)}]"
-    if _is_several(kind):
-        kind, default = kind | None, list(default) if default and not required else default if required else None
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare:
-        names = [option_name(name) for name in (parameter.name, said.also) if name]
-        if kind is bool and default is True:
+    elif kinds_of(parameter) == {Path}:
+        keywords["autocompletion"] = complete_paths
+    kind: Any = list[str] if takes_several(parameter) else str
+    default: Any = inspect.Parameter.empty
+    if not required:
+        kind, default = kind | None, None
+    names = [option_name(name) for name in (parameter.name, said.also) if name]
+    if is_switch(parameter):
+        kind, default = bool, bool(parameter.default)
+        keywords["metavar"] = None
+        if default:
             names[0] += names[0].replace("--", "/--no-", 1)
-        info: Any = typer.Option(*names, **keywords)
-    else:
-        info = typer.Argument(**keywords)
+    info: Any = typer.Option(*names, **keywords) if is_option else typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def help_with_facts(parameter: inspect.Parameter) -> str:
+    """The help of a parameter with its default and its bounds."""
+    said = help_of(parameter.annotation) or Help("")
+    default = parameter.default if said.otherwise is None else said.otherwise
+    facts = list(said.bounds)
+    is_shown = said.shown and not said.bare and not is_switch(parameter)
+    if is_shown and default is not inspect.Parameter.empty and default not in (None, (), ""):
+        facts.insert(0, f"default: {as_typed_text(default)}")
+    if parameter.default is inspect.Parameter.empty and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        facts.append("required")
+    return f"{said.text}  [{'; '.join(facts)}]" if facts else said.text
+
+
+def metavar_of(parameter: inspect.Parameter) -> str:
+    """What stands for a value in help, where nobody named it: its choices, or its type."""
+    choices = choices_of(parameter.annotation)
+    if choices:
+        return "|".join(choices)
+    names = {int: "<int>", float: "<float>", Path: "<path>"}
+    kinds = kinds_of(parameter)
+    return next((name for kind, name in names.items() if kind in kinds and str not in kinds), "<str>")
+
+
+def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
+    """The value of a parameter from what is typed for it; its default if nothing is."""
+    said = help_of(parameter.annotation) or Help("")
+    if is_switch(parameter):
+        return typed
+    if typed is None or typed == []:
+        return parameter.default if said.otherwise is None else said.otherwise
+    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
+    name = (said.metavar or parameter.name.upper()) if is_argument else option_name(parameter.name)
+    return read_texts(name, parameter, typed if isinstance(typed, list) else [typed])
 
 
 def is_bare(parameter: inspect.Parameter) -> bool:
@@ -173,7 +202,7 @@ def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(
         name=f"{BARE}{parameter.name}",
         kind=inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[_typed(parameter) | None, argument],
+        annotation=Annotated[str | None, argument],
         default=None,
     )
 
@@ -191,10 +220,14 @@ def complete_data(incomplete: str) -> list[str]:
     """What DATA may go on as: names of datasets and their parts, files and folders."""
     from winokit.data.download import dataset_names
 
+    return [*(name for name in dataset_names() if name.startswith(incomplete)), *complete_paths(incomplete)]
+
+
+def complete_paths(incomplete: str) -> list[str]:
+    """Files and folders that a path may go on as."""
     folder, _, start = incomplete.rpartition("/")
     inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))
-    paths = [f"{path}{'/' * path.is_dir()}" for path in inside]
-    return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
+    return [f"{path}/" if path.is_dir() else str(path) for path in inside]
 
 
 def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
@@ -231,29 +264,3 @@ def option_name(parameter: str) -> str:
     ('--bring-back', '--as')
     """
     return f"--{parameter.strip('_').replace('_', '-')}"
-
-
-def _typed(parameter: inspect.Parameter) -> Any:
-    """What may be typed for a parameter: the type its help names, else its own, without what only Python can give."""
-    said = help_of(parameter.annotation)
-    return said.typed if said is not None and said.typed is not None else _plain(parameter.annotation)
-
-
-def _plain(hint: Any) -> Any:
-    """An annotation as Typer knows it.
-
-    >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(str | Sequence[str]), _plain(int | None)
-    (list[str], list[str], int | None)
-    """
-    members = members_of(hint)
-    # Several where Python takes one or several; a path where Python takes nothing else but its name.
-    several = next((kind for kind in members if get_origin(kind) in SEVERAL), None)
-    if several is not None:
-        return list[_plain(get_args(several)[0])]  # type: ignore[misc]
-    kinds = [str if get_origin(kind) is Literal else kind for kind in members if kind is not NoneType]
-    first = Path if {*kinds} <= {str, Path} and Path in kinds else next(kind for kind in kinds if kind is not Path)
-    return first | None if NoneType in members else first
-
-
-def _is_several(kind: Any) -> bool:
-    return get_origin(kind) is list

@@ -7,16 +7,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any
 
+from winokit.cli.typed import read_texts
 from winokit.errors import BadInput, check_known
 from winokit.project import FILE, read_project
-from winokit.settings import SEVERAL, Help, choices_of, help_of, members_of, signature_of
-
-SWITCHES = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
-"""What may be typed for a setting that is on or off."""
-NUMBERS: Mapping[type, str] = {int: "a whole number", float: "a number"}
+from winokit.settings import Help, help_of, members_of, signature_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tup
         said = help_of(parameter.annotation) or Help("")
         facts = list(said.bounds)
         if said.shown and parameter.default not in (None, (), inspect.Parameter.empty):
-            facts.insert(0, f"default: {_as_typed(parameter.default)}")
+            facts.insert(0, f"default: {as_typed_text(parameter.default)}")
         more = f"  [{'; '.join(facts)}]" if facts else ""
         yield f"[{said.section}] {name}", f"{said.text}{more}"
 
@@ -105,45 +101,11 @@ def _typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[s
             raise BadInput(f"--set {part}: expected name=value, found no equals sign")
         check_known("setting of this command (see --help-all)", name, parameters)
         texts.setdefault(name, []).append(text)
-    return {name: _value_of(parameters[name], several) for name, several in texts.items()}
+    return {name: read_texts(f"--set {name}", parameters[name], several) for name, several in texts.items()}
 
 
-def _value_of(parameter: inspect.Parameter, texts: Sequence[str]) -> Any:
-    said = help_of(parameter.annotation)
-    members = members_of(parameter.annotation)
-    if said is not None and said.typed is not None:
-        members = members_of(said.typed)
-    kinds: set[Any] = set()
-    takes_several = False
-    for member in members:
-        if get_origin(member) in SEVERAL:
-            takes_several = True
-            kinds |= set(members_of(get_args(member)[0]))
-        else:
-            kinds.add(member)
-    if len(texts) > 1 and not takes_several:
-        raise BadInput(f"--set {parameter.name}: given twice, as {texts[0]} and as {texts[1]}")
-    is_choice = bool(choices_of(parameter.annotation))
-    values = [text if is_choice else _read_text(parameter.name, text, kinds) for text in texts]
-    return tuple(values) if takes_several else values[0]
-
-
-def _read_text(name: str, text: str, kinds: set[Any]) -> Any:
-    """A typed text as a value of one of these kinds."""
-    if kinds <= {bool, NoneType}:
-        if text not in SWITCHES:
-            raise BadInput(f"--set {name}: expected on or off, found {text!r}")
-        return SWITCHES[text]
-    number = next((kind for kind in NUMBERS if kind in kinds), None)
-    if number is None or str in kinds:
-        return text
-    try:
-        return number(text)
-    except ValueError:
-        raise BadInput(f"--set {name}: expected {NUMBERS[number]}, found {text!r}") from None
-
-
-def _as_typed(value: Any) -> str:
+def as_typed_text(value: Any) -> str:
+    """A default as it would be typed."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return "&".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
