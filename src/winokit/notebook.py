@@ -133,7 +133,7 @@ def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
     with refusing("the data frame cannot be read", narwhals.exceptions.DuplicateError):
         known = narwhals.from_native(frame, eager_only=True, pass_through=True)
     if not isinstance(known, narwhals.DataFrame):
-        raise BadInput(f"a data frame of pandas or polars expected, found a {type(frame).__name__}")
+        raise BadInput(f"expected a data frame of pandas or polars, found a {type(frame).__name__}")
     rows = [{str(name): _plain(cell) for name, cell in row.items()} for row in known.iter_rows(named=True)]
     return [str(name) for name in known.columns], rows
 

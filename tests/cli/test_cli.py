@@ -242,7 +242,7 @@ def test_a_malformed_file_is_one_line_naming_file_line_and_field(tmp_path):
     (tmp_path / "data.jsonl").write_text('{"sentence": "no blank", "option1": "a", "option2": "b"}\n')
     result = shell("stats", "data.jsonl", cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr == "winokit: data.jsonl:1: field 'sentence': exactly one blank '_' expected, found 0\n"
+    assert result.stderr == "winokit: data.jsonl:1: field 'sentence': expected exactly one blank '_', found 0\n"
 
 
 def test_lenient_skips_counts_and_reports(tmp_path):
@@ -307,8 +307,8 @@ def test_as_many_examples_are_shown_as_are_asked_for(twins, tmp_path):
     write(twins, tmp_path / "short.jsonl")
     asked = ("check", tmp_path / "short.jsonl", "--only", "rules", "--examples")
     shown = [run(*asked, count, "--rules", "winogrande").output for count in (2, 9)]
-    assert [text.count("15 to 30 words expected") for text in shown] == [2, len(twins)]
-    assert "words expected" not in run(*asked, 9).output
+    assert [text.count("expected 15 to 30 words") for text in shown] == [2, len(twins)]
+    assert "expected words" not in run(*asked, 9).output
 
 
 def test_what_may_be_twins_has_its_rows_in_json(real_file):

@@ -218,7 +218,7 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         (
             ["aflite", "open", "--model", "random", "--set", "seeds=1", "--set", "majority=on"],
             BadInput,
-            "2 seeds or more expected",
+            "expected 2 seeds or more",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def as_candidates(candidates: Counts) -> IntArray:
     """Numbers of candidates, two or more each."""
     counts = _some(np.asarray(candidates, np.int64), "problems")
     if counts.min() < 2:
-        raise BadInput(f"two or more candidates per problem expected, found {counts.min()}")
+        raise BadInput(f"expected two or more candidates per problem, found {counts.min()}")
     return counts
 
 

@@ -21,15 +21,15 @@ def lines(*rows):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("{not json", "2: a JSON object expected"),
-        ("[1, 2]", "2: a JSON object expected, found list"),
-        ({**GOOD, "sentence": "no blank at all"}, "2: field 'sentence': exactly one blank '_' expected, found 0"),
-        ({**GOOD, "sentence": "one _ and _ two"}, "2: field 'sentence': exactly one blank '_' expected, found 2"),
-        ({**GOOD, "sentence": 7}, "2: field 'sentence': a string expected, found 7"),
-        ({**GOOD, "option2": ""}, "2: field 'option2': a string expected, found an empty one"),
+        ("{not json", "2: expected a JSON object"),
+        ("[1, 2]", "2: expected a JSON object, found list"),
+        ({**GOOD, "sentence": "no blank at all"}, "2: field 'sentence': expected exactly one blank '_', found 0"),
+        ({**GOOD, "sentence": "one _ and _ two"}, "2: field 'sentence': expected exactly one blank '_', found 2"),
+        ({**GOOD, "sentence": 7}, "2: field 'sentence': expected a string, found 7"),
+        ({**GOOD, "option2": ""}, "2: field 'option2': expected a string, found an empty one"),
         ({**GOOD, "option2": "Cup"}, "2: field 'candidates': candidates must differ"),
-        ({**GOOD, "answer": "3"}, "2: field 'answer': 1 or 2 expected, found '3'"),
-        ({**GOOD, "answer": True}, "2: field 'answer': 1 or 2 expected, found True"),
+        ({**GOOD, "answer": "3"}, "2: field 'answer': expected 1 or 2, found '3'"),
+        ({**GOOD, "answer": True}, "2: field 'answer': expected 1 or 2, found True"),
         ({"sentence": "a _ b", "option1": "c"}, "2: field 'option2': missing"),
     ],
 )
@@ -65,13 +65,13 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
     [
         ("wsc", WSC.replace("<answer>the tray</answer>", ""), "2: field 'candidates': two or more candidates"),
         ("wsc", WSC.replace("<correctAnswer>A", "<correctAnswer>C"), "2: field 'correctAnswer': a letter from A to B"),
-        ("wsc", WSC.replace("<pron>it</pron>", ""), "2: field 'pron': a pronoun expected"),
+        ("wsc", WSC.replace("<pron>it</pron>", ""), "2: field 'pron': expected a pronoun"),
         ("wsc", WSC.replace("<answers>", "<x>").replace("</answers>", "</x>"), "2: field 'answers': missing"),
         ("wsc", WSC[:-30], "4: well-formed XML expected (unclosed token; is the file cut off?)"),
         ("dpr", "It was wet.\nit\nthe cup\nthe cup\n", "1: field 'candidates': two candidates with one comma"),
-        ("dpr", "It was wet.\nit\na,b\nc\n", "1: field 'answer': one of 'a,b' expected, found 'c'"),
+        ("dpr", "It was wet.\nit\na,b\nc\n", "1: field 'answer': expected one of 'a,b', found 'c'"),
         ("dpr", "It was wet.\nthey\na,b\na\n", "1: field 'pronoun': the pronoun 'they' does not occur"),
-        ("dpr", "It was wet.\nit\n", "1: four lines expected"),
+        ("dpr", "It was wet.\nit\n", "1: expected four lines"),
         (
             "copa",
             '<copa-corpus><item asks-for="x"><p>P.</p><a1>A</a1><a2>B</a2></item></copa-corpus>',
@@ -94,7 +94,7 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
             '[{"sentence_with_pronoun": "Ann left."}]',
             "element 1: field 'sentence_with_pronoun': one [pronoun]",
         ),
-        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "element 1: a JSON object expected"),
+        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "element 1: expected a JSON object"),
         (
             "trichelair",
             '[{"sentence": "a [it] b", "answer0": "x", "answer1": "y", "correct_answer": "z"}]',
@@ -112,7 +112,7 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
             "1: field 'question'",
         ),
         ("csv", "sentence,option1,option2\nno blank,a,b\n", "2: field 'sentence': exactly one blank"),
-        ("csv", "sentence,option1,option2\n_ x,a\n", "2: 3 cells expected, found 2"),
+        ("csv", "sentence,option1,option2\n_ x,a\n", "2: expected 3 cells, found 2"),
         ("jsonl", '{"text": "a _ b", "candidates": "ab"}\n', "1: field 'candidates': a list of strings"),
         (
             "jsonl",
@@ -137,14 +137,14 @@ def test_wrong_encoding_names_the_line_and_byte(tmp_path):
     path = tmp_path / "data.jsonl"
     row = json.dumps(GOOD).encode()
     path.write_bytes(row + b"\n" + row.replace(b"cup", b"caf\xe9") + b"\n")
-    with pytest.raises(BadInput, match=r"data.jsonl:2: UTF-8 text expected, found byte 0xe9"):
+    with pytest.raises(BadInput, match=r"data.jsonl:2: expected UTF-8 text, found byte 0xe9"):
         read(path)
     assert len(read(path, lenient=True)) == 1
 
 
 def test_a_table_in_another_encoding_says_so_where_its_columns_are_not_known(tmp_path):
     (tmp_path / "data.csv").write_bytes("satz;x;y;gold\nDer Krüg _;a;b;1\n".encode("latin-1"))
-    with pytest.raises(BadInput, match=r"data.csv:2: UTF-8 text expected, found byte 0xfc; save the file as UTF-8"):
+    with pytest.raises(BadInput, match=r"data.csv:2: expected UTF-8 text, found byte 0xfc; save the file as UTF-8"):
         read(tmp_path / "data.csv")
 
 
@@ -290,7 +290,7 @@ def one(**changes):
         ("csv", {"before": "The jug_1 hit the cup because "}, "has a '_' besides the blank"),
         ("knowref", {"before": "The jug [old] hit the cup because "}, "besides those that knowref"),
         ("trichelair", {"before": "The jug [old] hit the cup because "}, "besides those that trichelair"),
-        ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': true or false expected"),
+        ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': expected true or false"),
         ("wsc", {"before": "The jug \x01 hit the cup because "}, "a control character"),
         ("dpr", {"candidates": ("the\njug", "the cup")}, "on one line each"),
         ("dpr", {"candidates": (" the jug", "the cup")}, "with no space around them"),
@@ -337,7 +337,7 @@ def test_half_a_character_is_named_on_reading_and_a_whole_one_is_read(tmp_path):
     path.write_text(json.dumps(GOOD | {"sentence": "The \U0001f600 cup fell off the tray because _ was wet."}) + "\n")
     assert "\U0001f600" in read(path)[0].before
     path.write_text(json.dumps(GOOD | {"sentence": "The \ud83d cup fell off the tray because _ was wet."}) + "\n")
-    with pytest.raises(BadInput, match=r"data.jsonl:1: whole characters expected, found \\ud83d, which is half of one"):
+    with pytest.raises(BadInput, match=r"data.jsonl:1: expected whole characters, found \\ud83d, which is half of one"):
         read(path)
 
 
@@ -415,7 +415,7 @@ def test_labels_that_fit_nothing_are_one_note(twins, tmp_path):
 def test_a_bad_row_of_a_table_costs_no_other_row(tmp_path):
     rows = ["the _ is x,a,b,1", 'the _ is y,"a"z,b,1', "the _ is z,a,b,2"]
     (tmp_path / "data.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]) + "\n")
-    with pytest.raises(BadInput, match=r"data.csv:3: a well-formed row expected"):
+    with pytest.raises(BadInput, match=r"data.csv:3: expected a well-formed row"):
         read(tmp_path / "data.csv")
     assert [problem.after for problem in read(tmp_path / "data.csv", lenient=True)] == [" is x", " is z"]
 

@@ -188,10 +188,10 @@ def test_filters_are_scorings_of_their_own(twins, written):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"doc": 3}, "field 'doc': the evaluated document expected, found 3"),
-        ({"filtered_resps": None}, "field 'filtered_resps': a list of responses expected, found None"),
-        ({"arguments": 3}, "field 'arguments': the requests expected, found 3"),
-        ({"arguments": [["x"]]}, "field 'arguments': a context and a continuation expected, found ['x']"),
+        ({"doc": 3}, "field 'doc': expected the evaluated document, found 3"),
+        ({"filtered_resps": None}, "field 'filtered_resps': expected a list of responses, found None"),
+        ({"arguments": 3}, "field 'arguments': expected the requests, found 3"),
+        ({"arguments": [["x"]]}, "field 'arguments': expected a context and a continuation, found ['x']"),
     ],
 )
 def test_a_malformed_row_is_named(twins, written, change, says):

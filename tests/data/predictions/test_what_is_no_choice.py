@@ -81,7 +81,7 @@ def test_a_score_among_replies_is_unread_and_chooses_nothing(data, written):
 @pytest.mark.parametrize("cell", ["7", "-2", "1,2", "1234"])
 def test_a_number_that_is_no_place_is_malformed_and_not_read_as_a_reply(data, written, cell):
     path = written(prediction=lambda at, problem: cell if at == 3 else 1)
-    with pytest.raises(Malformed, match=rf"mine\.csv:5: field 'prediction': 1 or 2 expected, found '{cell}'"):
+    with pytest.raises(Malformed, match=rf"mine\.csv:5: field 'prediction': expected 1 or 2, found '{cell}'"):
         read_predictions(path, data)
 
 

@@ -38,7 +38,7 @@ def test_five_in_six_train_one_chooses_and_the_rest_is_embedded_with_twins_toget
     assert set(parts.held_out).isdisjoint(problem.id for problem in parts.rest)
     with pytest.raises(BadInput, match="64 problems, of which 6,000 cannot be held out"):
         SentenceParts.of(planted, 6000)
-    with pytest.raises(BadInput, match="6 or more expected"):
+    with pytest.raises(BadInput, match="expected 6 or more"):
         SentenceParts.of(planted, 2)
 
 

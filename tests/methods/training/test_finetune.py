@@ -463,13 +463,13 @@ def test_an_evaluation_is_the_same_however_often_it_is_made(bert, unseen):
     [
         ({"learning_rate": 0.0}, "learning_rate: a number above 0"),
         ({"epochs": 0}, "epochs: 1 or more"),
-        ({"warmup": 1.0}, "warmup: 0 or more and a number below 1 expected, found 1.0"),
+        ({"warmup": 1.0}, "warmup: expected 0 or more and a number below 1, found 1.0"),
         ({"precision": "int8"}, "No precision named"),
         ({"keep": "first"}, "No choice of weights named"),
         ({"patience": 0}, "patience: 1 or more"),
-        ({"learning_rate": math.inf}, "learning_rate: a number above 0 expected, found inf"),
-        ({"clip": math.nan}, "clip: 0 or more expected, found nan"),
-        ({"weight_decay": math.inf}, "weight_decay: 0 or more expected, found inf"),
+        ({"learning_rate": math.inf}, "learning_rate: expected a number above 0, found inf"),
+        ({"clip": math.nan}, "clip: expected 0 or more, found nan"),
+        ({"weight_decay": math.inf}, "weight_decay: expected 0 or more, found inf"),
         ({"seed": 2**63}, "seed: 0 or more and a number below 9223372036854775808"),
     ],
 )

@@ -155,7 +155,7 @@ def test_what_a_refused_submission_asked_is_not_recorded(tmp_path):
     folder = small.small_release(tmp_path / "v1")
     ask(folder, 0)
     (tmp_path / "bad.lst").write_text("x\n")
-    with pytest.raises(BadInput, match="label 1 or 2 expected"):
+    with pytest.raises(BadInput, match="expected label 1 or 2"):
         grade_submission(folder, [tmp_path / "bad.lst"])
     (test,) = HiddenRegistry().tests()
     assert len(test.gradings) == 1

@@ -157,9 +157,9 @@ def test_labels_or_a_secret_that_were_changed_are_refused(versions, tmp_path):
     ("content", "mode", "said"),
     [
         (None, 0o600, "no such file; a lost secret cannot be recreated"),
-        ("ab" * 31, 0o600, "a secret of 64 hexadecimal digits expected"),
-        ("zz" * 32, 0o600, "a secret of 64 hexadecimal digits expected"),
-        ("", 0o600, "a secret of 64 hexadecimal digits expected"),
+        ("ab" * 31, 0o600, "expected a secret of 64 hexadecimal digits"),
+        ("zz" * 32, 0o600, "expected a secret of 64 hexadecimal digits"),
+        ("", 0o600, "expected a secret of 64 hexadecimal digits"),
         ("ab" * 32, 0o644, "others can read the secret: chmod 600"),
         ("ab" * 32, 0o640, "others can read the secret: chmod 600"),
     ],

@@ -56,11 +56,11 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--dev", "many"], "--dev many: a share such as 0.1 or a number of problems expected"),
-        (["--sizes", "1,x"], "--sizes 1,x: numbers with commas between expected"),
+        (["--dev", "many"], "--dev many: expected a share such as 0.1 or a number of problems"),
+        (["--sizes", "1,x"], "--sizes 1,x: expected numbers with commas between"),
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
-        (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
-        (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
+        (["--dev", "nan"], "--dev nan: expected a share below 1 or a number of problems"),
+        (["--test", "inf"], "--test inf: expected a share below 1 or a number of problems"),
         (["--set", "date=2026-13-01"], "--date 2026-13-01: a date such as"),
         (["--name", "a b"], "--name a b: a letter"),
     ],

@@ -166,9 +166,9 @@ def test_shots_come_from_elsewhere_for_those_that_are_shown_any():
         ({"protocol": ["accurate"]}, UnknownName, "No protocol named"),
         ({"predictions": ["open=missing.lst"]}, BadInput, "missing.lst"),
         ({"predictions": ["opne=x.lst"]}, UnknownName, "Did you mean 'open'"),
-        ({"predictions": ["x.lst"]}, BadInput, "DATA=FILE expected"),
+        ({"predictions": ["x.lst"]}, BadInput, "expected DATA=FILE"),
         ({"model": []}, BadInput, "expected models and data"),
-        ({"shots": [-1]}, BadInput, "0 or more expected"),
+        ({"shots": [-1]}, BadInput, "expected 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_started(monkeypatch, given, error, said):
@@ -181,7 +181,7 @@ def test_two_models_in_one_file_of_predictions_are_refused(tmp_path, open_data):
     both = audit(open_data[:20], model=["random", "random?seed=1"], protocol=QUICK, out=tmp_path / "run", cache="off")
     assert len({row.model for row in both.predictions}) == 2
     stored = SuiteModel(name="both", predictions={"open": tmp_path / "run" / "predictions.jsonl"})
-    with pytest.raises(BadInput, match="predictions by one model under one scoring expected, found random"):
+    with pytest.raises(BadInput, match="expected predictions by one model under one scoring, found random"):
         suite(model=[stored], data=["open"], cache="off")
 
 

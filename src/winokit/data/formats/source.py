@@ -94,7 +94,7 @@ class Source:
             return data.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = first_line + data.count(b"\n", 0, error.start)
-            message = f"{encoding[:6].upper()} text expected, found byte 0x{data[error.start]:02x}"
+            message = f"expected {encoding[:6].upper()} text, found byte 0x{data[error.start]:02x}"
             raise Malformed(f"{message}; save the file as UTF-8", file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -134,9 +134,9 @@ class Source:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
         half = _half(row) if "\\" in written and HALF.search(written) else None
         if not isinstance(row, dict):
-            self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
+            self.reject(Malformed(f"expected a JSON object, found {type(row).__name__}"), line)
         elif half is not None:
-            self.reject(Malformed(f"whole characters expected, found {half}, which is half of one"), line)
+            self.reject(Malformed(f"expected whole characters, found {half}, which is half of one"), line)
         return isinstance(row, dict) and half is None
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -158,7 +158,7 @@ class Source:
         decoder, at, line, counted, number = json.JSONDecoder(), _skip(text, 0), 1, 0, 0
         is_one_line = "\n" not in text.strip()
         if not text.startswith("[", at):
-            raise Malformed("a JSON array '[…]' expected", file=str(self.path), line=1)
+            raise Malformed("expected a JSON array '[…]'", file=str(self.path), line=1)
         at = _skip(text, at + 1)
         while not text.startswith("]", at):
             line, counted, number = line + text.count("\n", counted, at), at, number + 1

@@ -26,7 +26,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         candidates.append(fields.string(row, name))
     qid = row.get("qID")
     if qid is not None and not isinstance(qid, str):
-        raise Malformed(f"a string expected, found {fields.shown(qid)}", field="qID")
+        raise Malformed(f"expected a string, found {fields.shown(qid)}", field="qID")
     return Problem(
         before,
         after,

@@ -88,7 +88,7 @@ def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
     header, samples = _in_archive(source) if source.raw().startswith(b"PK") else _in_one_object(source)
     about = header.get("eval") if isinstance(header, dict) else None
     if not isinstance(about, dict):
-        raise Malformed(f"an object expected, found {fields.shown(about)}", field="eval", file=str(source.path))
+        raise Malformed(f"expected an object, found {fields.shown(about)}", field="eval", file=str(source.path))
     if header.get("status") not in (None, "success"):
         source.note(f"the run ended with status {fields.shown(header['status'])}")
     kept: list[tuple[str, Mapping[str, Any]]] = []
@@ -97,7 +97,7 @@ def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
             scores = sample["scores"] if isinstance(sample.get("scores"), dict) else {}
             kept.append((place, {**{key: sample[key] for key in USED if key in sample}, "scores": scores}))
         else:
-            source.reject(Malformed(f"an object expected, found {fields.shown(sample)}", field=place))
+            source.reject(Malformed(f"expected an object, found {fields.shown(sample)}", field=place))
     return str(about.get("model") or source.path.stem), kept
 
 
@@ -230,7 +230,7 @@ def _input(sample: Mapping[str, Any]) -> str:
     if isinstance(given, str):
         return given
     if not isinstance(given, list):
-        raise Malformed(f"a text or a list of messages expected, found {fields.shown(given)}", field="input")
+        raise Malformed(f"expected a text or a list of messages, found {fields.shown(given)}", field="input")
     texts = []
     for message in given:
         if isinstance(message, dict) and message.get("role", "user") == "user":

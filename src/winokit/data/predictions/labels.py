@@ -49,7 +49,7 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     count = lines[first].count(",") + 1
     if count not in NUMBERS:
         number = first + 1 + above
-        raise Malformed(f"one label or five expected, found {count}", field="label", file=str(source.path), line=number)
+        raise Malformed(f"expected one label or five, found {count}", field="label", file=str(source.path), line=number)
     models = SIZES if count == len(SIZES) else (source.path.stem,)
     for place, line in enumerate(lines):
         silent, names = line.strip().casefold() in SILENT, matcher.dataset[place].candidates

@@ -158,8 +158,8 @@ class TableReading:
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
-                f"{self.table.path}: column {column!r}: the numbers of {len(self.matcher.dataset):,} problems, from "
-                "0 or 1 and each once, expected"
+                f"{self.table.path}: column {column!r}: expected the numbers of {len(self.matcher.dataset):,} problems, from "
+                "0 or 1 and each once"
             )
         return [number - start for number in numbers]
 
@@ -263,7 +263,7 @@ class TableReading:
         try:
             return tuple(float(text) for text in texts)
         except ValueError:
-            raise Malformed(f"numbers expected, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
+            raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
 
     def finish(self) -> None:
         """Say what was noticed; a column in which nothing could be read is the wrong one."""

@@ -311,7 +311,7 @@ class RepeatedAFLite(AFLite):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.majority and self.seeds == 1:
-            raise BadInput("2 seeds or more expected for a majority (--set seeds); found 1")
+            raise BadInput("expected 2 seeds or more for a majority (--set seeds); found 1")
 
     def others(self) -> list[AFLite]:
         """The same filter, once fitted, with the seeds that follow, each with a checkpoint beside the first one's."""

@@ -75,7 +75,7 @@ def _opened(path: Path) -> Floats:
     except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{path}: not a .npy file of numbers") from error
     if np.ndim(rows) != 2:
-        raise BadInput(f"{path}: a .npy file of rows and columns expected, found shape {np.shape(rows)}")
+        raise BadInput(f"{path}: expected a .npy file of rows and columns, found shape {np.shape(rows)}")
     return rows
 
 
@@ -161,7 +161,7 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
     if groups is None:
         return np.arange(rows)
     if len(groups) != rows:
-        raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
+        raise BadInput(f"expected one group id per row, found {len(groups):,} for {rows:,} rows")
     if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
         return np.unique(groups, return_inverse=True)[1].astype(np.int64)
     names = dict.fromkeys(group for group in groups if group is not None)

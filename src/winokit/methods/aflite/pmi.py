@@ -96,7 +96,7 @@ class PMIFilter(DebiasMethod):
         """Rank the groups of the texts, each a list of words, and keep the first ones."""
         labels = as_labels(y)
         if len(texts) != len(labels):
-            raise BadInput(f"one answer per text expected, found {len(labels)} for {len(texts)}")
+            raise BadInput(f"expected one answer per text, found {len(labels)} for {len(texts)}")
         numbers, per_row = numbered(groups, len(labels)), self._evidence(texts, labels)
         scores, twins = _group_scores(per_row, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":

@@ -55,7 +55,7 @@ def linear_probe(
     """
     labels = as_labels(y)
     if len(labels) != len(x):
-        raise BadInput(f"one answer per row expected, found {len(labels)} for {len(x)} rows")
+        raise BadInput(f"expected one answer per row, found {len(labels)} for {len(x)} rows")
     names = None if units is None else names_of(require_units(units, len(labels)))
     fold = folds_of(numbered(names, len(labels)), folds, seed)
     seen = fold[:, None] != np.arange(folds)

@@ -110,7 +110,7 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     (80.0, 1000000)
     """
     if len(x) != len(y):
-        raise BadInput(f"{len(x)} sizes and {len(y)} values: one value per size expected")
+        raise BadInput(f"{len(x)} sizes and {len(y)} values: expected one value per size")
     logs, values = np.log([_positive(size) for size in x]), np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")

@@ -161,7 +161,7 @@ def _settings(
     prompt = read_prompt(plan.prompt)
     pool = dataset if plan.shots_from is None else plan.shots_from
     if not isinstance(pool, Dataset):
-        raise TypeError(f"shots_from: problems expected, found {pool!r}; `data.loading.load_shots` loads them")
+        raise TypeError(f"shots_from: expected problems, found {pool!r}; `data.loading.load_shots` loads them")
     shots = choose_shots(pool, dataset, plan.shots, plan.seed)
     for problem, own_shots in zip(dataset, shots, strict=True):
         twins: Sequence[Problem] = () if problem.group is None else dataset.groups[problem.group]

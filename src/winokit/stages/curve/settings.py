@@ -36,7 +36,7 @@ class CurveGoal(Settings):
         for name in ("human", "human_group"):
             value = getattr(self, name)
             if value is not None and not 1 < value <= 100:
-                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
+                raise BadInput(f"{name}: expected per cent, such as 94.0, found {value}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class CurveDesign(Settings):
         specs = {name: Formalization.parse(name).spec for name in self.formalization}
         if len(set(specs.values())) < max(1, len(self.formalization)):
             named = ", ".join(self.formalization)
-            raise BadInput(f"formalizations: one or more, each once, expected, found {named}")
+            raise BadInput(f"formalizations: expected one or more, each once, found {named}")
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:

@@ -157,5 +157,5 @@ def _described(rows: Shards) -> Iterator[dict[str, Any]]:
             with refusing(f"{beside}: not a .json file written by winokit embed", OSError, ValueError):
                 about = json.loads(beside.read_text("utf-8"))
             if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
-                raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
+                raise BadInput(f"{beside}: expected a list of ids, as winokit embed writes it")
             yield about

@@ -83,7 +83,7 @@ def read_inputs(
     if folder is not None and folder.is_dir():
         for name in (KEPT_FILE, RECORD):
             if not (folder / name).is_file():
-                raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
+                raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
         kept, record, beside = folder / KEPT_FILE, read_object(folder / RECORD), folder / REMOVED_FILE
         # A file with its card alone is empty.
         if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:

@@ -82,15 +82,15 @@ class ReleaseSettings(Settings):
         if self.formalization.partition("?")[0] not in FORMALIZATIONS:
             raise UnknownName("formalization", self.formalization, FORMALIZATIONS)
         if self.name is not None and not NAME.fullmatch(self.name):
-            raise BadInput(f"--name {self.name}: a letter, then letters, digits, '.', '_' or '-' expected")
+            raise BadInput(f"--name {self.name}: expected a letter, then letters, digits, '.', '_' or '-'")
         if not self.version.strip() or not self.version.isprintable():
-            raise BadInput("--version: a version expected, such as 1.0")
+            raise BadInput("--version: expected a version, such as 1.0")
         try:
             known = self.date is None or str(date.fromisoformat(self.date)) == self.date
         except ValueError:
             known = False
         if not known:
-            raise BadInput(f"--date {self.date}: a date such as 2026-05-01 expected")
+            raise BadInput(f"--date {self.date}: expected a date such as 2026-05-01")
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
@@ -136,9 +136,9 @@ def _amount(option: str, value: float | str, *, above: float) -> float:
         if isinstance(value, str):
             value = float(value[:-1]) / 100 if value.endswith("%") else float(value.replace(",", ""))
     except ValueError:
-        raise BadInput(f"--{option} {value}: a share such as 0.1 or a number of problems expected") from None
+        raise BadInput(f"--{option} {value}: expected a share such as 0.1 or a number of problems") from None
     if not above < value < math.inf or (value >= 1 and value != int(value)):
-        raise BadInput(f"--{option} {value:g}: a share below 1 or a number of problems expected")
+        raise BadInput(f"--{option} {value:g}: expected a share below 1 or a number of problems")
     return value
 
 
@@ -148,12 +148,12 @@ def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
         return None
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(map(str, value))
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise BadInput(f"--sizes {value}: numbers with commas between expected, such as 160,640,2560")
+        raise BadInput(f"--sizes {value}: expected numbers with commas between, such as 160,640,2560")
     sizes = tuple(map(int, parts))
     if not 1 <= len(sizes) <= len(SIZES):
-        raise BadInput(f"--sizes: one to {len(SIZES)} numbers expected, found {len(sizes)}")
+        raise BadInput(f"--sizes: expected one to {len(SIZES)} numbers, found {len(sizes)}")
     if min(sizes) < 1 or list(sizes) != sorted(set(sizes)):
-        raise BadInput(f"--sizes {','.join(map(str, sizes))}: rising numbers of problems expected")
+        raise BadInput(f"--sizes {','.join(map(str, sizes))}: expected rising numbers of problems")
     return sizes
 
 

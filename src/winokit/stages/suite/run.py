@@ -134,7 +134,7 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     for given in settings.predictions:
         name, equals, path = given.partition("=")
         if not equals:
-            raise BadInput(f"--predictions {given}: DATA=FILE expected, with DATA as the dataset is called")
+            raise BadInput(f"--predictions {given}: expected DATA=FILE, with DATA as the dataset is called")
         models.append(SuiteModel(name=Path(path).stem, predictions={name: path}))
     if not models or not data:
         raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
@@ -188,7 +188,7 @@ def _of_one_model(path: Path, whole: Dataset) -> Path:
     names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
-        raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
+        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {said}")
     return path
 
 
