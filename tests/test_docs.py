@@ -11,6 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 import winokit
+from tools.make_help import write_help
+from winokit.cli.help import STORED
 from winokit.cli.main import app
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +68,10 @@ def maker(name):
 def test_the_page_on_languages_has_what_the_packs_know():
     module = maker("make_languages")
     assert module.abilities_table() in module.PAGE.read_text("utf-8"), "run `make docs`"
+
+
+def test_the_stored_help_is_what_the_verbs_say():
+    assert STORED.read_text("utf-8") == write_help(), "run `make docs`"
 
 
 def test_the_cli_page_is_what_help_says():

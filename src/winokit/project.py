@@ -13,47 +13,22 @@ Beside data it says how these are read. In the folder where commands are typed i
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, check_known, refusing
-from winokit.files import read_text
+from winokit.files import our_toml, read_text
 
 FILE = "winokit.toml"
 READING = ("language", "as", "columns")
 """What it says of the data beside it."""
-SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "asking": (
-        *("cache", "forget", "seed", "substitution", "shots_from", "prompt"),
-        *("price_in", "price_out", "max_requests", "max_tokens_total", "max_cost"),
-    ),
-    "cluster": ("address", "cores_each", "gpus_each", "memory_each", "workers"),
-    "training": (
-        *("formalization", "learning_rate", "epochs", "steps", "batch_size", "seed", "device"),
-        *("tokens", "accumulate", "warmup", "weight_decay", "clip", "evaluate_every", "patience"),
-        *("keep", "precision", "checkpoint_every", "save", "sampler", "devices", "threads"),
-    ),
-    "goal": ("human", "human_group", "fit_from"),
-    "embedding": ("kind", "pooling", "allow_uninformed"),
-    "assessment": ("assess", "folds", "bins", "neighbours"),
-    "aflite": (
-        *("regularisation", "stratified", "ties", "min_predictions", "stop_below"),
-        *("tolerance", "max_steps", "majority", "null_runs", "seeds"),
-    ),
-    "convert": ("source_ids", "labels_apart", "variant", "style"),
-    "pmi": ("variant", "smoothing", "count", "alone"),
-    "release": (
-        *("name", "licence", "date", "dev", "test", "sizes", "split", "complete", "singles", "formalization"),
-        *("seed", "audit", "collection", "about", "hidden", "secret", "reveal"),
-        *("majority", "alpha", "bring_back", "previous_hidden"),
-    ),
-}
+SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
 """The sections of settings, and the settings that each may have."""
 
 
 def read_project(folder: Path) -> Mapping[str, Any]:
-    """What winokit.toml of a folder says; empty if there is none.
+    """The winokit.toml of a folder as a table; empty if there is none.
 
     Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
     """

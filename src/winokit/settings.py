@@ -102,7 +102,8 @@ class Without:
     """
 
     def __init__(self, *names: str, now_in: str | None = None) -> None:
-        self.names, self.now_in = names, now_in
+        self.names = names
+        self.now_in = now_in
 
 
 class Stored:
@@ -112,7 +113,8 @@ class Stored:
     """
 
     def __init__(self, section: str, *names: str) -> None:
-        self.section, self.names = section, names
+        self.section = section
+        self.names = names
 
 
 class Settings:
@@ -438,7 +440,7 @@ def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
 
 
 def spelling(kind: type, name: str) -> str:
-    """How a setting of a class is typed: `--twins`, or `--set folds` if it is no option."""
+    """Spelling of a setting on the command line: `--twins`, or `--set folds` if it is no option."""
     said = help_of(_hints(kind)[name])
     if said is not None and said.section is not None:
         return f"--set {name}"

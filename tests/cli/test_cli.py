@@ -307,8 +307,8 @@ def test_as_many_examples_are_shown_as_are_asked_for(twins, tmp_path):
     write(twins, tmp_path / "short.jsonl")
     asked = ("check", tmp_path / "short.jsonl", "--only", "rules", "--examples")
     shown = [run(*asked, count, "--rules", "winogrande").output for count in (2, 9)]
-    assert [text.count("expected 15 to 30 words") for text in shown] == [2, len(twins)]
-    assert "expected words" not in run(*asked, 9).output
+    assert [text.count("15 to 30 words expected") for text in shown] == [2, len(twins)]
+    assert "words expected" not in run(*asked, 9).output
 
 
 def test_what_may_be_twins_has_its_rows_in_json(real_file):

@@ -17,6 +17,7 @@ from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, Seed, Size
 from winokit.methods.scoring.features import write_features
+from winokit.project import SECTIONS
 from winokit.settings import Help
 
 runner = CliRunner()
@@ -108,7 +109,10 @@ def test_the_options_reach_the_filter(planted):
         **{"ensemble_size": 8, "train_size": 100, "cutoff": 7, "threshold": 0.8, "twins": "together", "ties": "order"},
         **{"regularisation": 0.5, "min_predictions": 2, "seed": 3, "backend": "numpy", "stop_below": 0.45},
     }
-    options = [part for name, value in wanted.items() for part in (f"--{name.replace('_', '-')}", value)]
+    options = []
+    for name, value in wanted.items():
+        is_setting = name in SECTIONS["aflite"]
+        options += ["--set", f"{name}={value}"] if is_setting else [f"--{name.replace('_', '-')}", value]
     files = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", planted / "o", "--json")
     result = run(*files, *options, "--set", "null_runs=0", "--compare", "none", "--set", "assess=off")
     chosen = json.loads(result.stdout)

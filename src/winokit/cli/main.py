@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -66,28 +66,28 @@ class Verb:
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
-        shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
-        return self.command_of(name, call(*of) if of else call, shown)
+        module = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
+        return self.command_of(name, call(*of) if of else call, module)
 
-    def command_of(self, name: str, verb: Callable[..., Any], shown: ModuleType) -> Command:
+    def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
         """The command of a call, whose result a module shows."""
         from winokit.cli.options import command, progress_bar, refuse_former_options
         from winokit.cli.stored import describe_stored, stored_parameters
 
-        derived = command(
+        run_command = command(
             verb,
-            shown.lines,
-            getattr(shown, "as_json", None),
+            module.lines,
+            getattr(module, "as_json", None),
             doing=self.doing,
-            code=getattr(shown, "code", lambda result: 0),
-            questions=getattr(shown, "questions", lambda given: {}),
-            bar=getattr(shown, "live", progress_bar),
-            every="every" in signature(shown.lines).parameters,
+            code=getattr(module, "code", lambda result: 0),
+            questions=getattr(module, "questions", lambda given: {}),
+            bar=getattr(module, "live", progress_bar),
+            every="every" in signature(module.lines).parameters,
         )
         app = typer.Typer(**PLAIN)
         usual = {f"--{option}" for option in self.usual.split()}
 
-        stored = list(describe_stored(stored_parameters(verb)))
+        setting_rows = list(describe_stored(stored_parameters(verb)))
 
         class VerbCommand(TyperCommand):
             shows_all = False
@@ -112,12 +112,12 @@ class Verb:
                         where = "More options"
                     sections[where] += filter(None, [param.get_help_record(ctx)])
                 if everything:
-                    sections[f"Settings of {FILE}, or --set"] = stored
-                elif sections.pop("More options") or stored:
+                    sections[f"Settings of {FILE}, or --set"] = setting_rows
+                elif sections.pop("More options") or setting_rows:
                     sections["Options"].append((HELP_ALL, "Show every option and setting, and exit."))
                 return sections
 
-        app.command(name, cls=VerbCommand)(derived)
+        app.command(name, cls=VerbCommand)(run_command)
         return typer.main.get_command(app)
 
 
@@ -232,7 +232,11 @@ class MethodCommands(FullLines):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command of a name."""
-        return self.verb.command(cmd_name, cmd_name) if cmd_name in self.known else None
+        if cmd_name not in self.known:
+            return None
+        is_ours = cmd_name in self.known.homes
+        verb = self.verb if is_ours else replace(self.verb, usual="")  # options of another package are all usual
+        return verb.command(cmd_name, cmd_name)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command of the first word; where that is DATA, say which command is missing before it."""
@@ -251,11 +255,10 @@ def _command_of_package(name: str, about: str, thing: Any) -> Command:
     """The command of another package: a verb, shown by `lines` beside it, or an app of several commands."""
     if isinstance(thing, typer.Typer):
         return _grouped(name, about, thing)
-    shown = sys.modules.get(getattr(thing, "__module__", ""))
-    if not callable(thing) or not hasattr(shown, "lines"):
+    module = sys.modules.get(getattr(thing, "__module__", ""))
+    if not callable(thing) or module is None or not hasattr(module, "lines"):
         raise BadInput(f"command {name!r}: expected a verb with a function lines(result) beside it, or an app of Typer")
-    assert shown is not None
-    return Verb(about, doing=name).command_of(name, thing, shown)
+    return Verb(about, doing=name).command_of(name, thing, module)
 
 
 def _grouped(name: str, about: str, commands: typer.Typer) -> Command:

@@ -69,10 +69,10 @@ def command(
     signature = signature_of(verb)
     stored = stored_parameters(verb)
     left_out = {*HANDLED, *stored}
-    taken = [parameter for parameter in signature.parameters.values() if parameter.name not in left_out]
-    bare_names = [parameter.name for parameter in taken if is_bare(parameter)]
-    parameters = [option(parameter) for parameter in taken]
-    parameters += [bare_argument(parameter) for parameter in taken if is_bare(parameter)]
+    own_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in left_out]
+    bare_names = [parameter.name for parameter in own_parameters if is_bare(parameter)]
+    parameters = [option(parameter) for parameter in own_parameters]
+    parameters += [bare_argument(parameter) for parameter in own_parameters if is_bare(parameter)]
     if stored:
         words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
         listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
@@ -88,10 +88,10 @@ def command(
         machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
         for name in bare_names:
             given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
-        for parameter in taken:
+        for parameter in own_parameters:
             given[parameter.name] = read_given(parameter, given[parameter.name])
-        kept = read_stored(stored, given.pop(SET, None) or (), Path())
-        given |= kept.values
+        settings = read_stored(stored, given.pop(SET, None) or (), Path())
+        given |= settings.values
         asked = questions(given)  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
         for name, (question, kind) in asked.items() if somebody else ():
@@ -99,7 +99,7 @@ def command(
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
-            tell(kept.notes)
+            tell(settings.notes)
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
         show(as_json(result) if machine and as_json else lines(result, **how), machine)

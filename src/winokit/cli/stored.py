@@ -43,8 +43,8 @@ def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str
         return StoredValues()
     in_file = _values_in_file(parameters, folder)
     values = {**in_file, **_typed_values(parameters, typed)}
-    shown = ", ".join(f"{name} = {value}" for name, value in in_file.items() if values[name] is value)
-    return StoredValues(values, [f"as in {FILE}: {shown}"] if shown else [])
+    listing = ", ".join(f"{name} = {value}" for name, value in in_file.items() if values[name] is value)
+    return StoredValues(values, [f"as in {FILE}: {listing}"] if listing else [])
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
@@ -63,10 +63,8 @@ def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> No
                 said = help_of(parameter.annotation)
                 section = said.section if said is not None else ""
                 is_switch = names[spelling] != "VALUE"
-                written = names[spelling] if is_switch else value or "VALUE"
-                raise BadInput(
-                    f"{spelling} is a setting now: --set {name}={written}, or {name} in [{section}] of {FILE}"
-                )
+                text = names[spelling] if is_switch else value or "VALUE"
+                raise BadInput(f"{spelling} is a setting now: --set {name}={text}, or {name} in [{section}] of {FILE}")
 
 
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:

@@ -158,8 +158,8 @@ class TableReading:
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
-                f"{self.table.path}: column {column!r}: expected the numbers of {len(self.matcher.dataset):,} problems, from "
-                "0 or 1 and each once"
+                f"{self.table.path}: column {column!r}: expected the numbers of {len(self.matcher.dataset):,} "
+                "problems, from 0 or 1 and each once"
             )
         return [number - start for number in numbers]
 

@@ -90,9 +90,9 @@ class AuditSettings(Settings):
     @property
     def protocol_names(self) -> tuple[str, ...]:
         """The protocols, each with its subset (`artifacts@non_associative`); all protocols by default."""
-        named = (self.protocol,) if isinstance(self.protocol, str) else self.protocol
+        protocols = (self.protocol,) if isinstance(self.protocol, str) else self.protocol
         subsets = (self.subset,) if isinstance(self.subset, str) else self.subset
-        names = tuple(named or PROTOCOLS)
+        names = tuple(protocols or PROTOCOLS)
         if not subsets:
             return names
         return tuple(f"{name}@{subset}" for name in names for subset in subsets)
