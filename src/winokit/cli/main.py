@@ -192,12 +192,13 @@ class Verbs(TyperGroup):
             return _grouped(cmd_name, verb.about, _found(verb.commands))
         return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
 
-    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
-        """The command that is typed; if help is asked for, one that shows the stored help and imports no verb."""
-        name, *words = args
-        if is_asked_for(words) and name in stored_help():
-            return name, HelpCommand(name, stored_help()[name]), words
-        return super().resolve_command(ctx, args)
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Show the stored help of a command if it is asked for, before anything else is imported."""
+        for count in (1, 2):
+            name, words = " ".join(args[:count]), args[count:]
+            if is_asked_for(words) and name in stored_help() and not ctx.resilient_parsing:
+                HelpCommand(name, stored_help()[name]).make_context(name, words, parent=ctx)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the verbs by groups, and then the commands of other packages, without importing any."""
@@ -240,9 +241,6 @@ class MethodCommands(FullLines):
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command of the first word; where that is DATA, say which command is missing before it."""
-        full_name = f"{self.name} {args[0]}"
-        if is_asked_for(args[1:]) and full_name in stored_help():
-            return args[0], HelpCommand(args[0], stored_help()[full_name]), args[1:]
         if args[0] not in self.known:
             close = get_close_matches(args[0], self.known)
             first = f"name one first, as in: winokit {self.name} {next(iter(self.known))} {args[0]}"
