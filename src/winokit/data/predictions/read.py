@@ -13,7 +13,7 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import Variant
 from winokit.problem import ORIGINAL, Dataset, grouped
-from winokit.registry import Registry
+from winokit.registry import at_home
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
@@ -33,10 +33,8 @@ _HOMES = {
     "labels": "labels:read_labels",
     "table": "table:read_table",
 }
-READERS: Registry[Reader] = Registry(
-    "kind of predictions", homes={name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
-)
-"""Each is imported when a file is of its kind."""
+READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
+"""By kind of predictions, what reads it. It is imported when a file is of that kind."""
 WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
 """The kinds of files that have no columns to be named."""
 
@@ -150,7 +148,8 @@ def _reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
         from winokit.data.predictions.table import read_table
 
         return partial(read_table, given=columns)
-    return READERS[kind]
+    reader: Reader = at_home(READERS[kind])
+    return reader
 
 
 def _read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
