@@ -70,7 +70,7 @@ def test_a_format(add, tmp_path):
     path.write_text(json.dumps({"cloze": "A cup hit a jug and _ broke.", "a": "a cup", "b": "a jug", "right": "a jug"}))
     assert winokit.load(path)[0].right == "a jug"
     path.write_text(json.dumps({"cloze": "no blank", "a": "a cup", "b": "a jug", "right": "a jug"}))
-    with pytest.raises(BadInput, match=r"mine.jsonl:1: field 'cloze': exactly one blank"):
+    with pytest.raises(BadInput, match=r"mine.jsonl:1: field 'cloze': expected exactly one blank"):
         winokit.load(path)
 
 

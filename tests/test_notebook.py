@@ -54,7 +54,7 @@ def test_what_is_of_the_wrong_kind_is_refused_by_name(given, message):
 
 def test_data_of_the_wrong_kind_are_refused_before_a_file_is_looked_for():
     for call in (winokit.load, winokit.stats, winokit.audit):
-        with pytest.raises(BadInput, match="data: a text or a path or a Dataset"):
+        with pytest.raises(BadInput, match="data: expected a text or a path or a Dataset"):
             call(3)
 
 

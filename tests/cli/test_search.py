@@ -74,7 +74,7 @@ def test_json_has_the_run_and_the_rows(asked, shown):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--learning-rate", "fast"), "--learning-rate fast: numbers with commas between"),
+        (("--learning-rate", "fast"), "--learning-rate fast: expected numbers with commas between"),
         (("--set", "sampler=grid", "--epochs", "3..9"), "a grid needs single values"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),

@@ -872,7 +872,7 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
             "chat:tiny@http://host/v1?concurrency=0",
             "option concurrency: expected a whole number of at least 1, found '0'",
         ),
-        ("chat:tiny@http://host/v1?retries=1.5", "option retries: a whole number"),
+        ("chat:tiny@http://host/v1?retries=1.5", "option retries: expected a whole number"),
         ("chat:tiny@http://host/v1?timeout=soon", "option timeout: expected a number of at least 0.001, found 'soon'"),
         ("chat:tiny@http://host/v1?key_env=sk-123", "option key_env: no environment variable of that name is set"),
     ],

@@ -97,7 +97,7 @@ def test_there_is_no_guess_about_nothing():
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"), [("random?seed=x", "option seed: a whole number"), ("random:7", "found '7'")]
+    ("spec", "says"), [("random?seed=x", "option seed: expected a whole number"), ("random:7", "found '7'")]
 )
 def test_a_wrong_spec_of_the_guesser_is_said_in_one_line(spec, says):
     with pytest.raises(BadInput, match=says):

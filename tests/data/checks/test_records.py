@@ -100,7 +100,7 @@ def test_elements_of_a_json_array_go_by_their_number(problems, written):
     elements[1] = {**elements[1], "correct_candidate": "the moon"}
     elements.append(elements[0])
     findings = winokit.check(written(json.dumps(elements)), only=["records", "duplicates"])
-    assert findings[0].examples[0].startswith("element 2: field 'correct_candidate': one of ")
+    assert findings[0].examples[0].startswith("element 2: field 'correct_candidate': expected one of ")
     assert findings[1].examples[0].startswith("elements 1 and 13: ")
     findings = winokit.check(written(json.dumps(elements, indent=1), name="lines.json"), only="records")
     assert findings[0].examples[0].startswith("element 2 (line 8): ")

@@ -39,7 +39,7 @@ def test_a_study_can_set_its_own_length():
 
 def test_one_blank_is_wanted():
     assert one_blank("a _ b") is None
-    assert one_blank("none") == "expected exactly one blank '_', found 0"
+    assert one_blank("none") == "exactly one blank '_' expected, found 0"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_overlap_counts_repeated_words_over_the_longer_text():
     assert word_overlap("a a b", "a b b b") == 0.5
     assert overlap("a b c d e f g h i j", "a b c d e f g x y z") is None
     assert overlap("a b c d e f g h i j", "a b c d e f x y z w") == (
-        "expected at least 70 % of the words in common, found 60 %"
+        "at least 70 % of the words in common expected, found 60 %"
     )
 
 

@@ -31,7 +31,7 @@ FILES = [
     ("satz;a;c;loesung\n" + GOOD, "t: no column 'b' for 'option2'; it has satz, a, c, loesung"),
     (json.dumps([ROW])[:-1], "t:element 1: ',' or ']' expected after an element (is the file cut off?)"),
     ("[1, 2]", "t:element 1: expected a JSON object, found int"),
-    (json.dumps(ROW) + "\n{broken\n", "t:2: a JSON object expected (Expecting property name"),
+    (json.dumps(ROW) + "\n{broken\n", "t:2: expected a JSON object (Expecting property name"),
     (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: expected columns of one length, found satz 1, a 0, b 1"),
     (
         json.dumps([ROW | {"satz": ["a _ b"]}]),
@@ -48,8 +48,8 @@ FILES = [
 ROWS = [
     ("nur ein _ Satz;x", "expected 4 cells, found 2"),
     ("ein _;Satz;x;y;1", "expected 4 cells, found 5 (a cell with the delimiter in it needs quotes around it)"),
-    ('"ein _ Satz;x;y;1', "a well-formed row expected (unexpected end of data)"),
-    ('"ein" _ Satz;x;y;1', "a well-formed row expected (';' expected after '\"')"),
+    ('"ein _ Satz;x;y;1', "expected a well-formed row (unexpected end of data)"),
+    ('"ein" _ Satz;x;y;1', "expected a well-formed row (';' expected after '\"')"),
     (";x;y;1", "field 'satz': expected a text with a blank, found nothing"),
     ("Nichts fehlt hier.;x;y;1", f"field 'satz': {ASKED}, found none"),
     ("Weil [er] und [sie] gingen.;x;y;1", f"field 'satz': {ASKED}, found 2 marks like [er]"),
@@ -59,8 +59,8 @@ ROWS = [
     ("Ein _ Satz.;x;;1", "field 'candidates': expected two or more candidates, found 1"),
     ("Ein _ Satz.;;y;2", "field 'candidates': an empty candidate"),
     ("Ein _ Satz.;Das Y;das  y;1", "field 'candidates': candidates must differ, found Das Y / das  y"),
-    ("Ein _ Satz.;x;y;3", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found '3'"),
-    ("Ein _ Satz.;x;y;x", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found 'x'"),
+    ("Ein _ Satz.;x;y;3", "field 'loesung': expected its number, from 1, as in other rows (of x / y), found '3'"),
+    ("Ein _ Satz.;x;y;x", "field 'loesung': expected its number, from 1, as in other rows (of x / y), found 'x'"),
 ]
 """Last rows of a table that is sound otherwise."""
 OTHERS = [

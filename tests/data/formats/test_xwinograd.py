@@ -113,7 +113,7 @@ def test_a_pronoun_of_marks_alone_is_kept_and_a_code_is_written_in_small_letters
         (row(tokens=["Tom", "Jan"]), "field 'tokens': 'Jan' is not at character 5"),
         (row(tokens=["Tom", None]), "field 'tokens': None is not at character 5"),
         (row(candidates=[["Tom", [0, 1], [], True], ["Jan", [2, 3], [], True]]), "expected one candidate that is true"),
-        (row(candidates=["Tom", "Jan"]), "field 'candidates': words and the span"),
+        (row(candidates=["Tom", "Jan"]), "field 'candidates': expected words and the span"),
         (row(language="deutsch!"), "field 'language': expected a BCP 47 code"),
         (row().replace("\tmine", ""), "expected seven cells with tabs"),
         (row().rpartition("]")[0] + "\n", "field 'candidates': expected a JSON list"),

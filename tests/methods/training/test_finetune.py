@@ -461,12 +461,12 @@ def test_an_evaluation_is_the_same_however_often_it_is_made(bert, unseen):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"learning_rate": 0.0}, "learning_rate: a number above 0"),
-        ({"epochs": 0}, "epochs: 1 or more"),
+        ({"learning_rate": 0.0}, "learning_rate: expected a number above 0"),
+        ({"epochs": 0}, "epochs: expected 1 or more"),
         ({"warmup": 1.0}, "warmup: expected 0 or more and a number below 1, found 1.0"),
         ({"precision": "int8"}, "No precision named"),
         ({"keep": "first"}, "No choice of weights named"),
-        ({"patience": 0}, "patience: 1 or more"),
+        ({"patience": 0}, "patience: expected 1 or more"),
         ({"learning_rate": math.inf}, "learning_rate: expected a number above 0, found inf"),
         ({"clip": math.nan}, "clip: expected 0 or more, found nan"),
         ({"weight_decay": math.inf}, "weight_decay: expected 0 or more, found inf"),

@@ -156,7 +156,7 @@ def test_overlap_and_hidden_answers_are_refused_before_anything_is_trained(bert,
         with pytest.raises(BadInput, match=said):
             learning_curve(NestedGrowth(SIZES, planted), data, tmp_path / "out", bert, QUICK)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(BadInput, match="restarts: 1 or more"):
+    with pytest.raises(BadInput, match="restarts: expected 1 or more"):
         CurveDesign(restarts=0)
 
 

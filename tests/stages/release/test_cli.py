@@ -61,8 +61,8 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
         (["--dev", "nan"], "--dev nan: expected a share below 1 or a number of problems"),
         (["--test", "inf"], "--test inf: expected a share below 1 or a number of problems"),
-        (["--set", "date=2026-13-01"], "--date 2026-13-01: a date such as"),
-        (["--name", "a b"], "--name a b: a letter"),
+        (["--set", "date=2026-13-01"], "--date 2026-13-01: expected a date such as"),
+        (["--name", "a b"], "--name a b: expected a letter"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(arguments, said, tmp_path):

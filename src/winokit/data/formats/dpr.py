@@ -23,7 +23,7 @@ PARTS = ("sentence", "pronoun", "candidates", "answer")
 def parse(block: Sequence[str]) -> Problem:
     """A problem from its four lines."""
     if len(block) != len(PARTS):
-        raise Malformed(f"four lines expected ({', '.join(PARTS)}) and a blank one, found {len(block)}")
+        raise Malformed(f"expected four lines ({', '.join(PARTS)}) and a blank one, found {len(block)}")
     sentence, pronoun, pair, right = (line.strip() for line in block)
     candidates = tuple(candidate.strip() for candidate in pair.split(","))
     if len(candidates) != 2:

@@ -125,7 +125,7 @@ class Source:
             try:
                 row = _loaded(line)
             except (ValueError, RecursionError) as error:
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
+                self.reject(Malformed(f"expected a JSON object ({_reason(error)})"), number)
                 continue
             if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
                 yield number, row
@@ -148,7 +148,7 @@ class Source:
             if not isinstance(cells, csv.Error):
                 yield line, cells
                 continue
-            self.reject(Malformed(f"a well-formed row expected ({cells})"), line)
+            self.reject(Malformed(f"expected a well-formed row ({cells})"), line)
             if not place:  # without a header nobody knows what the cells are
                 return
 
@@ -167,7 +167,7 @@ class Source:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), place)
+                self.reject(Malformed(f"expected a JSON object ({_reason(error)}); {LOST}"), place)
                 return
             if self.is_sound(row, text[counted:at], place):
                 yield place, row
@@ -200,10 +200,10 @@ class Source:
         try:
             parser.Parse(content, True)
         except expat.ExpatError as error:
-            broken = Malformed(f"well-formed XML expected ({expat.ErrorString(error.code)}; is the file cut off?)")
+            broken = Malformed(f"expected well-formed XML ({expat.ErrorString(error.code)}; is the file cut off?)")
             self.reject(broken, error.lineno)
         except (LookupError, ValueError) as error:  # an encoding the declaration names but nobody knows
-            self.reject(Malformed(f"well-formed XML expected ({error})"), 1)
+            self.reject(Malformed(f"expected well-formed XML ({error})"), 1)
         for element in next(iter(lines), ()):  # of the root, which began first
             if element.tag == tag and element in ended:
                 yield lines[element], element

@@ -28,7 +28,7 @@ def parse(line: str) -> Problem:
     """A problem from a row; where each candidate stands in the sentence is kept in its provenance."""
     cells = line.split("\t")
     if len(cells) != len(CELLS):
-        raise Malformed(f"seven cells with tabs expected ({', '.join(CELLS)}), found {len(cells)}")
+        raise Malformed(f"expected seven cells with tabs ({', '.join(CELLS)}), found {len(cells)}")
     language, source, original, text, *lists = cells
     tokens, pronoun, candidates = (fields.parsed(cell, list, name) for name, cell in zip(CELLS[4:], lists, strict=True))
     if not CODE.fullmatch(language):

@@ -144,7 +144,7 @@ class InspectArchive:
         try:
             return json.loads(self._unpacked(self.files[name]))
         except BROKEN as error:
-            raise Malformed(f"JSON expected ({error})", field=name, file=str(self.source.path)) from None
+            raise Malformed(f"expected JSON ({error})", field=name, file=str(self.source.path)) from None
 
     def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
         """The bytes of a file; those packed with zstd, which zipfile knows since Python 3.14, by their local header."""
@@ -164,9 +164,9 @@ def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     try:
         log = json.loads(source.text())
     except json.JSONDecodeError as error:
-        raise Malformed(f"a JSON object expected ({error.msg})", file=str(source.path), line=error.lineno) from None
+        raise Malformed(f"expected a JSON object ({error.msg})", file=str(source.path), line=error.lineno) from None
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{source.path}: a JSON object expected ({type(error).__name__})") from None
+        raise BadInput(f"{source.path}: expected a JSON object ({type(error).__name__})") from None
     samples = log.get("samples") if isinstance(log, dict) else None
     if not isinstance(samples, list):
         raise Malformed("the list of samples expected: this log has none", field="samples", file=str(source.path))
