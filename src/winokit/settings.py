@@ -7,7 +7,7 @@
 >>> OvenSettings(heat=400)
 Traceback (most recent call last):
 ...
-winokit.errors.BadInput: heat: 0 or more and 300 or less expected, found 400
+winokit.errors.BadInput: heat: expected 0 or more and 300 or less, found 400
 
 A verb is a function whose settings can be given field by field, from Python or as options:
 
@@ -208,7 +208,7 @@ def check(name: str, value: Any, hint: Any) -> None:
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
         shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        raise BadInput(f"expected {name}: {' or '.join(words)}{several}, found {shown}")
+        raise BadInput(f"{name}: expected {' or '.join(words)}{several}, found {shown}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):
@@ -228,7 +228,7 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
     asked = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
     if asked and not (math.isfinite(value) and all(kept for _, kept in asked)):
         expected = " and ".join(words for words, _ in asked)
-        raise BadInput(f"expected {name}: {expected}, found {value}")
+        raise BadInput(f"{name}: expected {expected}, found {value}")
 
 
 def help_of(hint: Any) -> Help | None:

@@ -66,4 +66,4 @@ def _read_text(typed_as: str, text: str, kinds: set[Any]) -> Any:
     try:
         return number(text)
     except ValueError:
-        raise BadInput(f"expected {typed_as}: {NUMBERS[number]}, found {text!r}") from None
+        raise BadInput(f"{typed_as}: expected {NUMBERS[number]}, found {text!r}") from None

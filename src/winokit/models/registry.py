@@ -105,7 +105,7 @@ class Spec:
                 return number
         what = "a whole number" if kind is int else "a number"
         within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
-        raise BadInput(f"{self.prefix}: expected option {name}: {what}{within}, found {given!r}")
+        raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {given!r}")
 
     def file_or_fail(self, what: str) -> Path:
         """The place as a file, which must be there."""

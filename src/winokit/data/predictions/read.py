@@ -208,7 +208,7 @@ def recognise(path: Path) -> str:
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
-    raise BadInput(f"{path}: expected no predictions of a known kind; {KINDS}")
+    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}")
 
 
 def _json_kind(path: Path, first: str, text: str) -> str:

@@ -76,7 +76,7 @@ def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
     unit_count = int(numbers.max()) + 1
     if not 2 <= folds <= unit_count:
         raise BadInput(
-            f"expected 2 folds or more, and no more than the {unit_count} units, (--set folds); found {folds}"
+            f"expected 2 folds or more, and no more than the {unit_count} units (--set folds); found {folds}"
         )
     sizes = np.bincount(numbers)
     fold_of_unit = np.empty(unit_count, np.int64)

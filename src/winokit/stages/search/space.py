@@ -147,5 +147,5 @@ def _number(name: str, text: str, option: str) -> Number:
     if not math.isfinite(number):
         kind, values, ends = ("whole numbers", "8,16", "8..64") if whole else ("numbers", "1e-5,2e-5", "1e-6..1e-4")
         expected = f"{kind} with commas between ({values}) or a range ({ends})"
-        raise BadInput(f"expected {option}: {expected}, found {text.strip()!r}")
+        raise BadInput(f"{option}: expected {expected}, found {text.strip()!r}")
     return number
