@@ -69,7 +69,7 @@ def test_notes_are_told_to_who_listens(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({}, "one problem expected: DATA and --row, or --text and --candidate twice"),
+        ({}, "expected one problem: DATA and --row, or --text and --candidate twice"),
         ({"text": "No blank."}, "expected exactly one blank '_', found 0"),
         ({"data": "open", "row": 999}, "row 999 asked for, where there are 428"),
         ({"data": "open", "pronoun": "it"}, "--pronoun: an option of --text"),

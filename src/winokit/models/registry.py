@@ -117,12 +117,12 @@ class Spec:
     def no_place(self) -> None:
         """Refuse a place, where there is only one model."""
         if self.place:
-            raise BadInput(f"{self.prefix}: nothing expected after the colon, found {self.place!r}")
+            raise BadInput(f"{self.prefix}: expected nothing after the colon, found {self.place!r}")
 
     def place_or_fail(self, what: str) -> str:
         """The place, which must be given."""
         if not self.place:
-            raise BadInput(f"{self.prefix}: {what} expected after the colon")
+            raise BadInput(f"{self.prefix}: expected {what} after the colon")
         return self.place
 
 

@@ -352,7 +352,7 @@ def test_half_a_character_is_named_on_reading_and_a_whole_one_is_read(tmp_path):
 def test_what_follows_a_json_array_is_not_passed_over_in_silence(tmp_path):
     row = '{"sentence": "a b [it] c", "answer0": "a", "answer1": "b", "correct_answer": "a"}'
     (tmp_path / "two.json").write_text(f"[{row}]\n[{row}]\n")
-    with pytest.raises(BadInput, match=r"two.json:2: the end of the file expected after the array's '\]'"):
+    with pytest.raises(BadInput, match=r"two.json:2: expected the end of the file after the array's '\]'"):
         read(tmp_path / "two.json")
     assert "skipped 1" in read(tmp_path / "two.json", lenient=True).notes[-1]
 

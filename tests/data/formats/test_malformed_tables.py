@@ -25,11 +25,11 @@ FILES = [
     (b"\xff\xfes\x00a", "t:1: expected UTF-16 text, found byte 0x61; save the file as UTF-8"),
     (
         "satz\nDer Krug fiel.\n",
-        "t:1: a header of two columns or more expected, with , ; tab or | between",
+        "t:1: expected a header of two columns or more, with , ; tab or | between",
     ),
     ("satz;a;a;loesung\n" + GOOD, "t:1: two columns are called 'a': rename one"),
     ("satz;a;c;loesung\n" + GOOD, "t: no column 'b' for 'option2'; it has satz, a, c, loesung"),
-    (json.dumps([ROW])[:-1], "t:element 1: ',' or ']' expected after an element (is the file cut off?)"),
+    (json.dumps([ROW])[:-1], "t:element 1: expected ',' or ']' after an element (is the file cut off?)"),
     ("[1, 2]", "t:element 1: expected a JSON object, found int"),
     (json.dumps(ROW) + "\n{broken\n", "t:2: expected a JSON object (Expecting property name"),
     (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: expected columns of one length, found satz 1, a 0, b 1"),

@@ -46,7 +46,7 @@ def test_a_list_of_another_length_is_refused_even_when_lenient(twins, tmp_path, 
         ("1\n3\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found '3'"),
         ("1\nx\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found 'x'"),
         ("1\n0\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found '0'"),
-        ("1\n1,2\n1\n1\n1\n1", ":2: field 'label': one label expected, as on the first line, found 2"),
+        ("1\n1,2\n1\n1\n1\n1", ":2: field 'label': expected one label, as on the first line, found 2"),
         ("1,2\n1,2\n1\n1\n1\n1", ":1: field 'label': expected one label or five, found 2"),
     ],
 )

@@ -101,8 +101,8 @@ def test_choices_that_are_no_candidates_are_unmatched(twins, written):
     [
         ([["-1", "False"]], "line 2: 1 responses where the problem has 2 candidates"),
         ([["-1", "False"]] * 4, "line 2: 4 responses where the problem has 2 candidates"),
-        (["Ines", "Nora"], "line 2: a log-probability expected in its responses, found 'Ines'"),
-        ([["Ines"], ["Nora"]], "line 2: a log-probability expected in its responses, found ['Ines']"),
+        (["Ines", "Nora"], "line 2: expected a log-probability in its responses, found 'Ines'"),
+        ([["Ines"], ["Nora"]], "line 2: expected a log-probability in its responses, found ['Ines']"),
     ],
 )
 def test_responses_that_do_not_fit_are_unmatched(twins, written, responses, says):

@@ -79,7 +79,7 @@ def test_a_tie_and_an_empty_score_abstain_and_a_missing_one_is_malformed(sourced
     assert predicted(written("idx,score1,score2\n0,1,1\n1,,\n"), sourced) == [None, None]
     with pytest.raises(Malformed, match=r"table\.csv:2: field 'score1': expected numbers, found 'x 1'"):
         predicted(written("idx,score1,score2\n0,x,1\n"), sourced)
-    with pytest.raises(Malformed, match="2 scores expected, one per candidate, found 3"):
+    with pytest.raises(Malformed, match="expected 2 scores, one per candidate, found 3"):
         predicted(written('idx,scores\n0,"1 2 3"\n'), sourced)
 
 
@@ -152,7 +152,7 @@ def test_the_columns_can_be_named(twins, written):
 
 def test_order_must_be_asked_for_and_is_counted(twins, written):
     path = written("logit_0|logit_1\n" + "1|2\n" * 6)
-    with pytest.raises(BadInput, match=r"expected id or text, found logit_0, logit_1; .*scores2=logit_1,order=line"):
+    with pytest.raises(BadInput, match=r"id or text, found logit_0, logit_1; .*scores2=logit_1,order=line"):
         predicted(path, twins)
     assert predicted(path, twins, "scores1=logit_0,scores2=logit_1,order=line") == [1] * 6
     with pytest.raises(BadInput, match=r"6 rows for the 5 problems of .*: rows are matched by order"):

@@ -102,7 +102,7 @@ def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):
 
 
 def test_a_table_without_a_known_id_says_how_to_name_it_and_lists_no_more_than_twenty_columns(twins, written):
-    with pytest.raises(BadInput, match=r"expected id or text, found wer, reply; name it \(id=COLUMN\)$"):
+    with pytest.raises(BadInput, match=r"id or text, found wer, reply; name it \(id=COLUMN\)$"):
         read_predictions(written(("s1", "2"), columns=("wer", "reply")), twins)
     with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --columns prediction=reply,"):
         read_predictions(written(*([f"s{i}", "2"] for i in range(6)), columns=("wer", "reply")), twins)

@@ -96,7 +96,7 @@ def test_model_and_variant_may_be_left_out(twins, written):
         ({"scores": [-1.0]}, "2: field 'scores': expected a list of two or more numbers"),
         ({"scores": [-1.0, float("nan")]}, "2: field 'scores': expected a list of two or more numbers"),
         ({"scores": [1, 10**400]}, "2: field 'scores': expected a list of two or more numbers"),
-        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': 2 numbers expected, one per candidate, found 3"),
+        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': expected 2 numbers, one per candidate, found 3"),
         ({"id": 7}, "2: field 'id': expected a string, found 7"),
         ({"model": 7}, "2: field 'model': expected a string, found 7"),
     ],

@@ -184,7 +184,7 @@ def test_what_no_machine_has_room_for_is_refused(cluster, how, said):
 
 
 def test_what_a_copy_refuses_is_said_in_a_line(cluster):
-    with pytest.raises(BadInput, match="builtin: nothing expected after the colon, found 'x'"):
+    with pytest.raises(BadInput, match="builtin: expected nothing after the colon, found 'x'"):
         load_on("builtin:x", ON_RAY)
     with pytest.raises(BadInput, match="builtin: cannot be sent to other machines; name the model by its SPEC"):
         load_on(winokit.load_model("builtin"), ON_RAY)

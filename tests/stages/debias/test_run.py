@@ -256,7 +256,7 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         (lambda p: debias(p.data, "pmi", size=9, compare=["al"]), UnknownName, "No method of debiasing named 'al'"),
         (lambda p: debias(p.data, "random", size=9, twins="apartt"), UnknownName, "Did you mean 'apart'"),
         (lambda p: debias(p.data, seeds=0), BadInput, "seeds: expected 1 or more"),
-        (lambda p: debias(p.data, majority=True, seeds=1), BadInput, "2 seeds or more expected for a majority"),
+        (lambda p: debias(p.data, majority=True, seeds=1), BadInput, "expected 2 seeds or more for a majority"),
         (lambda p: debias(p.data, "random", size=9, assess=False, bins=9), BadInput, "--bins: an option of the assess"),
         (lambda p: debias(Dataset([twin(0), twin(None, word="b")]), "random", size=1), BadInput, "1 of 2 .* no answer"),
         (lambda p: debias(Dataset([twin(0), twin(0, word="b")]), "random", size=1), BadInput, "the same answer"),

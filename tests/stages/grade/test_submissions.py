@@ -96,7 +96,7 @@ def test_a_release_with_fewer_sizes_takes_as_many_labels(tmp_path):
     path.write_text("1,2\n" * 6)
     assert read_submission([path], IDS, ("l", "xl")).columns == ("l", "xl")
     path.write_text("1,2,1\n" * 6)
-    with pytest.raises(Malformed, match=re.escape("one label per line expected, or 2 (l, xl), found 3")):
+    with pytest.raises(Malformed, match=re.escape("expected one label per line, or 2 (l, xl), found 3")):
         read_submission([path], IDS, ("l", "xl"))
 
 
@@ -110,8 +110,8 @@ def replaced(content: str, line: int, text: str) -> str:
 LABELS = [
     ("an empty file", "", None, "empty"),
     ("only blank lines", "\n\n\n", None, "empty"),
-    ("too few lines", ONE[:-2], 5, "6 lines expected, one for each test problem, found 5"),
-    ("too many lines", ONE + "1\n", 7, "6 lines expected, one for each test problem, found 7"),
+    ("too few lines", ONE[:-2], 5, "expected 6 lines, one for each test problem, found 5"),
+    ("too many lines", ONE + "1\n", 7, "expected 6 lines, one for each test problem, found 7"),
     ("an empty line", replaced(ONE, 3, ""), 3, "an empty line"),
     ("a line of spaces", replaced(ONE, 3, "   "), 3, "an empty line"),
     ("label 0", replaced(ONE, 2, "0"), 2, "found '0' (labels count from 1)"),
@@ -141,8 +141,8 @@ LABELS = [
     ("an index beside each label", "1,2\n2,1\n3,1\n", 1, "found 2"),
     ("four columns", "1,2,1,2\n" * 6, 1, "found 4"),
     ("six columns", "1,2,1,2,1,2\n" * 6, 1, "found 6"),
-    ("a line with fewer columns", replaced(FIVE, 4, "1"), 4, "5 labels expected, as on the first line, found 1"),
-    ("a line with more columns", replaced(ONE, 4, "1,1,1,1,1"), 4, "1 labels expected, as on the first line, found 5"),
+    ("a line with fewer columns", replaced(FIVE, 4, "1"), 4, "expected 5 labels, as on the first line, found 1"),
+    ("a line with more columns", replaced(ONE, 4, "1,1,1,1,1"), 4, "expected 1 labels, as on the first line, found 5"),
     ("tabs", FIVE.replace(",", "\t"), 1, "(put commas between labels)"),
     ("semicolons", FIVE.replace(",", ";"), 1, "(put commas between labels)"),
     ("blanks between labels", FIVE.replace(",", " "), 1, "(put commas between labels)"),
@@ -171,7 +171,7 @@ JSON_LINES = [
         "a prediction from 1",
         lines(rows({3: {"prediction": 2}})),
         4,
-        "0 or 1 expected, the candidate's index, found '2'",
+        "expected 0 or 1, the candidate's index, found '2'",
     ),
     ("a negative prediction", lines(rows({3: {"prediction": -1}})), 4, "expected 0 or 1"),
     ("a float as prediction", lines(rows({3: {"prediction": 1.0}})), 4, "found '1.0'"),

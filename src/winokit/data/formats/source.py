@@ -175,11 +175,11 @@ class Source:
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), place)
+                self.reject(Malformed(f"expected ',' or ']' after an element (is the file cut off?); {LOST}"), place)
                 return
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))
-            self.reject(Malformed("the end of the file expected after the array's ']'"), line)
+            self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
         """Line and tree of each `tag` element that stands directly below the root.

@@ -129,7 +129,7 @@ def _delimited(source: Source) -> Table:
     twice = [name for name in columns if name and columns.count(name) > 1]
     if len(columns) < 2:
         raise Malformed(
-            f"a header of two columns or more expected, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
+            f"expected a header of two columns or more, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
             file=str(source.path),
             line=line,
         )

@@ -57,7 +57,7 @@ def _other(before: str, after: str, right: str) -> str:
         for occupation in OCCUPATION.finditer(part):
             if occupation.group(1).lower() != _bare(right):
                 return occupation.group()
-    raise Malformed("a second occupation expected in the sentence, found none", field="candidates")
+    raise Malformed("expected a second occupation in the sentence, found none", field="candidates")
 
 
 def render(problem: Problem, options: WriteOptions) -> str:

@@ -169,7 +169,7 @@ def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
         raise BadInput(f"{source.path}: expected a JSON object ({type(error).__name__})") from None
     samples = log.get("samples") if isinstance(log, dict) else None
     if not isinstance(samples, list):
-        raise Malformed("the list of samples expected: this log has none", field="samples", file=str(source.path))
+        raise Malformed("expected the list of samples: this log has none", field="samples", file=str(source.path))
     return log, ((f"sample {number}", sample) for number, sample in enumerate(samples, 1))
 
 

@@ -56,7 +56,7 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
         cells = [line.strip()] * count if silent else [cell.strip() for cell in line.split(",")]
         try:
             if len(cells) != count:
-                raise Malformed(f"{NUMBERS[count]} expected, as on the first line, found {len(cells)}", field="label")
+                raise Malformed(f"expected {NUMBERS[count]}, as on the first line, found {len(cells)}", field="label")
             chosen = [_label(cell, len(names)) for cell in cells]
         except Malformed as error:
             source.reject(error, place + 1 + above)

@@ -280,7 +280,7 @@ def _log_probability(response: object) -> float:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             return float(value)
-    raise Unmatched(f"a log-probability expected in its responses, found {fields.shown(response)}")
+    raise Unmatched(f"expected a log-probability in its responses, found {fields.shown(response)}")
 
 
 def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:

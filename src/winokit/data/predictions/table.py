@@ -271,7 +271,7 @@ class TableReading:
         if len(columns) > 1:
             texts = [text for text, name in zip(texts, columns, strict=True) if text]
         if len(texts) != count:
-            raise Malformed(f"{count} scores expected, one per candidate, found {len(texts)}", field=columns[0])
+            raise Malformed(f"expected {count} scores, one per candidate, found {len(texts)}", field=columns[0])
         try:
             return tuple(float(text) for text in texts)
         except ValueError:

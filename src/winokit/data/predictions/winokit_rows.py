@@ -68,7 +68,7 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
     if len(fit) < max(2, len(numbers)):
         raise Malformed(f"expected a list of two or more numbers, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
-        raise Malformed(f"{count} numbers expected, one per candidate, found {len(scores)}", field="scores")
+        raise Malformed(f"expected {count} numbers, one per candidate, found {len(scores)}", field="scores")
     return tuple(map(float, scores))
 
 

@@ -58,7 +58,7 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
         raise BadInput(f"expected rows and columns of features, found an array of shape {x.shape}")
     n = len(x) if rows is None else int(rows.sum())
     if n < 2:
-        raise BadInput(f"two rows or more expected for principal components, found {n}")
+        raise BadInput(f"expected two rows or more for principal components, found {n}")
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(x, rows)) / n
     if not np.isfinite(mean).all():
         raise BadInput("features must be finite numbers, and some are not")

@@ -60,7 +60,7 @@ def linear_probe(
     fold = folds_of(numbered(names, len(labels)), folds, seed)
     seen = fold[:, None] != np.arange(folds)
     if any(len(np.unique(labels[column])) < 2 for column in seen.T):
-        raise BadInput("both answers expected in every training fold of the probe: there are too few rows")
+        raise BadInput("expected both answers in every training fold of the probe: there are too few rows")
     theta, error = _fit(x, labels, seen, regularisation)
     margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
     choices = (margins[np.arange(len(fold)), fold] > 0).astype(np.int64)

@@ -57,7 +57,7 @@ def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
         raise BadInput("expected a table of votes: a row per problem, a column per category, counts from 0")
     votes = np.compress(votes.sum(axis=1) > 0, votes, axis=0)
     if not len(votes) or votes.sum(axis=1).max() < 2:
-        raise BadInput("two or more workers expected on some problem, found one on each")
+        raise BadInput("expected two or more workers on some problem, found one on each")
     return votes
 
 

@@ -122,7 +122,7 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
     sizes = []
     for part in _parts(text):
         if part == FILES:
-            raise BadInput("--sizes files: several training sets expected, one per size, found one")
+            raise BadInput("--sizes files: expected several training sets, one per size, found one")
         if part != ALL and not part.isdecimal():
             raise BadInput(f"--sizes: expected whole numbers with commas between, or 'all', found {part!r}")
         sizes.append(n if part == ALL else int(part))

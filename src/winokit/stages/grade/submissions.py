@@ -172,7 +172,7 @@ def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str])
     if len(lines) != n:
         # Said last: a header or a blank line explains a wrong count better than the count does.
         line_number = min(len(lines), n) + (1 if len(lines) > n else 0)
-        message = f"{n:,} lines expected, one for each test problem, found {len(lines):,}"
+        message = f"expected {n:,} lines, one for each test problem, found {len(lines):,}"
         raise Malformed(message, file=str(path), line=line_number)
     return labels
 
@@ -193,7 +193,7 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
         raise Malformed(f"one label per line expected{more}, found {len(cells)}")
     if len(cells) != count:
-        raise Malformed(f"{count} labels expected, as on the first line, found {len(cells)}")
+        raise Malformed(f"expected {count} labels, as on the first line, found {len(cells)}")
     return [int(cell) - 1 for cell in cells]
 
 
@@ -257,5 +257,5 @@ def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str,
     if chosen is None:
         raise Malformed("null: every problem needs a prediction", field="prediction")
     if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen not in (0, 1):
-        raise Malformed(f"0 or 1 expected, the candidate's index, found {_shown(str(chosen))}", field="prediction")
+        raise Malformed(f"expected 0 or 1, the candidate's index, found {_shown(str(chosen))}", field="prediction")
     return name, chosen
