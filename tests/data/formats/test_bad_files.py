@@ -92,7 +92,11 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
             "1 [The cook] met the baker because [they all] waved.\n",
             "1: field 'pronoun': expected a bracketed pronoun",
         ),
-        ("winobias", "1 [The cook] met somebody because [he] waved.\n", "1: field 'candidates': a second occupation"),
+        (
+            "winobias",
+            "1 [The cook] met somebody because [he] waved.\n",
+            "1: field 'candidates': expected a second occupation",
+        ),
         (
             "knowref",
             '[{"sentence_with_pronoun": "Ann left."}]',

@@ -191,7 +191,7 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
         raise Malformed(f"expected label 1 or 2, found {_shown(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
-        raise Malformed(f"one label per line expected{more}, found {len(cells)}")
+        raise Malformed(f"expected one label per line{more}, found {len(cells)}")
     if len(cells) != count:
         raise Malformed(f"expected {count} labels, as on the first line, found {len(cells)}")
     return [int(cell) - 1 for cell in cells]
