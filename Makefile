@@ -41,6 +41,7 @@ format: .venv/.dev
 
 # Rebuild docs/cli.md from --help, the stub with the verbs' keywords, the table of docs/languages.md, and those of docs/reproduction.md
 docs: .venv/.dev
+	$(BIN)/python -m tools.make_help
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python -m tools.make_stub
 	$(BIN)/python docs/make_languages.py

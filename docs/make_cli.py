@@ -21,10 +21,12 @@ PAGE = Path(__file__).parent / "cli.md"
 
 def cli_page() -> str:
     """The page as the installed winokit would have it."""
-    parts = ["# The command line\n\nWritten by `make docs` from `--help`.\n"]
+    parts = ["# The command line\n\nWritten by `make docs` from `--help-all`: `--help` shows the usual options.\n"]
     for verb in ("", *VERBS):
         how = {"prog_name": "winokit", "terminal_width": WIDTH, "env": PLAIN}
-        shown = CliRunner().invoke(app, [*verb.split(), "--help"], **how)
+        is_ours = bool(verb) and verb.partition(" ")[0] not in ("collect", "hunt")
+        asked = "--help-all" if is_ours else "--help"
+        shown = CliRunner().invoke(app, [*verb.split(), asked], **how)
         if shown.exit_code != 0:
             raise SystemExit(f"winokit {verb} --help: {shown.output}")
         parts.append(f"## {f'winokit {verb}'.strip()}\n\n```text\n{shown.stdout.strip()}\n```\n")

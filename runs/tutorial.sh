@@ -38,7 +38,7 @@ winokit debias aflite study/export/problems.jsonl --features X.npy --out filtere
 # 4. A benchmark, with a hidden test. Its secret is written down here so that your numbers are the page's; leave --secret
 # out for one that nobody knows.
 python -c "import os; os.write(os.open('secret', os.O_CREAT | os.O_WRONLY, 0o600), b'%064d' % 1210)"
-winokit release filtered --out example --name example --licence CC0-1.0 --dev 0.3 --test 0.3 --collection study/export --secret secret
+winokit release filtered --out example --name example --licence CC0-1.0 --dev 0.3 --test 0.3 --set collection=study/export --set secret=secret
 winokit verify example
 
 # 5. Two submissions, graded, and the leaderboard.

@@ -85,7 +85,7 @@ def test_the_page_says_what_becomes_of_the_problem_it_follows():
 
 
 def test_an_audit_goes_its_way(monkeypatch, tmp_path, capsys):
-    check_walk("An audit", typed(monkeypatch, tmp_path, "audit", "--limit", "12", "--cache", "off"))
+    check_walk("An audit", typed(monkeypatch, tmp_path, "audit", "--limit", "12", "--set", "cache=off"))
 
 
 def test_a_debiasing_goes_its_way(monkeypatch, tmp_path, capsys):

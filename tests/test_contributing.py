@@ -70,7 +70,7 @@ def test_a_format(add, tmp_path):
     path.write_text(json.dumps({"cloze": "A cup hit a jug and _ broke.", "a": "a cup", "b": "a jug", "right": "a jug"}))
     assert winokit.load(path)[0].right == "a jug"
     path.write_text(json.dumps({"cloze": "no blank", "a": "a cup", "b": "a jug", "right": "a jug"}))
-    with pytest.raises(BadInput, match=r"mine.jsonl:1: field 'cloze': exactly one blank"):
+    with pytest.raises(BadInput, match=r"mine.jsonl:1: field 'cloze': expected exactly one blank"):
         winokit.load(path)
 
 
@@ -112,7 +112,17 @@ def test_a_formalization(add, tmp_path):
 def test_a_debias_method(add, tmp_path):
     add("debias method")
     shown = typed(
-        "debias", "shortest", "open", "--size", "100", "--no-assess", "--compare", "none", "--out", str(tmp_path)
+        "debias",
+        "shortest",
+        "open",
+        "--size",
+        "100",
+        "--set",
+        "assess=off",
+        "--compare",
+        "none",
+        "--out",
+        str(tmp_path),
     )
     assert "100 of 428 problems kept" in shown
     kept, everything = winokit.load(tmp_path / "kept.jsonl"), winokit.load("open")

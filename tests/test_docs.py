@@ -7,13 +7,55 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import winokit
+from tools.make_help import write_help
+from winokit.cli.help import STORED
 from winokit.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 RAISES_NOTHING = {"find_groups", "find_leaks"}
+
+
+def commands_shown():
+    """Commands that the documents show, each with the page that has it."""
+    shown = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text("utf-8").replace("\\\n", " ")
+        found = re.findall(r"(?:^ *(?:\$ )?|`)winokit ([a-z]+ [^`\n]+)", text, re.MULTILINE)
+        shown += [(path.name, command.partition("  #")[0]) for command in found if path.name != "cli.md"]
+    return shown
+
+
+def options_of(words):
+    """The options of the command that these words begin with; None if there is no such command."""
+    group = typer.main.get_command(app)
+    context = group.make_context("winokit", ["audit"], resilient_parsing=True)
+    command = group
+    for word in words:
+        if not hasattr(command, "list_commands"):
+            break
+        command = command.get_command(context, word) if word in command.list_commands(context) else None
+        if command is None:
+            return None
+    options = {"--help", "--help-all"}
+    for param in command.params:
+        options |= {*param.opts, *param.secondary_opts}
+    return options
+
+
+def test_options_of_commands_in_the_documents_exist():
+    shown = commands_shown()
+    assert len(shown) > 100
+    wrong = []
+    for page, command in shown:
+        known = options_of(command.split())
+        named = re.findall(r"(?<![\w-])--[a-z-]+", command)
+        if known is not None:
+            wrong += [(page, command, option) for option in named if option not in known]
+    assert wrong == []
 
 
 def maker(name):
@@ -26,6 +68,10 @@ def maker(name):
 def test_the_page_on_languages_has_what_the_packs_know():
     module = maker("make_languages")
     assert module.abilities_table() in module.PAGE.read_text("utf-8"), "run `make docs`"
+
+
+def test_the_stored_help_is_what_the_verbs_say():
+    assert STORED.read_text("utf-8") == write_help(), "run `make docs`"
 
 
 def test_the_cli_page_is_what_help_says():

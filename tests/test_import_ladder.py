@@ -16,7 +16,7 @@ ROOMS = [
     {"notebook"},
     {"units"},
     {"registry", "problem", "files", "results", "progress", "settings"},
-    {"answers"},
+    {"answers", "project"},
     {"text", "models"},
     {"methods"},
     {"data"},

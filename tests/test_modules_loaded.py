@@ -47,7 +47,9 @@ def own(modules: set[str]) -> set[str]:
 def scored(tmp_path_factory):
     """A file of predictions, and the modules of the command that wrote it."""
     path = tmp_path_factory.mktemp("scored") / "predictions.jsonl"
-    modules = modules_of("score", "open", "--model", "random", "--limit", "20", "--cache", "off", "--out", str(path))
+    modules = modules_of(
+        "score", "open", "--model", "random", "--limit", "20", "--set", "cache=off", "--out", str(path)
+    )
     return path, modules
 
 
@@ -103,3 +105,16 @@ def test_a_german_file_imports_german_alone(tmp_path):
     modules = modules_of("stats", str(path))
     assert "winokit.text.german" in modules
     assert not {f"winokit.text.{language}" for language in LANGUAGES if language != "german"} & modules
+
+
+HEAVY = ("numpy", "scipy", "pydantic", "rapidfuzz", "onnxruntime", "matplotlib", "jinja2", "rich.table")
+MOST_FOR_HELP = 12
+"""Modules of winokit that the help of a verb imports: those of the command line, and no verb."""
+
+
+@pytest.mark.parametrize("verb", [["audit"], ["release"], ["debias", "aflite"]], ids=" ".join)
+def test_the_help_of_a_verb_imports_what_the_list_of_verbs_imports(verb):
+    listing, shown = modules_of("--help"), modules_of(*verb, "--help")
+    assert not {name for name in shown if name in HEAVY} - listing
+    assert len(own(shown)) <= MOST_FOR_HELP
+    assert len(shown) <= 1.5 * len(listing)

@@ -32,18 +32,18 @@ def test_one_file_of_predictions_is_named_as_several_are(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"limit": "5"}, "limit: a whole number or None expected, found '5'"),
-        ({"limit": 2.5}, "limit: a whole number or None expected, found 2.5"),
-        ({"limit": True}, "limit: a whole number or None expected, found True"),
-        ({"limit": -1}, "limit: 1 or more expected, found -1"),
-        ({"seed": None}, "seed: a whole number expected, found None"),
-        ({"model": 3}, "model: a text or a Model or a function expected, found 3"),
-        ({"cache": False}, "cache: a text or a path or a Cache or None expected, found False"),
-        ({"out": 3}, "out: a text or a path or None expected, found 3"),
-        ({"scoring": ["full"]}, "scoring: a text or None expected, found ['full']"),
-        ({"progress": True}, "progress: a function or None expected, found True"),
-        ({"lenient": "no"}, "lenient: True or False expected, found 'no'"),
-        ({"plan": "full"}, "plan: a ScoringPlan expected, found 'full'"),
+        ({"limit": "5"}, "limit: expected a whole number or None, found '5'"),
+        ({"limit": 2.5}, "limit: expected a whole number or None, found 2.5"),
+        ({"limit": True}, "limit: expected a whole number or None, found True"),
+        ({"limit": -1}, "limit: expected 1 or more, found -1"),
+        ({"seed": None}, "seed: expected a whole number, found None"),
+        ({"model": 3}, "model: expected a text or a Model or a function, found 3"),
+        ({"cache": False}, "cache: expected a text or a path or a Cache or None, found False"),
+        ({"out": 3}, "out: expected a text or a path or None, found 3"),
+        ({"scoring": ["full"]}, "scoring: expected a text or None, found ['full']"),
+        ({"progress": True}, "progress: expected a function or None, found True"),
+        ({"lenient": "no"}, "lenient: expected True or False, found 'no'"),
+        ({"plan": "full"}, "plan: expected a ScoringPlan, found 'full'"),
     ],
 )
 def test_what_is_of_the_wrong_kind_is_refused_by_name(given, message):
@@ -54,7 +54,7 @@ def test_what_is_of_the_wrong_kind_is_refused_by_name(given, message):
 
 def test_data_of_the_wrong_kind_are_refused_before_a_file_is_looked_for():
     for call in (winokit.load, winokit.stats, winokit.audit):
-        with pytest.raises(BadInput, match="data: a text or a path or a Dataset"):
+        with pytest.raises(BadInput, match="data: expected a text or a path or a Dataset"):
             call(3)
 
 

@@ -54,17 +54,16 @@ def test_settings_import_nothing_heavy_themselves(path):
     ("make", "reason"),
     [
         (lambda: Sets(dev="open", holdout=5), "--dev and --holdout: one dev set is enough"),
-        (lambda: Sets(variant="part-sent"), "variant 'part-sent': which arm?"),
-        (lambda: Sets(arm="original->variant"), "arm 'original->variant': which variant?"),
-        (lambda: Sets(variant="part-snt", arm="original->variant"), "Did you mean 'part-sent'"),
+        (lambda: Sets(train_on="original"), "--train-on original: which variant is tested"),
+        (lambda: Sets(variant="part-snt"), "Did you mean 'part-sent'"),
         (lambda: Crew(address="head:6379"), "a Ray cluster needs the engine 'ray'"),
-        (lambda: Finetuning(steps=5), "--steps: an option of --finetune N"),
-        (lambda: EmbedDesign(finetuning=Finetuning(finetune=60), cache="off"), "--cache is for models that stay"),
-        (lambda: FeatureSource(features="X.npy", pooling="mean"), "--pooling: says how to embed"),
-        (lambda: FeatureSource(allow_uninformed=True), r"--allow-uninformed: an option of --features X\.npy"),
-        (lambda: DebiasComparison(assess=False, assessment=_nine_bins()), "--bins: an option"),
-        (lambda: ConvertSettings(style="code"), "--style: an option of --to variants"),
-        (lambda: ConvertSettings(to="variants", labels_apart=True), "--labels-apart: an option of file formats"),
+        (lambda: Finetuning(steps=5), "--set steps: a setting of --finetune N"),
+        (lambda: EmbedDesign(finetuning=Finetuning(finetune=60), cache="off"), "--set cache is for models that stay"),
+        (lambda: FeatureSource(features="X.npy", pooling="mean"), "--set pooling: says how to embed"),
+        (lambda: FeatureSource(allow_uninformed=True), r"--set allow_uninformed: an option of --features X\.npy"),
+        (lambda: DebiasComparison(assess=False, assessment=_nine_bins()), "--set bins: a setting"),
+        (lambda: ConvertSettings(style="code"), "--set style: an option of --to variants"),
+        (lambda: ConvertSettings(to="variants", labels_apart=True), "--set labels_apart: an option of file formats"),
         (lambda: GradeSettings(board=Path("graded"), trials=3), "--trials: an option for grading an entry"),
     ],
 )
@@ -81,4 +80,4 @@ def _nine_bins():
 
 def test_an_arm_without_its_variant_is_refused_before_any_data_is_read():
     with pytest.raises(BadInput, match="which variant"):
-        winokit.train("no-such-data", arm="original->variant")
+        winokit.train("no-such-data", train_on="original")

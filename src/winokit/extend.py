@@ -1,7 +1,7 @@
 """What other packages build on: the registries, and the few names that an addition to them needs.
 
 `winokit` is for those who use the library, `winokit.extend` for those who add to it: formats, transforms, protocols,
-scorings, models, formalizations, debias methods, languages and commands. No other module is promised to keep its place;
+scorings, models, formalizations, debias methods, languages and verbs. No other module is promised to keep its place;
 `winokit_collect`, the web app, imports from these two alone. A name is imported when it is first asked for.
 
 >>> from winokit.extend import TRANSFORMS
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from winokit.cli.options import command
     from winokit.data.checks import rules as twin_rules
     from winokit.data.checks.groups import group_name
+    from winokit.data.checks.statistics import special_words
     from winokit.data.formats import WriteOptions
     from winokit.data.formats import fields as row_fields
     from winokit.data.formats.base import FORMATS, json_format
-    from winokit.data.loading import DATA_HELP
+    from winokit.data.loading import DATA_HELP, AsWrittenLimited, Data, Loading
     from winokit.data.loading import in_language as with_language
+    from winokit.drawing.page import write_lines_page
     from winokit.drawing.tables import Lines, table
     from winokit.errors import BadInput, Malformed, Message, MissingExtra
     from winokit.files import private as owner_only
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from winokit.problem import BLANK, ORIGINAL, Card, Dataset, Problem, grouped
     from winokit.progress import Progress, tell, telling
     from winokit.registry import Registry
-    from winokit.results import Metric, decide
+    from winokit.results import Brief, Metric, decide
     from winokit.settings import Help, verb
     from winokit.stages.audit.protocols import PROTOCOLS, protocol
     from winokit.stages.audit.sheet import AuditSheet
@@ -76,12 +78,15 @@ __all__ = [
     "TRANSFORMS",
     "Abstain",
     "Answer",
+    "AsWrittenLimited",
     "AuditSheet",
     "BadInput",
     "Batch",
+    "Brief",
     "Card",
     "Choose",
     "Continuation",
+    "Data",
     "Dataset",
     "DebiasArm",
     "DebiasMethod",
@@ -91,6 +96,7 @@ __all__ = [
     "Help",
     "Language",
     "Lines",
+    "Loading",
     "Loss",
     "Malformed",
     "Message",
@@ -134,6 +140,7 @@ __all__ = [
     "result_bytes",
     "row_fields",
     "score_variants",
+    "special_words",
     "substitute",
     "switch",
     "table",
@@ -144,6 +151,7 @@ __all__ = [
     "verb",
     "wilson_interval",
     "with_language",
+    "write_lines_page",
     "write_predictions",
     "write_whole",
 ]

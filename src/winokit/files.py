@@ -76,7 +76,7 @@ def read_object(path: Path) -> dict[str, Any]:
     with refusing(f"{path}: cannot be read", ValueError, RecursionError):
         value = json.loads(text)
     if not isinstance(value, dict):
-        raise BadInput(f"{path}: a JSON object expected")
+        raise BadInput(f"{path}: expected a JSON object")
     return value
 
 

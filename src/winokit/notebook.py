@@ -41,10 +41,10 @@ def result_html(result: Any) -> str:
     if not hasattr(import_module(home), "lines") and not find_spec(beside):
         return f"<code>{escape(repr(result))}</code>"
     module = import_module(home if hasattr(import_module(home), "lines") else beside)
-    return "".join(_line(line) for line in module.lines(result))
+    return "".join(line_html(line) for line in module.lines(result))
 
 
-def _line(line: Any) -> str:
+def line_html(line: Any) -> str:
     """A sentence as a paragraph, a table of Rich's as a table."""
     if not hasattr(line, "columns"):
         text = str(line)
@@ -133,7 +133,7 @@ def frame_rows(frame: Any) -> tuple[list[str], list[dict[str, Any]]]:
     with refusing("the data frame cannot be read", narwhals.exceptions.DuplicateError):
         known = narwhals.from_native(frame, eager_only=True, pass_through=True)
     if not isinstance(known, narwhals.DataFrame):
-        raise BadInput(f"a data frame of pandas or polars expected, found a {type(frame).__name__}")
+        raise BadInput(f"expected a data frame of pandas or polars, found a {type(frame).__name__}")
     rows = [{str(name): _plain(cell) for name, cell in row.items()} for row in known.iter_rows(named=True)]
     return [str(name) for name in known.columns], rows
 

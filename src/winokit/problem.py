@@ -73,7 +73,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         if len(self.candidates) < 2:
-            raise Malformed(f"two or more candidates expected, found {len(self.candidates)}", field="candidates")
+            raise Malformed(f"expected two or more candidates, found {len(self.candidates)}", field="candidates")
         folded = {folded_text(candidate) for candidate in self.candidates}
         if "" in folded:
             raise Malformed("an empty candidate", field="candidates")
@@ -175,7 +175,7 @@ class Problem:
         """Build a problem from a text with exactly one `_`."""
         blanks = text.count(BLANK)
         if blanks != 1:
-            raise Malformed(f"exactly one blank '{BLANK}' expected, found {blanks}", field="text")
+            raise Malformed(f"expected exactly one blank '{BLANK}', found {blanks}", field="text")
         before, after = text.split(BLANK)
         if not (before or after):
             raise Malformed(NO_TEXT, field="text")

@@ -44,6 +44,13 @@ def _entries_in(find: Callable[..., Any], group: str, installed: tuple[tuple[str
     return {entry.name: entry for entry in find(group=group)}
 
 
+def at_home(place: str) -> Any:
+    """Import `module:name` and return what it names; None for a `module` alone."""
+    module, _, attribute = place.partition(":")
+    home = import_module(module)
+    return getattr(home, attribute) if attribute else None
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """A mapping from names to things of one kind: our own in the order they are written, then those of other packages.
 
@@ -74,10 +81,9 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self._things and name in self.homes:
-            module, _, attribute = self.homes[name].partition(":")
-            home = import_module(module)
-            if attribute:
-                self._things.setdefault(name, getattr(home, attribute))
+            thing_at_home = at_home(self.homes[name])
+            if thing_at_home is not None:
+                self._things.setdefault(name, thing_at_home)
         elif name not in self._things and name in self._entries():
             entry = self._entries()[name]
             try:

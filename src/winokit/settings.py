@@ -7,7 +7,7 @@
 >>> OvenSettings(heat=400)
 Traceback (most recent call last):
 ...
-winokit.errors.BadInput: heat: 0 or more and 300 or less expected, found 400
+winokit.errors.BadInput: heat: expected 0 or more and 300 or less, found 400
 
 A verb is a function whose settings can be given field by field, from Python or as options:
 
@@ -49,6 +49,8 @@ from winokit.errors import BadInput, UnknownName
 from winokit.notebook import Frame, in_notebook, progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
+SHOWN = 1e9
+"""Bounds above this are not shown."""
 SEVERAL = (tuple, list, Sequence, Iterable)
 WORDS: dict[Any, str] = {
     **{int: "a whole number", float: "a number", str: "a text", Path: "a path", bool: "True or False"},
@@ -81,16 +83,37 @@ class Help:
     """Whether it is typed as an option or, without the option's name, as an argument."""
     otherwise: Any = None
     """What the command line gives where nothing is typed, where Python's default is None: a file to write, say."""
-    greedy: bool = False
-    """Whether several values may follow the option at once: `--models a b c`."""
     shown: bool = True
     """Whether the default is worth showing: the help says it better, or there is none."""
+    section: str | None = None
+    """The section of winokit.toml that has it. It is then no option; `--set name=value` gives it for one command."""
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The bounds, as help shows them: `x>=1`."""
+        signs = {">=": self.least, "<=": self.most, ">": self.above, "<": self.below}
+        return tuple(f"x{sign}{bound:g}" for sign, bound in signs.items() if bound is not None and bound < SHOWN)
 
 
 class Without:
-    """Fields of a settings class that a verb does not take: it decides them itself."""
+    """Fields of a settings class that a verb does not take: it decides them itself.
 
-    def __init__(self, *names: str) -> None:
+    `now_in` is the call of the library that takes them instead.
+    """
+
+    def __init__(self, *names: str, now_in: str | None = None) -> None:
+        self.names = names
+        self.now_in = now_in
+
+
+class Stored:
+    """Fields of a settings class that a verb takes from a section of winokit.toml, and not as options.
+
+    Without names, all fields.
+    """
+
+    def __init__(self, section: str, *names: str) -> None:
+        self.section = section
         self.names = names
 
 
@@ -185,7 +208,7 @@ def check(name: str, value: Any, hint: Any) -> None:
         words = choices or dict.fromkeys(WORDS.get(kind, f"a {kind.__name__}") for kind in _kinds(hint))
         several = ", one or several," if any(get_origin(kind) in SEVERAL for kind in members_of(hint)) else ""
         shown = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        raise BadInput(f"{name}: {' or '.join(words)}{several} expected, found {shown}")
+        raise BadInput(f"{name}: expected {' or '.join(words)}{several}, found {shown}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):
@@ -205,7 +228,7 @@ def _check_bounds(name: str, value: float, said: Help) -> None:
     asked = [(words.format(bound), kept(bound)) for words, (bound, kept) in bounds.items() if bound is not None]
     if asked and not (math.isfinite(value) and all(kept for _, kept in asked)):
         expected = " and ".join(words for words, _ in asked)
-        raise BadInput(f"{name}: {expected} expected, found {value}")
+        raise BadInput(f"{name}: expected {expected}, found {value}")
 
 
 def help_of(hint: Any) -> Help | None:
@@ -245,7 +268,7 @@ def verb(function: F) -> F:
     parameters = [made for parameter in plain.parameters.values() for made in _expanded(parameter, hints, wholes)]
     names = {*leaves, *plain.parameters}
     former = former_names(parameters)
-    moved: Mapping[str, str] = getattr(function, "moved", {})
+    moved = {**_moved_fields(hints, wholes), **getattr(function, "moved", {})}
     open_ended = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
@@ -277,6 +300,18 @@ def verb(function: F) -> F:
     called.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
     called.__doc__ = documented(function.__doc__ or "", parameters, wholes, plain.return_annotation)
     return cast(F, called)
+
+
+def _moved_fields(hints: Mapping[str, Any], wholes: Iterable[str]) -> dict[str, str]:
+    """Fields that a verb leaves to another call, by name, at any depth."""
+    found: dict[str, str] = {}
+    for name in wholes:
+        for part in getattr(hints[name], "__metadata__", ()):
+            if isinstance(part, Without) and part.now_in is not None:
+                found |= dict.fromkeys(part.names, part.now_in)
+        inner_hints = _hints(_settings_class(hints[name]))
+        found |= _moved_fields(inner_hints, [each for each, hint in inner_hints.items() if _settings_class(hint)])
+    return found
 
 
 def signature_of(call: Callable[..., Any]) -> inspect.Signature:
@@ -323,10 +358,13 @@ def documented(
 def _in_python(words: str) -> str:
     """Help as Python says it; commands in backticks stay.
 
-    >>> _in_python("With --model: how to `cut --read`; repeatable. Default: --no-assess.")
+    >>> _in_python("With --model: how to `cut --read`; repeatable. Default: --set assess=off.")
     'With model: how to `cut --read`; one or several. Default: assess=False.'
     """
     words = words.replace("repeatable", "one or several").replace("Repeatable", "One or several")
+    switches = {"on": "True", "off": "False"}
+    words = re.sub(r"--set (\w+)=(on|off)\b", lambda found: f"{found[1]}={switches[found[2]]}", words)
+    words = re.sub(r"--set (\w+)", r"\1", words)
     outside = r"(?=[^`]*(?:`[^`]*`[^`]*)*$)"
     words = re.sub(rf"--no-([a-z][a-z-]*){outside}", r"\1=False", words)
     return re.sub(rf"--([a-z][a-z-]*){outside}", lambda option: option[1].replace("-", "_"), words)
@@ -401,6 +439,14 @@ def parameters_of(kind: type) -> Iterator[inspect.Parameter]:
             yield inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
+def spelling(kind: type, name: str) -> str:
+    """Spelling of a setting on the command line: `--twins`, or `--set folds` if it is no option."""
+    said = help_of(_hints(kind)[name])
+    if said is not None and said.section is not None:
+        return f"--set {name}"
+    return f"--{name.strip('_').replace('_', '-')}"
+
+
 def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
     """Refuse settings that are not the defaults of a call and would be passed over in silence."""
     for name, value in given.items():
@@ -422,7 +468,16 @@ def taken(kind: type, hint: Any) -> Mapping[str, Any]:
             found[name] = field
         else:
             found |= taken(inner, field)
+    for part in getattr(hint, "__metadata__", ()):
+        if isinstance(part, Stored):
+            found |= {name: _in_section(found[name], part.section) for name in part.names or found}
     return {name: field for name, field in found.items() if name not in left}
+
+
+def _in_section(hint: Any, section: str) -> Any:
+    """The annotation of a setting that stands in a section of winokit.toml."""
+    said = help_of(hint)
+    return hint if said is None else Annotated[hint, replace(said, section=section)]
 
 
 def inner_settings(kind: type) -> dict[str, type]:

@@ -13,7 +13,7 @@ from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 from winokit.stages.curve.run import curve
 
-QUICK = ("--epochs", 1, "--batch-size", 8, "--learning-rate", "1e-3", "--restarts", 2)
+QUICK = ("--epochs", 1, "--set", "batch_size=8", "--learning-rate", "1e-3", "--restarts", 2)
 
 
 def run(*arguments):
@@ -80,13 +80,13 @@ def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts
         (("large", "--test", "test", "--sizes", "8,1000"), "a size of 1,000 was requested"),
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
         (
-            ("large", "--test", "test", "--human", "0.94"),
-            "human: per cent expected, such as 94.0, found 0.94",
+            ("large", "--test", "test", "--set", "human=0.94"),
+            "human: expected per cent, such as 94.0, found 0.94",
         ),
-        (("large", "--test", "test", "--human-group", "nan"), "human_group: per cent expected"),
+        (("large", "--test", "test", "--set", "human_group=nan"), "human_group: expected per cent"),
         (
             ("large", "--test", "test", "--formalization", "mc-mlm", "--formalization", "mc-mlm?loss=softmax"),
-            r"each once, expected, found mc-mlm, mc-mlm\?loss=softmax",
+            r"expected each once, found mc-mlm, mc-mlm\?loss=softmax",
         ),
         (("large", "small", "--test", "test"), "from small to large"),
         (("small", "large", "--test", "test", "--sizes", "8"), "the files are the sizes"),
@@ -104,7 +104,7 @@ def test_a_number_out_of_bounds_is_refused_by_the_option_and_by_the_call(parts):
     refused = run(parts["large"], "--seed", "-1")
     assert refused.exit_code == 2
     assert "--seed" in refused.stderr
-    with pytest.raises(WinokitError, match="seed: 0 or more expected, found -1"):
+    with pytest.raises(WinokitError, match="seed: expected 0 or more, found -1"):
         curve(parts["large"], seed=-1)
 
 

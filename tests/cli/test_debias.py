@@ -17,6 +17,7 @@ from winokit.data.synthetic import synthetic
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.aflite.methods import METHODS, DebiasArm, DebiasMethod, Seed, Size
 from winokit.methods.scoring.features import write_features
+from winokit.project import SECTIONS
 from winokit.settings import Help
 
 runner = CliRunner()
@@ -40,7 +41,9 @@ def planted(tmp_path):
 
 def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
     out = planted / "out"
-    result = run("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", out, "--null-runs", 2)
+    result = run(
+        "aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", out, "--set", "null_runs=2"
+    )
     assert result.exit_code == 0, result.output
     kept, removed = read(out / "kept.jsonl"), read(out / "removed.jsonl")
     assert len(kept) + len(removed) == 400
@@ -57,9 +60,28 @@ def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
 
 
 def test_several_seeds_share_a_folder_and_a_majority_can_decide(planted):
-    arguments = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--null-runs", 0, "--no-assess")
+    arguments = (
+        "aflite",
+        planted / "twins.jsonl",
+        "--features",
+        planted / "X.npy",
+        "--set",
+        "null_runs=0",
+        "--set",
+        "assess=off",
+    )
     kept = {}
-    for name, more in (("first", ()), ("majority", ("--majority",)), ("alone", ("--seeds", 1))):
+    for name, more in (
+        ("first", ()),
+        (
+            "majority",
+            (
+                "--set",
+                "majority=on",
+            ),
+        ),
+        ("alone", ("--set", "seeds=1")),
+    ):
         result = run(
             *arguments, "--ensemble-size", 8, "--cutoff", 40, "--compare", "none", "--out", planted / name, *more
         )
@@ -74,7 +96,7 @@ def test_several_seeds_share_a_folder_and_a_majority_can_decide(planted):
 
 def test_json_has_settings_rows_and_places(planted):
     arguments = ("pmi", planted / "twins.jsonl", "--size", 200, "--features", planted / "X.npy", "--out", planted / "o")
-    result = json.loads(run(*arguments, "--variant", "absolute", "--json").stdout)
+    result = json.loads(run(*arguments, "--set", "variant=absolute", "--json").stdout)
     rest = {"smoothing": 100.0, "count": "tokens", "alone": "own", "seed": 0}
     assert result["run"]["methods"]["pmi"] == {"size": 200, "variant": "absolute", **rest}
     kept = {row["subset"]: row["value"] for row in result["metrics"] if row["metric"] == "n_kept"}
@@ -87,9 +109,12 @@ def test_the_options_reach_the_filter(planted):
         **{"ensemble_size": 8, "train_size": 100, "cutoff": 7, "threshold": 0.8, "twins": "together", "ties": "order"},
         **{"regularisation": 0.5, "min_predictions": 2, "seed": 3, "backend": "numpy", "stop_below": 0.45},
     }
-    options = [part for name, value in wanted.items() for part in (f"--{name.replace('_', '-')}", value)]
+    options = []
+    for name, value in wanted.items():
+        is_setting = name in SECTIONS["aflite"]
+        options += ["--set", f"{name}={value}"] if is_setting else [f"--{name.replace('_', '-')}", value]
     files = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", planted / "o", "--json")
-    result = run(*files, *options, "--null-runs", 0, "--compare", "none", "--no-assess")
+    result = run(*files, *options, "--set", "null_runs=0", "--compare", "none", "--set", "assess=off")
     chosen = json.loads(result.stdout)
     settings = chosen["run"]["methods"]["aflite"]
     assert {name: settings[name] for name in wanted} == wanted
@@ -98,14 +123,23 @@ def test_the_options_reach_the_filter(planted):
 
 def test_random_needs_no_model_when_nothing_is_assessed(planted):
     result = run(
-        "random", planted / "twins.jsonl", "--size", 100, "--no-assess", "--out", planted / "o", "--twins", "together"
+        "random",
+        planted / "twins.jsonl",
+        "--size",
+        100,
+        "--set",
+        "assess=off",
+        "--out",
+        planted / "o",
+        "--twins",
+        "together",
     )
     assert "100 of 400 problems kept" in result.output
     assert len(read(planted / "o" / "kept.jsonl").groups) == 50
 
 
 def test_the_built_in_model_embeds_by_default(tmp_path):
-    result = run("pmi", "open", "--limit", 24, "--size", 16, "--out", tmp_path / "o", "--cache", "off", "--json")
+    result = run("pmi", "open", "--limit", 24, "--size", 16, "--out", tmp_path / "o", "--set", "cache=off", "--json")
     features = json.loads(result.stdout)["run"]["features"]
     assert (features["model"], features["features"], features["pooling"]) == ("builtin", "concat", "first")
     assert (features["rows"], features["columns"]) == (24, 768)
@@ -113,8 +147,17 @@ def test_the_built_in_model_embeds_by_default(tmp_path):
 
 def test_a_killed_run_goes_on_to_the_same_result(planted):
     """Killed without warning in the middle, then run again: the same problems are kept as by a run left alone."""
-    common = ["aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--null-runs", 0, "--no-assess"]
-    common += ["--compare", "none", "--seeds", 2]
+    common = [
+        "aflite",
+        planted / "twins.jsonl",
+        "--features",
+        planted / "X.npy",
+        "--set",
+        "null_runs=0",
+        "--set",
+        "assess=off",
+    ]
+    common += ["--compare", "none", "--set", "seeds=2"]
     run(*common, "--out", planted / "alone")
     program = (
         "import os, signal, sys; from winokit.methods.aflite import checkpoint; from winokit.cli.main import app\n"
@@ -137,26 +180,50 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (["pmi", "open", "--size", 500, "--no-assess"], BadInput, "a size from 1 to 428"),
-        (["pmi", "open", "--size", 5, "--variant", "differnce"], UnknownName, "Did you mean 'difference'"),
+        (["pmi", "open", "--size", 500, "--set", "assess=off"], BadInput, "a size from 1 to 428"),
+        (["pmi", "open", "--size", 5, "--set", "variant=differnce"], UnknownName, "Did you mean 'difference'"),
         (["aflite", "open", "--features", "nowhere.npy"], BadInput, "no such file"),
         (["aflite", "open", "--features", "X.npy", "--model", "builtin"], BadInput, "not from both"),
         (["aflite", "open", "--threshold", 0.4], BadInput, "threshold"),
         (["aflite", "open", "--engine", "abacus", "--model", "random"], UnknownName, "abacus"),
         (["random", "opne", "--size", 5], UnknownName, "Did you mean 'open'"),
         (["random", "open", "--size", 5, "--compare", "magic"], UnknownName, "No method of debiasing named 'magic'"),
-        (["random", "open", "--size", 1, "--no-assess"], BadInput, "pmi keeps no problem: groups are kept whole"),
-        (["random", "open", "--size", 9, "--no-assess", "--folds", 3], BadInput, "--folds: an option of the assess"),
-        (["pmi", "open", "--size", 9, "--no-assess", "--model", "random"], BadInput, "--model: pmi uses features only"),
         (
-            ["pmi", "open", "--size", 9, "--features", "X.npy", "--kind", "single"],
+            ["random", "open", "--size", 1, "--set", "assess=off"],
             BadInput,
-            "--kind: says how to embed",
+            "pmi keeps no problem: groups are kept whole",
         ),
-        (["pmi", "open", "--size", 9, "--model", "random", "--bins", 999], BadInput, "no more bins than the 428"),
-        (["pmi", "open", "--size", 9, "--model", "random", "--folds", 999], BadInput, "no more folds than the 214"),
-        (["aflite", "open", "--model", "random", "--workers", 2], BadInput, "--workers: an option of --engine ray"),
-        (["aflite", "open", "--model", "random", "--seeds", 1, "--majority"], BadInput, "2 seeds or more expected"),
+        (
+            ["random", "open", "--size", 9, "--set", "assess=off", "--set", "folds=3"],
+            BadInput,
+            "--set folds: a setting of the assess",
+        ),
+        (
+            ["pmi", "open", "--size", 9, "--set", "assess=off", "--model", "random"],
+            BadInput,
+            "--model: pmi uses features only",
+        ),
+        (
+            ["pmi", "open", "--size", 9, "--features", "X.npy", "--set", "kind=single"],
+            BadInput,
+            "--set kind: says how to embed",
+        ),
+        (["pmi", "open", "--size", 9, "--model", "random", "--set", "bins=999"], BadInput, "no more bins than the 428"),
+        (
+            ["pmi", "open", "--size", 9, "--model", "random", "--set", "folds=999"],
+            BadInput,
+            "no more folds than the 214",
+        ),
+        (
+            ["aflite", "open", "--model", "random", "--set", "workers=2"],
+            BadInput,
+            "--set workers: a setting of --engine ray",
+        ),
+        (
+            ["aflite", "open", "--model", "random", "--set", "seeds=1", "--set", "majority=on"],
+            BadInput,
+            "expected 2 seeds or more",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, error, says, tmp_path, monkeypatch):
@@ -204,12 +271,12 @@ def test_a_method_of_another_package_is_a_command_too(planted, monkeypatch):
     assert result.exit_code == 0, result.exception
     assert "Longest first keeps 100 of 400 problems" in (planted / "o" / "report" / "index.html").read_text("utf-8")
     assert json.loads((planted / "o" / "debias.json").read_text())["methods"]["longest"]["margin"] == 2
-    beside = run("pmi", *common, "--no-assess", "--compare", "longest", "--out", planted / "p")
+    beside = run("pmi", *common, "--set", "assess=off", "--compare", "longest", "--out", planted / "p")
     assert "longest" in beside.output
 
 
 def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted):
-    arguments = ("random", planted / "twins.jsonl", "--size", 200, "--no-assess", "--compare", "aflite")
+    arguments = ("random", planted / "twins.jsonl", "--size", 200, "--set", "assess=off", "--compare", "aflite")
     result = run(*arguments, "--features", planted / "X.npy", "--out", planted / "o")
     assert result.exit_code == 0, result.exception
     assert "aflite" in result.output
@@ -217,14 +284,14 @@ def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted
 
 def test_a_folder_of_anything_else_is_left_alone(tmp_path):
     (tmp_path / "results.json").write_text("{}")
-    result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path)
+    result = run("random", "open", "--size", 5, "--set", "assess=off", "--out", tmp_path)
     assert "results.json: is not part of a run of winokit debias" in str(result.exception)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"results.json": "{}"}
-    result = run("random", "open", "--size", 5, "--no-assess", "--out", tmp_path / "results.json")
+    result = run("random", "open", "--size", 5, "--set", "assess=off", "--out", tmp_path / "results.json")
     assert "a file, but a folder is needed" in str(result.exception)
 
 
 def test_an_earlier_run_gives_way(tmp_path):
     for size in (8, 10):
-        assert run("random", "open", "--size", size, "--no-assess", "--out", tmp_path / "o").exit_code == 0
+        assert run("random", "open", "--size", size, "--set", "assess=off", "--out", tmp_path / "o").exit_code == 0
     assert len(read(tmp_path / "o" / "kept.jsonl")) == 10

@@ -132,7 +132,7 @@ def test_a_malformed_submission_names_file_and_line(release, five):
     five.write_text("7" + five.read_text()[1:])
     found = run(release, five)
     assert isinstance(found.exception, BadInput)
-    assert str(found.exception).startswith(f"{five}:1: label 1 or 2 expected, found '7'")
+    assert str(found.exception).startswith(f"{five}:1: expected label 1 or 2, found '7'")
 
 
 def test_the_board_is_written(release, five, tmp_path):

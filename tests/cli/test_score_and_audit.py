@@ -56,7 +56,7 @@ def test_score_writes_over_its_own_predictions_only(here):
 
 
 def test_a_cache_without_a_name_is_the_users_own(here):
-    assert run("score", "open", "--limit", 2, "--model", "random", "--cache", "").exit_code == 0
+    assert run("score", "open", "--limit", 2, "--model", "random", "--set", "cache=").exit_code == 0
     assert (here / "cache.sqlite").exists()
 
 
@@ -141,9 +141,10 @@ def test_the_luck_of_two_scorings_of_one_model_is_told_apart(here):
     ],
 )
 def test_a_seed_below_0_is_refused(arguments):
-    result = run(*arguments, "--seed", -1)
-    assert result.exit_code == 2
-    assert "--seed" in result.output
+    words = ("--seed", -1) if arguments[0] == "compare" else ("--set", "seed=-1")
+    result = run(*arguments, *words)
+    assert result.exit_code != 0
+    assert "seed" in f"{result.output}{result.exception}"
 
 
 @pytest.mark.parametrize("verb", ["compare", "report"])

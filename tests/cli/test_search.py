@@ -13,7 +13,7 @@ from winokit.data.loading import load
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 
-QUICK = ("--trials", 2, "--steps", 4, "--learning-rate", "1e-4,3e-3", "--batch-size", "8,16", "--epochs", 1)
+QUICK = ("--trials", 2, "--set", "steps=4", "--learning-rate", "1e-4,3e-3", "--batch-size", "8,16", "--epochs", 1)
 
 
 def run(*arguments):
@@ -45,7 +45,7 @@ def asked(bert, parts, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(asked):
-    return run(*asked[0], "--human", 90).output
+    return run(*asked[0], "--set", "human=90").output
 
 
 def test_a_search_prints_a_table_and_what_to_hold_it_against(asked, shown):
@@ -74,8 +74,8 @@ def test_json_has_the_run_and_the_rows(asked, shown):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--learning-rate", "fast"), "--learning-rate fast: numbers with commas between"),
-        (("--sampler", "grid", "--epochs", "3..9"), "a grid needs single values"),
+        (("--learning-rate", "fast"), "--learning-rate fast: expected numbers with commas between"),
+        (("--set", "sampler=grid", "--epochs", "3..9"), "a grid needs single values"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--dev", "dev", "--test", "dev"), "dev, to choose on, overlaps dev: 20 same, 0 near, 0 twin"),

@@ -8,7 +8,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from winokit.cli.main import app, main
 from winokit.data.formats import write
-from winokit.data.loading import load
+from winokit.data.loading import Loading, load
+from winokit.data.sets import Sets
 from winokit.errors import MissingExtra, WinokitError
 from winokit.problem import Card, Dataset
 from winokit.stages.audit.run import audit
@@ -74,18 +75,18 @@ def test_json_has_the_run_the_rows_and_the_warnings(bert, parts, tmp_path):
 def test_variants_and_formalizations_are_options_of_the_same_verb(bert, parts, tmp_path):
     shown = run(
         *(parts["train"], "--model", bert, "--test", parts["test"], "--out", tmp_path / "out"),
-        *("--formalization", "mc-sent?style=paper", "--variant", "no-cands", "--arm", "original->variant", *QUICK),
+        *("--formalization", "mc-sent?style=paper", "--variant", "no-cands", "--train-on", "original", *QUICK),
     )
     assert shown.output.startswith("mc-sent?separator=after&")
     assert "no-cands" in shown.output
 
 
-def test_what_was_skipped_in_a_dev_or_test_set_is_told_too(bert, parts, tmp_path):
+def test_what_was_skipped_in_a_dev_or_test_set_is_told_too(parts):
     for name in ("dev", "test"):
         parts[name].write_text(parts[name].read_text() + "{}\n")
-    asked = (parts["train"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"], "--lenient")
-    told = run(*asked, "--out", tmp_path / "out", *QUICK).stderr
-    assert [f"{parts[name]}: skipped 1 malformed record" in told for name in ("dev", "test")] == [True, True]
+    sets = Sets(dev=parts["dev"], test=[parts["test"]], loading=Loading(lenient=True))
+    told = sets.loaded(parts["train"]).notes
+    assert [f"{parts[name]}: skipped 1 malformed record" in str(told) for name in ("dev", "test")] == [True, True]
 
 
 def test_the_default_folder_is_named_after_data_and_formalization(bert, parts, tmp_path, monkeypatch):
@@ -103,7 +104,7 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
         return step(self)
 
     step = Learner._step
-    asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--checkpoint-every", 1, *QUICK)
+    asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--set", "checkpoint_every=1", *QUICK)
     monkeypatch.setattr(Learner, "_step", stop)
     CliRunner().invoke(app, ["train", *(str(argument) for argument in asked)])
     monkeypatch.setattr(Learner, "_step", step)
@@ -121,7 +122,7 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
         (("--dev", "dev", "--holdout", "5"), "one dev set is enough"),
         (("--holdout", "40"), "40 problems, of which 40 cannot be held out"),
         (("--formalization", "mc-mln"), "Did you mean 'mc-mlm'"),
-        (("--variant", "no-cands"), "which arm"),
+        (("--train-on", "original"), "which variant is tested"),
         (("--model", "random"), "only builtin and hf: models can be trained"),
         (("--model", "hf:no/such/folder/at/all"), "no such model folder"),
         (("--device", "cuda:7"), "not on this machine"),

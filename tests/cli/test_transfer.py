@@ -14,7 +14,7 @@ from winokit.problem import Card, Dataset
 from winokit.stages.transfer.run import transfer
 from winokit.stages.transfer.selection import NamedData, TrainingArm
 
-QUICK = ("--steps", 2, "--batch-size", 8, "--learning-rate", "1e-3")
+QUICK = ("--set", "steps=2", "--batch-size", 8, "--learning-rate", "1e-3")
 
 
 def run(*arguments):
@@ -38,17 +38,26 @@ def test_arms_are_named_joined_and_put_in_sequence(bert, parts, tmp_path):
     out = tmp_path / "out"
     asked = (
         *("--train", f"first={parts['one']}", "--train", f"joined={parts['one']}+{parts['two']}"),
-        *("--train", f"{parts['one']}>{parts['two']}", "--test", f"T={parts['target']}", "--choose", parts["choice"]),
+        *(
+            "--train",
+            f"turn={parts['one']}",
+            "--train",
+            f"turn={parts['two']}",
+            "--test",
+            f"T={parts['target']}",
+            "--choose",
+            parts["choice"],
+        ),
         *("--model", bert, "--out", out, "--seed", 1, "--seed", 2, *QUICK),
     )
     shown = run(*asked)
     heads = [line.split()[0] for line in shown.stdout.splitlines()[2:5]]
-    assert heads == ["first", "joined", "one>two"]
+    assert heads == ["first", "joined", "turn"]
     assert "| first |" in (out / "tables.md").read_text()
     assert (out / "report" / "index.html").exists()
     told = json.loads(run(*asked, "--json").stdout)
     assert told["run"]["arms"]["joined"] == ["one+two, 40"]
-    assert told["run"]["arms"]["one>two"] == ["one, 20", "two, 20"]
+    assert told["run"]["arms"]["turn"] == ["one, 20", "two, 20"]
     assert told["run"]["chosen_on"] == {"T": "choice"}
     assert {row["subset"] for row in told["metrics"] if row["protocol"] == "choice"} == {"setting-1", "setting-2"}
 
@@ -75,9 +84,9 @@ def test_copa_and_winogender_are_tested_as_they_are(bert, parts, tmp_path, real_
         (("--choose", "choice", "--choose", "two"), "several sets to choose on"),
         (("--choose", "papers"), "the papers have no rule for target"),
         (("--seed", "1", "--seed", "2"), "2 settings to choose from and nothing to choose on"),
-        (("--keep", "best"), "weights to choose from and nothing to choose on"),
+        (("--set", "keep=best"), "weights to choose from and nothing to choose on"),
         (("--test", "T=two"), "two test sets named T"),
-        (("--train", "one>"), "DATA>DATA expected"),
+        (("--train", "one>two"), "have one name now: --train NAME="),
         (("--train", "nowhere.jsonl"), "no such file"),
     ],
 )

@@ -280,7 +280,7 @@ def test_a_graded_entry_stands_on_the_leaderboard(files, winokit):
 def test_a_release_is_followed_by_the_next(files, winokit):
     pytest.importorskip("pyarrow")
     files("data", "release")
-    winokit("evolve release --new released.jsonl --out next --against random --name small --version 2.0")
+    winokit("evolve release --new released.jsonl --out next --model random --set name=small --version 2.0")
     before, now = (json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("release", "next"))
     assert now["counts"]["test"] == before["counts"]["test"] == 12
     assert {row["since"] for row in rows("next/lineage.jsonl")} == {"1.0"}

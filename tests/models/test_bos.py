@@ -206,7 +206,7 @@ def test_what_bos_cannot_be_is_said(folder, spec, said):
 
 def test_scoring_says_that_a_bos_is_left_out(folder, tmp_path):
     place, out = folder(adds=False), tmp_path / "p.jsonl"
-    common = ["score", "open", "--limit", "2", "--scoring", "partial", "--cache", "off", "--out", str(out)]
+    common = ["score", "open", "--limit", "2", "--scoring", "partial", "--set", "cache=off", "--out", str(out)]
     told = CliRunner().invoke(app, [*common, "--model", f"hf:{place}?device=cpu"])
     assert "texts are read without '<s>' before them, as its files say; ?bos=on puts it there" in told.stderr
     assert "without" not in CliRunner().invoke(app, [*common, "--model", f"hf:{place}?device=cpu&bos=off"]).stderr

@@ -695,7 +695,7 @@ def test_other_marks_of_thoughts_can_be_named():
     with ChatServer(in_turn(*plans)) as server:
         replies = dict(chat(server, thoughts="<plan>,</plan>", concurrency=1).answer(asks(2)))
     assert [(reply.choice, reply.why) for _, reply in sorted(replies.items())] == [(1, None), (None, UNFINISHED)]
-    with pytest.raises(BadInput, match="OPEN,CLOSE expected"):
+    with pytest.raises(BadInput, match="expected OPEN,CLOSE"):
         load_model("chat:tiny@http://host/v1?thoughts=plan")
 
 
@@ -864,16 +864,16 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
 @pytest.mark.parametrize(
     ("spec", "says_what"),
     [
-        ("chat:", "MODEL@URL expected"),
-        ("chat:tiny@localhost:8000/v1", "such as http://localhost:8000/v1 expected, found 'localhost:8000/v1'"),
+        ("chat:", "expected MODEL@URL"),
+        ("chat:tiny@localhost:8000/v1", "expected such as http://localhost:8000/v1, found 'localhost:8000/v1'"),
         ("chat:@http://localhost:8000/v1", "MODEL@URL"),
         ("chat:tiny@http://localhost:port/v1", "found 'http://localhost:port/v1'"),
         (
             "chat:tiny@http://host/v1?concurrency=0",
-            "option concurrency: a whole number of at least 1 expected, found '0'",
+            "option concurrency: expected a whole number of at least 1, found '0'",
         ),
-        ("chat:tiny@http://host/v1?retries=1.5", "option retries: a whole number"),
-        ("chat:tiny@http://host/v1?timeout=soon", "option timeout: a number of at least 0.001 expected, found 'soon'"),
+        ("chat:tiny@http://host/v1?retries=1.5", "option retries: expected a whole number"),
+        ("chat:tiny@http://host/v1?timeout=soon", "option timeout: expected a number of at least 0.001, found 'soon'"),
         ("chat:tiny@http://host/v1?key_env=sk-123", "option key_env: no environment variable of that name is set"),
     ],
 )

@@ -228,7 +228,7 @@ def test_a_list_that_fails_is_sent_again_one_by_one_and_others_are_shorter(faili
 def test_a_limit_of_requests_counts_texts_whatever_they_are_sent_in(tmp_path):
     with CompletionsServer() as server:
         spec = f"completions:m@{server.url}?concurrency=2"
-        with pytest.raises(BadInput, match="stopped at --max-requests 21: 21 of"):
+        with pytest.raises(BadInput, match="stopped at --set max_requests=21: 21 of"):
             winokit.score("open", spec, limit=40, cache=tmp_path / "c", max_requests=21)
         texts = [body["prompt"] for body in server.bodies[2:]]
     assert sum(len(text) if isinstance(text, list) else 1 for text in texts) == 21
@@ -302,7 +302,7 @@ def test_a_server_gone_wrong_is_one_line_and_what_was_scored_stays(
     cache, out = tmp_path / "cache", tmp_path / "p.jsonl"
     spec = f"completions:m@{simulated(Failing()).url}{QUICK}&concurrency=1&batch={batch}"
     result = CliRunner().invoke(
-        app, ["score", "open", "--model", spec, "--limit", "40", "--cache", str(cache), "--out", str(out)]
+        app, ["score", "open", "--model", spec, "--limit", "40", "--set", f"cache={cache}", "--out", str(out)]
     )
     assert isinstance(result.exception, BadInput)
     assert "given up after" in str(result.exception)

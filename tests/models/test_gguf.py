@@ -65,7 +65,7 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path, monkeypatch):
 
 
 def test_wrong_options_are_named():
-    with pytest.raises(BadInput, match="option n_ctx: a whole number expected, found 'large'"):
+    with pytest.raises(BadInput, match="option n_ctx: expected a whole number, found 'large'"):
         load_model("gguf:x.gguf?n_ctx=large")
     with pytest.raises(UnknownName, match="n_contxt"):
         load_model("gguf:x.gguf?n_contxt=5")

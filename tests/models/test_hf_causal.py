@@ -449,7 +449,7 @@ def test_a_sequence_to_sequence_model_is_no_causal_one(tmp_path):
         ("kind=chat", "No value of option kind named 'chat'"),
         ("dtype=int3", "No value of option dtype named 'int3'"),
         ("device=abacus", "No device named 'abacus'"),
-        ("budget=none", "option budget: a whole number of at least 1 expected"),
+        ("budget=none", "option budget: expected a whole number of at least 1"),
         ("colour=red", "No option of 'hf' models named 'colour'"),
     ],
 )

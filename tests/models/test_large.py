@@ -130,7 +130,7 @@ def test_a_masked_model_may_be_spread_too(tmp_path):
         ("bos=on&chat_template=auto", "bos= and chat_template= contradict each other"),
         ("max_memory=cpu:1GiB", "give device_map=auto, or another, too"),
         ("device_map=everywhere", "No way to spread a model .* named 'everywhere'. Known: auto, balanced"),
-        ("device_map=auto&max_memory=lots", "20GiB, or 0:20GiB,cpu:60GiB, expected, found 'lots'"),
+        ("device_map=auto&max_memory=lots", "expected 20GiB, or 0:20GiB,cpu:60GiB, found 'lots'"),
         ("device_map=auto&max_memory=99:1GiB,cpu:1GiB", "GPU 99 is not on this machine"),
         ("device_map=auto&max_memory=gpu:1GiB", "expected, found 'gpu:1GiB'"),
         ("device_map=auto&max_memory=1GiB,2GiB", "expected, found '1GiB,2GiB'"),

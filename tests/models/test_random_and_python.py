@@ -97,7 +97,7 @@ def test_there_is_no_guess_about_nothing():
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"), [("random?seed=x", "option seed: a whole number"), ("random:7", "found '7'")]
+    ("spec", "says"), [("random?seed=x", "option seed: expected a whole number"), ("random:7", "found '7'")]
 )
 def test_a_wrong_spec_of_the_guesser_is_said_in_one_line(spec, says):
     with pytest.raises(BadInput, match=says):
@@ -190,8 +190,8 @@ def test_a_function_or_module_that_ends_the_process_is_said_in_one_line(module):
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("python:", "module:function expected"),
-        ("python:own_scorer", "python:module:function expected"),
+        ("python:", "expected module:function"),
+        ("python:own_scorer", "expected python:module:function"),
         ("python:no_such_thing:f", "no module named 'no_such_thing'; Python looked in"),
         ("python:own_scorer.inner:f", "no module named 'own_scorer.inner'"),
         ("python:own_scorer:g", "module 'own_scorer' has no function named 'g'"),
@@ -260,5 +260,5 @@ def test_a_name_is_shown_and_is_no_part_of_what_answers_are_kept_under():
         plain = load_model(spec)
         named = load_model(f"{spec}{'&' if '?' in spec else '?'}name=My%20model")
         assert (named.spec, named.fingerprint) == ("My model", plain.fingerprint)
-    with pytest.raises(BadInput, match="a name that can be printed expected"):
+    with pytest.raises(BadInput, match="expected a name that can be printed"):
         load_model("random?name=%1b[31m")

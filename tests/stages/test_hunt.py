@@ -69,8 +69,8 @@ def test_notes_are_told_to_who_listens(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({}, "one problem expected: DATA and --row, or --text and --candidate twice"),
-        ({"text": "No blank."}, "exactly one blank '_' expected, found 0"),
+        ({}, "expected one problem: DATA and --row, or --text and --candidate twice"),
+        ({"text": "No blank."}, "expected exactly one blank '_', found 0"),
         ({"data": "open", "row": 999}, "row 999 asked for, where there are 428"),
         ({"data": "open", "pronoun": "it"}, "--pronoun: an option of --text"),
         (ASKED | {"row": 2}, "--row: a row of DATA"),
@@ -92,7 +92,7 @@ def test_what_is_no_index_is_refused(tmp_path):
 def test_what_would_be_passed_over_is_refused(corpus):
     with pytest.raises(BadInput, match="--candidate: an option of --text"):
         hunt(corpus, "open", candidate=("Nora",))
-    with pytest.raises(BadInput, match="row: 1 or more expected"):
+    with pytest.raises(BadInput, match="row: expected 1 or more"):
         hunt(corpus, "open", row=0)
     with pytest.raises(UnknownName, match="No set of queries named 'hole'"):
         hunt(corpus, **ASKED, set_=("hole",))

@@ -367,7 +367,7 @@ class CompletionsServer(FakeServer):
         prompts = body["text"] if self.speaks == "generate" else body["prompt"]
         listed = isinstance(prompts, list)
         if listed and not self.lists:
-            return complains(500, "1 validation error for the request: prompt: a string expected")
+            return complains(500, "1 validation error for the request: prompt: expected a string")
         texts = prompts if listed else [prompts]
         read = [list(self.tokens(text)) for text in texts]
         if max(map(len, read)) > self.most:

@@ -77,7 +77,7 @@ def test_too_little_text_is_taken_for_english():
 
 
 def test_no_code_is_refused_with_an_example(tmp_path):
-    with pytest.raises(BadInput, match="'german': a BCP 47 code expected, such as en, de or pt-BR"):
+    with pytest.raises(BadInput, match="'german': expected a BCP 47 code, such as en, de or pt-BR"):
         winokit.load(swahili_file(tmp_path), language="german")
 
 

@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -21,11 +21,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import winokit
+from winokit.cli.help import HELP_ALL, HelpCommand, is_asked_for, stored_help, write_sections
 from winokit.errors import BadInput, MissingPackage, WinokitError
 from winokit.files import our_toml
+from winokit.project import FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from typer._click import Command, Context, HelpFormatter
 
@@ -62,57 +65,79 @@ class Verb:
 
     def command(self, name: str, *of: str) -> Command:
         """The verb under its name with its options, derived from the call's parameters; or its command of a name."""
-        from winokit.cli.options import command, greedy_options, progress_bar, refuse_former_options, spread
-
         home, call = self.call.partition(":")[0], _found(f"winokit.stages.{self.call}")
-        shown = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
-        app = typer.Typer(**PLAIN)
-        verb = call(*of) if of else call
-        derived = command(
+        module = import_module(f"winokit.stages.{self.shown or re.sub('run$', 'table', home)}")
+        return self.command_of(name, call(*of) if of else call, module)
+
+    def command_of(self, name: str, verb: Callable[..., Any], module: ModuleType) -> Command:
+        """The command of a call, whose result a module shows."""
+        from winokit.cli.options import command, progress_bar, refuse_former_options
+        from winokit.cli.stored import describe_stored, stored_parameters
+
+        run_command = command(
             verb,
-            shown.lines,
-            shown.as_json,
+            module.lines,
+            getattr(module, "as_json", None),
             doing=self.doing,
-            code=getattr(shown, "code", lambda result: 0),
-            questions=getattr(shown, "questions", lambda given: {}),
-            bar=getattr(shown, "live", progress_bar),
-            every="every" in signature(shown.lines).parameters,
+            code=getattr(module, "code", lambda result: 0),
+            questions=getattr(module, "questions", lambda given: {}),
+            bar=getattr(module, "live", progress_bar),
+            every="every" in signature(module.lines).parameters,
         )
-        greedy, usual = [] if of else greedy_options(call), {f"--{option}" for option in self.usual.split()}
+        app = typer.Typer(**PLAIN)
+        usual = {f"--{option}" for option in self.usual.split()}
+
+        setting_rows = list(describe_stored(stored_parameters(verb)))
 
         class VerbCommand(TyperCommand):
+            shows_all = False
+
             def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-                refuse_former_options(verb, args)
-                return super().parse_args(ctx, spread(args, greedy))
+                refuse_former_options(verb, args, ELSEWHERE)
+                if HELP_ALL in args and not ctx.resilient_parsing:
+                    self.shows_all = True
+                    typer.echo(ctx.get_help())
+                    ctx.exit()
+                return super().parse_args(ctx, args)
 
             def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-                sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Advanced": []}
+                write_sections(self.sections(ctx, everything=self.shows_all), formatter)
+
+            def sections(self, ctx: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
+                sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "More options": []}
                 for param in self.get_params(ctx):
                     first = not usual or bool({*usual, "--help"} & {*param.opts})
-                    where = "Arguments" if param.param_type_name == "argument" else "Options" if first else "Advanced"
+                    where = "Arguments" if param.param_type_name == "argument" else "Options"
+                    if where == "Options" and not first:
+                        where = "More options"
                     sections[where] += filter(None, [param.get_help_record(ctx)])
-                for title, rows in sections.items():
-                    if rows:
-                        with formatter.section(title):
-                            formatter.write_dl(rows)
+                if everything:
+                    sections[f"Settings of {FILE}, or --set"] = setting_rows
+                elif sections.pop("More options") or setting_rows:
+                    sections["Options"].append((HELP_ALL, "Show every option and setting, and exit."))
+                return sections
 
-        app.command(name, cls=VerbCommand)(derived)
+        app.command(name, cls=VerbCommand)(run_command)
         return typer.main.get_command(app)
 
 
 _TABLE = our_toml("cli/verbs.toml")
 MOVED: Mapping[str, str] = _TABLE["Moved"]
 """What was a command before, and what is typed instead."""
+ELSEWHERE: Mapping[str, str] = _TABLE["Options"]
+"""Options that only some verbs have, and what to do for the others."""
 GROUPS = {
-    group: {name: Verb(**facts) for name, facts in verbs.items()} for group, verbs in _TABLE.items() if group != "Moved"
+    group: {name: Verb(**facts) for name, facts in verbs.items()}
+    for group, verbs in _TABLE.items()
+    if group not in ("Moved", "Options")
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 """Each verb and what it does: listing them imports nothing."""
 
 
 @cache
-def other_commands() -> Registry[typer.Typer]:
-    """Commands that other packages add: each an app of Typer, which an entry point of `winokit.commands` names."""
+def other_commands() -> Registry[Any]:
+    """Commands that other packages add by entry points of `winokit.commands`: verbs, or apps of Typer."""
     from winokit.registry import Registry  # reading what is installed takes a while, and most commands are ours
 
     return Registry("command", "winokit.commands")
@@ -159,13 +184,21 @@ class Verbs(TyperGroup):
         if verb is None or verb.install:
             if cmd_name in other_commands():
                 about = verb.about if verb else other_commands().summary_of(cmd_name)
-                return _grouped(cmd_name, about, other_commands()[cmd_name])
+                return _command_of_package(cmd_name, about, other_commands()[cmd_name])
             if verb is None:
                 return None
             raise MissingPackage(f"winokit {cmd_name}", verb.install)
         if verb.commands:
             return _grouped(cmd_name, verb.about, _found(verb.commands))
         return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Show the stored help of a command if it is asked for, before anything else is imported."""
+        for count in (1, 2):
+            name, words = " ".join(args[:count]), args[count:]
+            if is_asked_for(words) and name in stored_help() and not ctx.resilient_parsing:
+                HelpCommand(name, stored_help()[name]).make_context(name, words, parent=ctx)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the verbs by groups, and then the commands of other packages, without importing any."""
@@ -200,7 +233,11 @@ class MethodCommands(FullLines):
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """The command of a name."""
-        return self.verb.command(cmd_name, cmd_name) if cmd_name in self.known else None
+        if cmd_name not in self.known:
+            return None
+        is_ours = cmd_name in self.known.homes
+        verb = self.verb if is_ours else replace(self.verb, usual="")  # options of another package are all usual
+        return verb.command(cmd_name, cmd_name)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """The command of the first word; where that is DATA, say which command is missing before it."""
@@ -210,6 +247,16 @@ class MethodCommands(FullLines):
             way = f"did you mean '{close[0]}'?" if close else first
             ctx.fail(f"No method named '{args[0]}' (known: {', '.join(self.known)}); {way}")
         return super().resolve_command(ctx, args)
+
+
+def _command_of_package(name: str, about: str, thing: Any) -> Command:
+    """The command of another package: a verb, shown by `lines` beside it, or an app of several commands."""
+    if isinstance(thing, typer.Typer):
+        return _grouped(name, about, thing)
+    module = sys.modules.get(getattr(thing, "__module__", ""))
+    if not callable(thing) or module is None or not hasattr(module, "lines"):
+        raise BadInput(f"command {name!r}: expected a verb with a function lines(result) beside it, or an app of Typer")
+    return Verb(about, doing=name).command_of(name, thing, module)
 
 
 def _grouped(name: str, about: str, commands: typer.Typer) -> Command:

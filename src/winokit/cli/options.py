@@ -8,23 +8,26 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from glob import escape
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
 
+from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spelling, stored_parameters
+from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
-from winokit.progress import telling
-from winokit.settings import SEVERAL, Help, choices_of, former_names, help_of, members_of, signature_of
+from winokit.progress import tell, telling
+from winokit.settings import Help, choices_of, former_names, help_of, signature_of
 
 HANDLED = ("progress", "say")
 """Parameters that the command line fills in by itself: told how far a job is, and what it says while it runs."""
+SET = "set_"
+"""The parameter of `--set`."""
 BARE = "bare_"
 """How the argument is called that stands for an option."""
 Questions = Mapping[str, tuple[str, type]]
@@ -64,10 +67,16 @@ def command(
         Whether `lines` takes `every`, and shows all there is: `--all`.
     """
     signature = signature_of(verb)
-    taken = [parameter for parameter in signature.parameters.values() if parameter.name not in HANDLED]
-    bare_names = [parameter.name for parameter in taken if is_bare(parameter)]
-    parameters = [option(parameter) for parameter in taken]
-    parameters += [bare_argument(parameter) for parameter in taken if is_bare(parameter)]
+    stored = stored_parameters(verb)
+    left_out = {*HANDLED, *stored}
+    own_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in left_out]
+    bare_names = [parameter.name for parameter in own_parameters if is_bare(parameter)]
+    parameters = [option(parameter) for parameter in own_parameters]
+    parameters += [bare_argument(parameter) for parameter in own_parameters if is_bare(parameter)]
+    if stored:
+        words = "name=value&name=value: settings of winokit.toml for this command alone; repeatable."
+        listed = Annotated[list[str] | None, typer.Option("--set", help=words, metavar="NAME=VALUE&…")]
+        parameters.append(inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=listed))
     flags = {"json": "Machine-readable output."} if as_json is not None else {}
     if every:
         flags = {"all": "Show every row of the result.", **flags}
@@ -79,10 +88,10 @@ def command(
         machine, how = given.pop("json", False), {"every": given.pop("all")} if every else {}
         for name in bare_names:
             given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
-        for parameter in signature.parameters.values():
-            if parameter.name in given and _is_several(_typed(parameter)):
-                typed = given[parameter.name]
-                given[parameter.name] = tuple(typed) if typed else parameter.default
+        for parameter in own_parameters:
+            given[parameter.name] = read_given(parameter, given[parameter.name])
+        settings = read_stored(stored, given.pop(SET, None) or (), Path())
+        given |= settings.values
         asked = questions(given)  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
         for name, (question, kind) in asked.items() if somebody else ():
@@ -90,6 +99,7 @@ def command(
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
+            tell(settings.notes)
             handled = {"progress": progress, "say": typer.echo}
             result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
         show(as_json(result) if machine and as_json else lines(result, **how), machine)
@@ -116,32 +126,66 @@ def show(result: Any, machine: bool) -> None:
 
 
 def option(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter as Typer wants it: an argument where it goes by position, else an option."""
+    """The parameter as Typer wants it: an argument where it goes by position, else an option.
+
+    What is typed stays a text, which `read_given` reads: Typer would refuse a wrong one in its own words.
+    """
     said = help_of(parameter.annotation) or Help("")
-    kind, required = _typed(parameter), parameter.default is inspect.Parameter.empty
-    if said.bare:
-        kind, required, parameter = kind | None, False, parameter.replace(default=None)
-    default = parameter.default if said.otherwise is None else said.otherwise
-    keywords: dict[str, Any] = {"help": said.text, "metavar": said.metavar, "show_default": said.shown and not required}
-    choices = choices_of(parameter.annotation)
-    if choices:  # a wrong one is told by the library, with what was probably meant
-        keywords["metavar"] = said.metavar or "|".join(choices)
+    required = parameter.default is inspect.Parameter.empty and not said.bare
+    is_option = parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare
+    keywords: dict[str, Any] = {"help": help_with_facts(parameter), "show_default": False}
+    keywords["metavar"] = said.metavar or metavar_of(parameter)
     if said.metavar == "DATA":
         keywords["autocompletion"] = complete_data
-    if said.least is not None:
-        keywords["min"] = said.least
-    if said.most is not None:
-        keywords["max"] = said.most
-    if _is_several(kind):
-        kind, default = kind | None, list(default) if default and not required else default if required else None
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY or said.option or said.bare:
-        names = [option_name(name) for name in (parameter.name, said.also) if name]
-        if kind is bool and default is True:
+    elif kinds_of(parameter) == {Path}:
+        keywords["autocompletion"] = complete_paths
+    kind: Any = list[str] if takes_several(parameter) else str
+    default: Any = inspect.Parameter.empty
+    if not required:
+        kind, default = kind | None, None
+    names = [option_name(name) for name in (parameter.name, said.also) if name]
+    if is_switch(parameter):
+        kind, default = bool, bool(parameter.default)
+        keywords["metavar"] = None
+        if default:
             names[0] += names[0].replace("--", "/--no-", 1)
-        info: Any = typer.Option(*names, **keywords)
-    else:
-        info = typer.Argument(**keywords)
+    info: Any = typer.Option(*names, **keywords) if is_option else typer.Argument(**keywords)
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
+
+
+def help_with_facts(parameter: inspect.Parameter) -> str:
+    """The help of a parameter with its default and its bounds."""
+    said = help_of(parameter.annotation) or Help("")
+    default = parameter.default if said.otherwise is None else said.otherwise
+    facts = list(said.bounds)
+    is_shown = said.shown and not said.bare and not is_switch(parameter)
+    if is_shown and default is not inspect.Parameter.empty and default not in (None, (), ""):
+        facts.insert(0, f"default: {as_typed_text(default)}")
+    if parameter.default is inspect.Parameter.empty and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        facts.append("required")
+    return f"{said.text}  [{'; '.join(facts)}]" if facts else said.text
+
+
+def metavar_of(parameter: inspect.Parameter) -> str:
+    """What stands for a value in help, where nobody named it: its choices, or its type."""
+    choices = choices_of(parameter.annotation)
+    if choices:
+        return "|".join(choices)
+    names = {int: "<int>", float: "<float>", Path: "<path>"}
+    kinds = kinds_of(parameter)
+    return next((name for kind, name in names.items() if kind in kinds and str not in kinds), "<str>")
+
+
+def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
+    """The value of a parameter from what is typed for it; its default if nothing is."""
+    said = help_of(parameter.annotation) or Help("")
+    if is_switch(parameter):
+        return typed
+    if typed is None or typed == []:
+        return parameter.default if said.otherwise is None else said.otherwise
+    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
+    name = (said.metavar or parameter.name.upper()) if is_argument else option_name(parameter.name)
+    return read_texts(name, parameter, typed if isinstance(typed, list) else [typed])
 
 
 def is_bare(parameter: inspect.Parameter) -> bool:
@@ -158,7 +202,7 @@ def bare_argument(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(
         name=f"{BARE}{parameter.name}",
         kind=inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[_typed(parameter) | None, argument],
+        annotation=Annotated[str | None, argument],
         default=None,
     )
 
@@ -176,25 +220,37 @@ def complete_data(incomplete: str) -> list[str]:
     """What DATA may go on as: names of datasets and their parts, files and folders."""
     from winokit.data.known import dataset_names
 
+    return [*(name for name in dataset_names() if name.startswith(incomplete)), *complete_paths(incomplete)]
+
+
+def complete_paths(incomplete: str) -> list[str]:
+    """Files and folders that a path may go on as."""
     folder, _, start = incomplete.rpartition("/")
     inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))
-    paths = [f"{path}{'/' * path.is_dir()}" for path in inside]
-    return [*(name for name in dataset_names() if name.startswith(incomplete)), *paths]
+    return [f"{path}/" if path.is_dir() else str(path) for path in inside]
 
 
-def greedy_options(verb: Callable[..., Any]) -> list[str]:
-    """The options of a verb that several values may follow at once."""
-    said = {parameter.name: help_of(parameter.annotation) for parameter in signature_of(verb).parameters.values()}
-    return [f"--{name}" for name, help_ in said.items() if help_ is not None and help_.greedy]
-
-
-def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str]) -> None:
+def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewhere: Mapping[str, str] = {}) -> None:
     """Refuse an option by the name that it had before, with the present one, and one that another verb has now."""
     options = typed[: typed.index("--")] if "--" in typed else typed
+    refuse_former_spelling(verb, options)
     words = {word.partition("=")[0] for word in options}
     for former, name in former_names(signature_of(verb).parameters.values()).items():
         if option_name(former) in words:
             raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
+    for parameter in signature_of(verb).parameters.values():
+        said = help_of(parameter.annotation) or Help("")
+        is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
+        if is_argument and option_name(parameter.name) in words:
+            name = said.metavar or parameter.name.upper()
+            raise BadInput(
+                f"{option_name(parameter.name)}: type {name} without it, as in: winokit {verb.__name__} {name}"
+            )
+    own_options = {option_name(name) for name in signature_of(verb).parameters}
+    for name, way_out in elsewhere.items():
+        option = option_name(name)
+        if option in words and option not in own_options:
+            raise BadInput(f"{option} is no option of this command: {way_out}")
     for moved, call in getattr(verb, "moved", {}).items():
         if option_name(moved) in words:
             home = f"winokit {call} (see winokit {call} --help)"
@@ -208,48 +264,3 @@ def option_name(parameter: str) -> str:
     ('--bring-back', '--as')
     """
     return f"--{parameter.strip('_').replace('_', '-')}"
-
-
-def spread(typed: Sequence[str], greedy: Collection[str]) -> list[str]:
-    """What was typed, with a greedy option repeated before each of its values, as Typer wants it.
-
-    >>> spread(["--models", "a", "b", "--json"], ["--models"])
-    ['--models', 'a', '--models', 'b', '--json']
-    """
-    made: list[str] = []
-    option = ""
-    for place, word in enumerate(typed):
-        if word == "--":
-            return [*made, *typed[place:]]
-        if word.startswith("-"):
-            option = word if word in greedy else ""
-            made.append(word)
-        else:
-            made += [option, word] if option and made[-1] != option else [word]
-    return made
-
-
-def _typed(parameter: inspect.Parameter) -> Any:
-    """What may be typed for a parameter: the type its help names, else its own, without what only Python can give."""
-    said = help_of(parameter.annotation)
-    return said.typed if said is not None and said.typed is not None else _plain(parameter.annotation)
-
-
-def _plain(hint: Any) -> Any:
-    """An annotation as Typer knows it.
-
-    >>> _plain(Annotated[tuple[str, ...], Help("several")]), _plain(str | Sequence[str]), _plain(int | None)
-    (list[str], list[str], int | None)
-    """
-    members = members_of(hint)
-    # Several where Python takes one or several; a path where Python takes nothing else but its name.
-    several = next((kind for kind in members if get_origin(kind) in SEVERAL), None)
-    if several is not None:
-        return list[_plain(get_args(several)[0])]  # type: ignore[misc]
-    kinds = [str if get_origin(kind) is Literal else kind for kind in members if kind is not NoneType]
-    first = Path if {*kinds} <= {str, Path} and Path in kinds else next(kind for kind in kinds if kind is not Path)
-    return first | None if NoneType in members else first
-
-
-def _is_several(kind: Any) -> bool:
-    return get_origin(kind) is list

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, read, recognise
-from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
+from winokit.data.formats.files import NoProblems, has_columns, remember
 from winokit.data.formats.source import FileRecords, reading_beginnings, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
 from winokit.errors import BadInput, UnknownName, check_known
@@ -17,6 +17,7 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
+from winokit.project import FILE, read_project
 from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
@@ -75,6 +76,8 @@ class Reading(Settings):
         return checked_columns(self.columns)
 
 
+HOW_TO_READ = ("language", "columns", "as_", "lenient")
+"""Settings of verbs that read data as they come."""
 Lenient = Annotated[bool, Help("Skip malformed records, and report how many.")]
 Limit = Annotated[int | None, Help("Only the first N problems.", "N", least=1)]
 
@@ -100,8 +103,10 @@ class Loading(Reading):
 
 Labelled = Annotated[Loading, Without("limit")]
 Limited = Annotated[Loading, Without("labels")]
-Plain = Annotated[Loading, Without("labels", "limit")]
-"""What verbs take of it: those that do not ask how many problems to load, or for labels to join."""
+"""What verbs take of it that read data as they come: without a limit, or without labels to join."""
+AsWritten = Annotated[Loading, Without("labels", "limit"), Without(*HOW_TO_READ, now_in="load")]
+AsWrittenLimited = Annotated[Loading, Without("labels"), Without(*HOW_TO_READ, now_in="load")]
+"""What the other verbs take of it. They read what `convert` wrote, or as a winokit.toml says."""
 
 BUNDLED = ("open",)
 AHEAD = 1000
@@ -148,6 +153,7 @@ def load(
 
         formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
         dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
+    as_ = as_ or view_beside(data)
     if as_ is not None:
         from winokit.methods.transforms.views import VIEWS
 
@@ -156,6 +162,12 @@ def load(
         if not len(dataset):
             raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
     return with_groups(dataset) if groups and dataset is not data else dataset
+
+
+def view_beside(data: DataLike) -> str | None:
+    """The view of problems that a winokit.toml beside DATA asks for; None if there is none."""
+    views = {read_project(path.parent).get("as") for path in paths_of(data) if path.is_file()}
+    return views.pop() if len(views) == 1 else None
 
 
 def _loaded_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
@@ -277,7 +289,7 @@ def load_first(data: DataLike, limit: int | None, **how: Any) -> Dataset:
     """
     reading = how.get("reading", Reading())
     needs_all = reading.language is not None or any(how[name] for name in how if name not in ("reading", "lenient"))
-    if limit is None or needs_all:
+    if limit is None or needs_all or view_beside(data) is not None:
         loaded = load(data, **how)
     else:
         with reading_beginnings(limit + AHEAD) as beginning:
@@ -292,7 +304,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     if plan.shots_from is None:
         return plan
     if not plan.shots:
-        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
     from winokit.methods.overlap import overlap, said
 
     pool = load_one(plan.shots_from)

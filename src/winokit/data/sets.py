@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from winokit.data.loading import DataLike, Loading, Plain, check_part
+from winokit.data.loading import AsWritten, DataLike, Loading, check_part
 from winokit.errors import BadInput
-from winokit.methods.training.settings import ArmName, DropOverlap, VariantName
+from winokit.methods.training.settings import DropOverlap, TrainOn, VariantName
 from winokit.problem import Dataset
 from winokit.progress import tell
 from winokit.settings import Help, Settings
@@ -29,24 +29,26 @@ class Sets(Settings):
     ] = None
     test: Annotated[Sequence[str | Path | Dataset], Help("Test on this when done; repeatable.", "DATA")] = ()
     variant: VariantName = None
-    arm: ArmName = None
+    train_on: TrainOn = "variant"
     drop_overlap: DropOverlap = False
     limit: Annotated[int | None, Help("Train on the first N problems only.", "N", least=1)] = None
-    loading: Plain = Loading()
+    loading: AsWritten = Loading()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.dev is not None and self.holdout is not None:
             raise BadInput("--dev and --holdout: one dev set is enough, choose one of the two")
-        if self.variant is not None or self.arm is not None:
-            _ = self.variant_arm  # refuses one without the other
+        if self.variant is None and self.train_on != "variant":
+            raise BadInput(f"--train-on {self.train_on}: which variant is tested? (--variant)")
+        if self.variant is not None:
+            _ = self.variant_arm  # refuses a variant that there is not
 
     @property
     def variant_arm(self) -> "VariantArm":
         """The variants to train and test on."""
         from winokit.methods.training.data import VariantArm
 
-        return VariantArm.of(self.variant, self.arm)
+        return VariantArm.of(self.variant, self.train_on)
 
     def loaded(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
         """Load every set, make sure that none gives another away, and tell the notes.

@@ -1,13 +1,14 @@
 """The page shell: templates, what every page has in it, and settings as lines."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winokit.drawing import protocols, wording
 from winokit.files import write_whole
+from winokit.notebook import line_html
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -19,6 +20,17 @@ def write_page(path: Path, template: str, **shown: Any) -> Path:
     """Write one page from its template, and return where it lies."""
     write_whole(path, environment().get_template(template).render(**shown).encode("utf-8", "replace"))
     return path
+
+
+def write_lines_page(path: Path, verb: str, heading: str, lines: Iterable[Any]) -> Path:
+    """Write a page that shows what the terminal shows of a result, and return where it lies.
+
+    `lines` are sentences and tables, as a verb's own `lines` gives them.
+    """
+    from markupsafe import Markup
+
+    parts = [Markup(line_html(line)) for line in lines]
+    return write_page(path, "drawing/templates/lines.html.j2", verb=verb, heading=heading, parts=parts)
 
 
 def rendered_plain(template: str, **shown: Any) -> bytes:

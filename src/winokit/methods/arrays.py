@@ -52,7 +52,7 @@ def as_candidates(candidates: Counts) -> IntArray:
     """Numbers of candidates, two or more each."""
     counts = _some(np.asarray(candidates, np.int64), "problems")
     if counts.min() < 2:
-        raise BadInput(f"two or more candidates per problem expected, found {counts.min()}")
+        raise BadInput(f"expected two or more candidates per problem, found {counts.min()}")
     return counts
 
 
@@ -60,7 +60,7 @@ def as_flags(flags: Flags) -> BoolArray:
     """Yes or no for each problem; numbers other than 0 and 1 are refused, since they are no flags."""
     column = np.asarray(flags)
     if column.dtype != np.bool_ and not np.isin(column, (0, 1)).all():
-        raise BadInput("a flag per problem expected, true or false")
+        raise BadInput("expected a flag per problem, true or false")
     return _some(column.astype(np.bool_), "problems")
 
 
@@ -82,4 +82,4 @@ def same_length(**columns: Any) -> None:
     """Refuse columns that cannot belong to the same problems."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise BadInput("columns of equal length expected: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))
+        raise BadInput("expected columns of equal length: " + ", ".join(f"{n} {name}" for name, n in lengths.items()))

@@ -10,7 +10,7 @@ from winokit.errors import BadInput, MissingExtra
 from winokit.settings import Help, Settings
 
 Engine = Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")]
-Address = Annotated[str | None, Help("The Ray cluster's address. Default: this machine.")]
+Address = Annotated[str | None, Help("The Ray cluster's address. Default: this machine.", section="cluster")]
 
 
 @dataclass(frozen=True)
@@ -20,19 +20,29 @@ class ClusterSettings(Settings):
     engine: Engine = "local"
     address: Address = None
     cores_each: Annotated[
-        int | None, Help("On Ray: cores per copy of a model. Default: all of a machine, or 1 with GPUs.", least=1)
+        int | None,
+        Help(
+            "On Ray: cores per copy of a model. Default: all of a machine, or 1 with GPUs.", least=1, section="cluster"
+        ),
     ] = None
-    gpus_each: Annotated[int | None, Help("On Ray: GPUs per copy. Default: 1 if there are any.", least=0)] = None
+    gpus_each: Annotated[
+        int | None, Help("On Ray: GPUs per copy. Default: 1 if there are any.", least=0, section="cluster")
+    ] = None
     memory_each: Annotated[
         float | None,
-        Help("On Ray: GB of memory per copy without a GPU. Default: twice the size of its files.", "GB", above=0),
+        Help(
+            "On Ray: GB of memory per copy without a GPU. Default: twice the size of its files.",
+            "GB",
+            above=0,
+            section="cluster",
+        ),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, value in vars(self).items():
             if self.engine == "local" and name != "engine" and value is not None:
-                raise BadInput(f"--{name.replace('_', '-')}: an option of --engine ray")
+                raise BadInput(f"--set {name}: a setting of --engine ray")
 
 
 def started(address: str | None, need: str) -> Any:

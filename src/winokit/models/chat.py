@@ -58,7 +58,7 @@ def _marks(spec: Spec) -> tuple[tuple[str, str], ...]:
     start, comma, end = spec.options["thoughts"].partition(",")
     if not comma or not end:
         raise BadInput(
-            "chat: option thoughts: OPEN,CLOSE expected, as thoughts=<plan>,</plan>; OPEN may be empty, where thoughts "
+            "chat: option thoughts: expected OPEN,CLOSE, as thoughts=<plan>,</plan>; OPEN may be empty, where thoughts "
             f"begin without a mark; found {spec.options['thoughts']!r}"
         )
     return ((start, end),)

@@ -99,7 +99,7 @@ def members_of(spec: Spec) -> list[Spec]:
     """The members' SPECs; of the options at the end, all but `combine` and the `name` are the last one's."""
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:
-        raise BadInput(f"{spec}: two or more models with + between them expected")
+        raise BadInput(f"{spec}: expected two or more models with + between them")
     *others, last = map(Spec.parse, names)
     options = {name: value for name, value in spec.options.items() if name not in ("combine", "name")}
     return [*others, replace(last, options=options)]

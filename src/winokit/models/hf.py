@@ -70,7 +70,7 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
     Its name is that of the folder or hub name it came from, and its answers are kept by the content of its weights.
     """
     if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
-        raise BadInput("a network of transformers and its fast tokenizer expected")
+        raise BadInput("expected a network of transformers and its fast tokenizer")
     place = getattr(network, "name_or_path", "") or type(network).__name__
     settings = HfSettings(place, None, "auto", str(network.device), loaded=(network.eval(), tokenizer))
     settings = replace(settings, kind=kind_by_config(settings))

@@ -134,7 +134,7 @@ def _device_map(given: str | None) -> str | dict[str, int | str] | None:
         raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
     places = read_object(path)
     if not places or not all(isinstance(place, (int, str)) for place in places.values()):
-        raise BadInput(f'{path}: the devices of parts expected, such as {{"model.layers.0": 0, "lm_head": "cpu"}}')
+        raise BadInput(f'{path}: expected the devices of parts, such as {{"model.layers.0": 0, "lm_head": "cpu"}}')
     return places
 
 
@@ -148,7 +148,7 @@ def _max_memory(given: str | None) -> dict[int | str, int] | None:
         number = SIZE.fullmatch(size)
         known = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
         if not number or not known:
-            raise BadInput(f"hf: max_memory: 20GiB, or 0:20GiB,cpu:60GiB, expected, found {given!r}")
+            raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {given!r}")
         value = int(float(number[1]) * (1024 if number[3] else 1000) ** ("KMGT".index(number[2].upper()) + 1))
         limits[int(device) if device.isdigit() else device] = value
         if device.isdigit() and int(device) >= torch.cuda.device_count():

@@ -27,7 +27,7 @@ def load(spec: Spec) -> "PythonFunction":
     spec.only()
     module_name, _, name = spec.place_or_fail("module:function").partition(":")
     if not module_name or not name:
-        raise BadInput(f"{spec}: python:module:function expected")
+        raise BadInput(f"{spec}: expected python:module:function")
     module = _module(str(spec), module_name)
     function = getattr(module, name, None)
     if not callable(function):

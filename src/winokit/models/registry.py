@@ -105,7 +105,7 @@ class Spec:
                 return number
         what = "a whole number" if kind is int else "a number"
         within = f" from {least:g} to {most:g}" if most < inf else f" of at least {least:g}" if least > -inf else ""
-        raise BadInput(f"{self.prefix}: option {name}: {what}{within} expected, found {given!r}")
+        raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {given!r}")
 
     def file_or_fail(self, what: str) -> Path:
         """The place as a file, which must be there."""
@@ -117,12 +117,12 @@ class Spec:
     def no_place(self) -> None:
         """Refuse a place, where there is only one model."""
         if self.place:
-            raise BadInput(f"{self.prefix}: nothing expected after the colon, found {self.place!r}")
+            raise BadInput(f"{self.prefix}: expected nothing after the colon, found {self.place!r}")
 
     def place_or_fail(self, what: str) -> str:
         """The place, which must be given."""
         if not self.place:
-            raise BadInput(f"{self.prefix}: {what} expected after the colon")
+            raise BadInput(f"{self.prefix}: expected {what} after the colon")
         return self.place
 
 
@@ -193,7 +193,7 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
         return spec
     parsed = Spec.parse(spec) if isinstance(spec, str) else spec
     if not parsed.options.get("name", "").isprintable():
-        raise BadInput(f"{parsed.prefix}: option name: a name that can be printed expected, found {str(parsed)!r}")
+        raise BadInput(f"{parsed.prefix}: option name: expected a name that can be printed, found {str(parsed)!r}")
     # A name is no part of what a model is: who makes a fingerprint of the SPEC must not see it.
     nameless = replace(parsed, options={key: value for key, value in parsed.options.items() if key != "name"})
     model = _loader(parsed)(nameless)

@@ -566,11 +566,11 @@ def _name_and_url(spec: Spec) -> tuple[str, str]:
     except ValueError:
         sound = False
     if not name or not sound:
-        expected = "MODEL@URL with a URL such as http://localhost:8000/v1 expected"
+        expected = "expected MODEL@URL with a URL such as http://localhost:8000/v1"
         raise BadInput(f"{spec.prefix}: {expected}, found {url!r} for a URL")
     if "@" in parts.netloc or parts.query:
         way_out = "a key belongs in OPENAI_API_KEY"
-        raise BadInput(f"{spec.prefix}: a URL without user, password or query expected; {way_out}")
+        raise BadInput(f"{spec.prefix}: expected a URL without user, password or query; {way_out}")
     return name, url
 
 

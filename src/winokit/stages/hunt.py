@@ -76,7 +76,7 @@ def hunt(
 ) -> hunter.Hunt:
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
     if (data is None) == (text is None):
-        raise BadInput("one problem expected: DATA and --row, or --text and --candidate twice")
+        raise BadInput("expected one problem: DATA and --row, or --text and --candidate twice")
     if text is not None:
         refuse_unused(hunt, "a row of DATA, and the problem asked about is that of --text", row=row)
         problem = Problem.from_text(text, candidate, pronoun=pronoun)

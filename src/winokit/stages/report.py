@@ -15,7 +15,7 @@ from winokit.stages.train.page import is_training, write_train_page
 def report(
     run: Annotated[str | Path, Help("The folder of a run.", "RUN")],
     *,
-    model: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", "NAME")] = (),
+    of: Annotated[str | Sequence[str], Help("Of an audit, only this model; repeatable.", "NAME", was="model")] = (),
 ) -> Path:
     """Rebuild the report of an audit or a training run.
 
@@ -24,9 +24,9 @@ def report(
     Path
         The page.
     """
-    folder, chosen = Path(run), [model] if isinstance(model, str) else list(model)
+    folder, chosen = Path(run), [of] if isinstance(of, str) else list(of)
     if is_training(folder):
-        refuse_unused(report, "only an audit has several models", model=model)
+        refuse_unused(report, "only an audit has several models", of=of)
         return write_train_page(folder)
     whole = Run.load(folder)
     for name in chosen:

@@ -382,7 +382,7 @@ def language_of(code: str) -> Language:
 def check_code(code: str) -> str:
     """A language's code as BCP 47 writes it, or a complaint: "german" is none."""
     if not CODE.fullmatch(code):
-        raise BadInput(f"language {code!r}: a BCP 47 code expected, such as en, de or pt-BR")
+        raise BadInput(f"language {code!r}: expected a BCP 47 code, such as en, de or pt-BR")
     primary, *rest = code.split("-")
     written = {2: str.upper, 4: str.title}  # pt-BR, zh-Hant
     return "-".join([primary.lower(), *(written.get(len(part), str)(part) for part in rest)])

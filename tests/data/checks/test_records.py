@@ -45,7 +45,7 @@ def test_every_malformed_record_is_listed_with_its_line_and_the_rest_is_checked(
     (finding,) = [each for each in findings if each.check == "records"]
     assert (finding.message, finding.warns, finding.count) == ("3 records are malformed", True, 3)
     assert [example.partition(":")[0] for example in finding.examples] == ["line 3", "line 6", "line 9"]
-    assert finding.examples[1] == "line 6: field 'answer': 1 or 2 expected, found '7'"
+    assert finding.examples[1] == "line 6: field 'answer': expected 1 or 2, found '7'"
     assert finding.details["records"][2]["line"] == 9
     assert [line for line in shown(findings) if line.startswith("line ")] == [*finding.examples]
     assert any(each.check == "groups" for each in findings)
@@ -92,7 +92,7 @@ def test_broken_rules_and_possible_twins_are_named_by_their_lines_too(problems, 
 
 def test_a_file_of_nothing_but_malformed_records_is_listed_too(written):
     findings = winokit.check(written('{"sentence": "a", "option1": "b", "option2": "c"}', "[1]"), only="records")
-    assert findings[0].examples[1] == "line 2: a JSON object expected, found list"
+    assert findings[0].examples[1] == "line 2: expected a JSON object, found list"
     assert code(findings) == 1
     with pytest.raises(BadInput, match=r"no problems in it$"):
         winokit.check(written('{"card": {"name": "empty"}}', name="empty.jsonl"))
@@ -109,7 +109,7 @@ def test_elements_of_a_json_array_go_by_their_number(problems, written):
     elements[1] = {**elements[1], "correct_candidate": "the moon"}
     elements.append(elements[0])
     findings = winokit.check(written(json.dumps(elements)), only=["records", "duplicates"])
-    assert findings[0].examples[0].startswith("element 2: field 'correct_candidate': one of ")
+    assert findings[0].examples[0].startswith("element 2: field 'correct_candidate': expected one of ")
     assert findings[1].examples[0].startswith("elements 1 and 13: ")
     findings = winokit.check(written(json.dumps(elements, indent=1), name="lines.json"), only="records")
     assert findings[0].examples[0].startswith("element 2 (line 8): ")
@@ -120,7 +120,7 @@ def test_several_files_in_one_dataset_name_the_file_with_the_line(problems, writ
     second = written({**row(problems[0]), "answer": "7"}, *(row(problem) for problem in problems[6:]), name="b.jsonl")
     (loaded,) = load_with_records(f"{first}+{second}", lenient=True)
     findings = check([loaded.dataset], ["records"], files=[loaded.files])
-    assert findings[0].examples == ("line 1: field 'answer': 1 or 2 expected, found '7'",)
+    assert findings[0].examples == ("line 1: field 'answer': expected 1 or 2, found '7'",)
     hidden = {key: value for key, value in row(problems[0]).items() if key != "answer"}
     second = written(hidden, *(row(problem) for problem in problems[6:]), name="b.jsonl")
     (finding,) = winokit.check(f"{first}+{second}", only="records")
@@ -155,8 +155,8 @@ def test_malformed_labels_beside_a_file_are_named_by_their_own_lines(problems, t
     (tmp_path / "dev-labels.lst").write_text("\n".join(labels) + "\n")
     findings = winokit.check(tmp_path / "dev.jsonl", only="records")
     assert [example.rpartition("/")[2] for example in findings[0].examples] == [
-        "dev.jsonl:3: field 'sentence': exactly one blank '_' expected, found 0",
-        "dev-labels.lst:6: field 'label': 1 or 2 expected, found '9'",
+        "dev.jsonl:3: field 'sentence': expected exactly one blank '_', found 0",
+        "dev-labels.lst:6: field 'label': expected 1 or 2, found '9'",
     ]
     assert findings[1].message == "1 problem has no answer, and 10 have one"
     kept = winokit.load(tmp_path / "dev.jsonl", lenient=True)

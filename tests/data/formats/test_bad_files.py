@@ -21,15 +21,15 @@ def lines(*rows):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("{not json", "2: a JSON object expected"),
-        ("[1, 2]", "2: a JSON object expected, found list"),
-        ({**GOOD, "sentence": "no blank at all"}, "2: field 'sentence': exactly one blank '_' expected, found 0"),
-        ({**GOOD, "sentence": "one _ and _ two"}, "2: field 'sentence': exactly one blank '_' expected, found 2"),
-        ({**GOOD, "sentence": 7}, "2: field 'sentence': a string expected, found 7"),
-        ({**GOOD, "option2": ""}, "2: field 'option2': a string expected, found an empty one"),
+        ("{not json", "2: expected a JSON object"),
+        ("[1, 2]", "2: expected a JSON object, found list"),
+        ({**GOOD, "sentence": "no blank at all"}, "2: field 'sentence': expected exactly one blank '_', found 0"),
+        ({**GOOD, "sentence": "one _ and _ two"}, "2: field 'sentence': expected exactly one blank '_', found 2"),
+        ({**GOOD, "sentence": 7}, "2: field 'sentence': expected a string, found 7"),
+        ({**GOOD, "option2": ""}, "2: field 'option2': expected a string, found an empty one"),
         ({**GOOD, "option2": "Cup"}, "2: field 'candidates': candidates must differ"),
-        ({**GOOD, "answer": "3"}, "2: field 'answer': 1 or 2 expected, found '3'"),
-        ({**GOOD, "answer": True}, "2: field 'answer': 1 or 2 expected, found True"),
+        ({**GOOD, "answer": "3"}, "2: field 'answer': expected 1 or 2, found '3'"),
+        ({**GOOD, "answer": True}, "2: field 'answer': expected 1 or 2, found True"),
         ({"sentence": "a _ b", "option1": "c"}, "2: field 'option2': missing"),
     ],
 )
@@ -63,64 +63,76 @@ def test_marks_within_a_text_of_xml_do_not_cost_its_words(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("wsc", WSC.replace("<answer>the tray</answer>", ""), "2: field 'candidates': two or more candidates"),
-        ("wsc", WSC.replace("<correctAnswer>A", "<correctAnswer>C"), "2: field 'correctAnswer': a letter from A to B"),
-        ("wsc", WSC.replace("<pron>it</pron>", ""), "2: field 'pron': a pronoun expected"),
+        ("wsc", WSC.replace("<answer>the tray</answer>", ""), "2: field 'candidates': expected two or more candidates"),
+        (
+            "wsc",
+            WSC.replace("<correctAnswer>A", "<correctAnswer>C"),
+            "2: field 'correctAnswer': expected a letter from A to B",
+        ),
+        ("wsc", WSC.replace("<pron>it</pron>", ""), "2: field 'pron': expected a pronoun"),
         ("wsc", WSC.replace("<answers>", "<x>").replace("</answers>", "</x>"), "2: field 'answers': missing"),
-        ("wsc", WSC[:-30], "4: well-formed XML expected (unclosed token; is the file cut off?)"),
-        ("dpr", "It was wet.\nit\nthe cup\nthe cup\n", "1: field 'candidates': two candidates with one comma"),
-        ("dpr", "It was wet.\nit\na,b\nc\n", "1: field 'answer': one of 'a,b' expected, found 'c'"),
+        ("wsc", WSC[:-30], "4: expected well-formed XML (unclosed token; is the file cut off?)"),
+        ("dpr", "It was wet.\nit\nthe cup\nthe cup\n", "1: field 'candidates': expected two candidates with one comma"),
+        ("dpr", "It was wet.\nit\na,b\nc\n", "1: field 'answer': expected one of 'a,b', found 'c'"),
         ("dpr", "It was wet.\nthey\na,b\na\n", "1: field 'pronoun': the pronoun 'they' does not occur"),
-        ("dpr", "It was wet.\nit\n", "1: four lines expected"),
+        ("dpr", "It was wet.\nit\n", "1: expected four lines"),
         (
             "copa",
             '<copa-corpus><item asks-for="x"><p>P.</p><a1>A</a1><a2>B</a2></item></copa-corpus>',
             "1: field 'question'",
         ),
-        ("winogender", "sentid\tsentence\nno id\tHe left.\n", "2: field 'sentid': an id like"),
+        ("winogender", "sentid\tsentence\nno id\tHe left.\n", "2: field 'sentid': expected an id like"),
         (
             "winogender",
             "sentid\tsentence\na.b.1.male.txt\tThe a left the b.\n",
-            "2: field 'sentence': exactly one male",
+            "2: field 'sentence': expected exactly one male",
         ),
         (
             "winobias",
             "1 [The cook] met the baker because [they all] waved.\n",
-            "1: field 'pronoun': a bracketed pronoun",
+            "1: field 'pronoun': expected a bracketed pronoun",
         ),
-        ("winobias", "1 [The cook] met somebody because [he] waved.\n", "1: field 'candidates': a second occupation"),
+        (
+            "winobias",
+            "1 [The cook] met somebody because [he] waved.\n",
+            "1: field 'candidates': expected a second",
+        ),
         (
             "knowref",
             '[{"sentence_with_pronoun": "Ann left."}]',
-            "element 1: field 'sentence_with_pronoun': one [pronoun]",
+            "element 1: field 'sentence_with_pronoun': expected one [pronoun]",
         ),
-        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "element 1: a JSON object expected"),
+        ("knowref", '[{"sentence_with_pronoun": "A [he] B"', "element 1: expected a JSON object"),
         (
             "trichelair",
             '[{"sentence": "a [it] b", "answer0": "x", "answer1": "y", "correct_answer": "z"}]',
             "element 1:",
         ),
-        ("superglue-wsc", '{"text": "a b", "target": 3}\n', "1: field 'target': an object with two spans"),
+        ("superglue-wsc", '{"text": "a b", "target": 3}\n', "1: field 'target': expected an object with two spans"),
         (
             "superglue-wsc",
             '{"text": "a b", "target": {"span1_text": "a", "span1_index": 0, "span2_text": "b", "span2_index": 9}}\n',
-            "1: field 'span2_index': a word index below 2",
+            "1: field 'span2_index': expected a word index below 2",
         ),
         (
             "superglue-copa",
             '{"premise": "p", "choice1": "a", "choice2": "b", "question": "why"}\n',
             "1: field 'question'",
         ),
-        ("csv", "sentence,option1,option2\nno blank,a,b\n", "2: field 'sentence': exactly one blank"),
-        ("csv", "sentence,option1,option2\n_ x,a\n", "2: 3 cells expected, found 2"),
-        ("jsonl", '{"text": "a _ b", "candidates": "ab"}\n', "1: field 'candidates': a list of strings"),
+        ("csv", "sentence,option1,option2\nno blank,a,b\n", "2: field 'sentence': expected exactly one blank"),
+        ("csv", "sentence,option1,option2\n_ x,a\n", "2: expected 3 cells, found 2"),
+        ("jsonl", '{"text": "a _ b", "candidates": "ab"}\n', "1: field 'candidates': expected a list of strings"),
         (
             "jsonl",
             '{"text": "a _ b", "candidates": ["a", "b"], "answer": 2}\n',
             "1: field 'answer': the answer must be",
         ),
-        ("jsonl", '{"card": {"title": "x"}}\n', "1: field 'card': an object with a name"),
-        ("jsonl", '{"card": {"name": "x", "human_accuracy": 94}}\n', "1: field 'human_accuracy': a share from 0 to 1"),
+        ("jsonl", '{"card": {"title": "x"}}\n', "1: field 'card': expected an object with a name"),
+        (
+            "jsonl",
+            '{"card": {"name": "x", "human_accuracy": 94}}\n',
+            "1: field 'human_accuracy': expected a share from 0 to 1",
+        ),
         ("perturbed-wsc", '{"sentence": "a _ b", "option1": "a", "option2": "b", "qID": "x"}\n', "1: field 'qID'"),
         ("lmeval", '{"doc_id": 0, "doc": {"question": "?"}}\n', "1: no known dialect has the fields question"),
     ],
@@ -137,14 +149,14 @@ def test_wrong_encoding_names_the_line_and_byte(tmp_path):
     path = tmp_path / "data.jsonl"
     row = json.dumps(GOOD).encode()
     path.write_bytes(row + b"\n" + row.replace(b"cup", b"caf\xe9") + b"\n")
-    with pytest.raises(BadInput, match=r"data.jsonl:2: UTF-8 text expected, found byte 0xe9"):
+    with pytest.raises(BadInput, match=r"data.jsonl:2: expected UTF-8 text, found byte 0xe9"):
         read(path)
     assert len(read(path, lenient=True)) == 1
 
 
 def test_a_table_in_another_encoding_says_so_where_its_columns_are_not_known(tmp_path):
     (tmp_path / "data.csv").write_bytes("satz;x;y;gold\nDer Krüg _;a;b;1\n".encode("latin-1"))
-    with pytest.raises(BadInput, match=r"data.csv:2: UTF-8 text expected, found byte 0xfc; save the file as UTF-8"):
+    with pytest.raises(BadInput, match=r"data.csv:2: expected UTF-8 text, found byte 0xfc; save the file as UTF-8"):
         read(tmp_path / "data.csv")
 
 
@@ -290,7 +302,7 @@ def one(**changes):
         ("csv", {"before": "The jug_1 hit the cup because "}, "has a '_' besides the blank"),
         ("knowref", {"before": "The jug [old] hit the cup because "}, "besides those that knowref"),
         ("trichelair", {"before": "The jug [old] hit the cup because "}, "besides those that trichelair"),
-        ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': true or false expected"),
+        ("trichelair", {"labels": {"switchable": "perhaps"}}, "field 'switchable': expected true or false"),
         ("wsc", {"before": "The jug \x01 hit the cup because "}, "a control character"),
         ("dpr", {"candidates": ("the\njug", "the cup")}, "on one line each"),
         ("dpr", {"candidates": (" the jug", "the cup")}, "with no space around them"),
@@ -337,14 +349,14 @@ def test_half_a_character_is_named_on_reading_and_a_whole_one_is_read(tmp_path):
     path.write_text(json.dumps(GOOD | {"sentence": "The \U0001f600 cup fell off the tray because _ was wet."}) + "\n")
     assert "\U0001f600" in read(path)[0].before
     path.write_text(json.dumps(GOOD | {"sentence": "The \ud83d cup fell off the tray because _ was wet."}) + "\n")
-    with pytest.raises(BadInput, match=r"data.jsonl:1: whole characters expected, found \\ud83d, which is half of one"):
+    with pytest.raises(BadInput, match=r"data.jsonl:1: expected whole characters, found \\ud83d, which is half of one"):
         read(path)
 
 
 def test_what_follows_a_json_array_is_not_passed_over_in_silence(tmp_path):
     row = '{"sentence": "a b [it] c", "answer0": "a", "answer1": "b", "correct_answer": "a"}'
     (tmp_path / "two.json").write_text(f"[{row}]\n[{row}]\n")
-    with pytest.raises(BadInput, match=r"two.json:2: the end of the file expected after the array's '\]'"):
+    with pytest.raises(BadInput, match=r"two.json:2: expected the end of the file after the array's '\]'"):
         read(tmp_path / "two.json")
     assert "skipped 1" in read(tmp_path / "two.json", lenient=True).notes[-1]
 
@@ -415,7 +427,7 @@ def test_labels_that_fit_nothing_are_one_note(twins, tmp_path):
 def test_a_bad_row_of_a_table_costs_no_other_row(tmp_path):
     rows = ["the _ is x,a,b,1", 'the _ is y,"a"z,b,1', "the _ is z,a,b,2"]
     (tmp_path / "data.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]) + "\n")
-    with pytest.raises(BadInput, match=r"data.csv:3: a well-formed row expected"):
+    with pytest.raises(BadInput, match=r"data.csv:3: expected a well-formed row"):
         read(tmp_path / "data.csv")
     assert [problem.after for problem in read(tmp_path / "data.csv", lenient=True)] == [" is x", " is z"]
 

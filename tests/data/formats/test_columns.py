@@ -204,9 +204,9 @@ def test_columns_are_remembered_beside_the_data_and_the_command_line_wins(tmp_pa
         ("[columns\n", "cannot be read (Expected"),
         ("[columns]\nsatz = 'a'\n", "No role of a column named 'satz'"),
         ("[columns]\ntext = 'a'\n", "'option1' and 'option2' are missing"),
-        ("language = 3\n", 'language = "…" and a table [columns] expected'),
-        ("colums = {}\n", 'language = "…" and a table [columns] expected, found colums'),
-        ("language = 'german'\n", "language 'german': a BCP 47 code expected"),
+        ("language = 3\n", 'expected language = "…" and a table [columns]'),
+        ("colums = {}\n", 'expected language = "…", as = "…", [columns] or ['),
+        ("language = 'german'\n", "language 'german': expected a BCP 47 code"),
     ],
 )
 def test_a_winokit_toml_that_cannot_be_understood_is_an_error(content, says, tmp_path):

@@ -75,7 +75,7 @@ def test_a_hub_split_with_nothing_but_bad_rows_is_an_error_even_when_lenient(fol
 
 @pytest.mark.parametrize("name", ["a/b/c/d", "a//b", ""])
 def test_a_name_that_is_none_is_refused(name):
-    with pytest.raises(BadInput, match=rf"^hub:{name}: 'org/name', 'org/name/config' or a folder"):
+    with pytest.raises(BadInput, match=rf"^hub:{name}: expected 'org/name', 'org/name/config' or a folder"):
         load_hub(name)
 
 

@@ -40,7 +40,7 @@ def test_every_line_has_its_number_and_object(tmp_path):
 )
 def test_a_line_that_is_not_one_object_is_told_with_its_number(tmp_path, lines):
     found = written(tmp_path, *lines).json_lines()
-    with pytest.raises(Malformed, match=f"rows.jsonl:{FIRST}: a JSON object expected"):
+    with pytest.raises(Malformed, match=f"rows.jsonl:{FIRST}: expected a JSON object"):
         list(found)
 
 

@@ -12,7 +12,7 @@ HEAD = "satz;a;b;loesung\n"
 GOOD = "Der Krug traf die Tasse, weil _ fiel.;der Krug;die Tasse;1\nDer Topf traf den Teller, weil _ brach.;x;y;2\n"
 ROW = {"satz": "Der Krug traf die Tasse, weil _ fiel.", "a": "der Krug", "b": "die Tasse", "loesung": 1}
 PLACES = "text=s,option1=a,option2=b,pronoun=p,start=n"
-ASKED = "a blank (_, [MASK], <blank>) or one marked [pronoun] expected"
+ASKED = "expected a blank (_, [MASK], <blank>) or one marked [pronoun]"
 EITHER = "may be its number, from 1 (answer=loesung:1) or its number, from 0 (answer=loesung:0): say which"
 
 FILES = [
@@ -21,23 +21,23 @@ FILES = [
     (b"PK\x03\x04rest", "t: an Excel workbook, or another archive; save the table in it as csv (UTF-8)"),
     (b"PAR1 and nothing else", "t: cannot be read as Parquet"),
     (b"\x1f\x8b broken", "t: cannot be decompressed"),
-    (b"satz;a;b;loesung\nKr\xfcge;x;y;1\n", "t:2: UTF-8 text expected, found byte 0xfc; save the file as UTF-8"),
-    (b"\xff\xfes\x00a", "t:1: UTF-16 text expected, found byte 0x61; save the file as UTF-8"),
+    (b"satz;a;b;loesung\nKr\xfcge;x;y;1\n", "t:2: expected UTF-8 text, found byte 0xfc; save the file as UTF-8"),
+    (b"\xff\xfes\x00a", "t:1: expected UTF-16 text, found byte 0x61; save the file as UTF-8"),
     (
         "satz\nDer Krug fiel.\n",
-        "t:1: a header of two columns or more expected, with , ; tab or | between",
+        "t:1: expected a header of two columns or more, with , ; tab or | between",
     ),
     ("satz;a;a;loesung\n" + GOOD, "t:1: two columns are called 'a': rename one"),
     ("satz;a;c;loesung\n" + GOOD, "t: no column 'b' for 'option2'; it has satz, a, c, loesung"),
-    (json.dumps([ROW])[:-1], "t:element 1: ',' or ']' expected after an element (is the file cut off?)"),
-    ("[1, 2]", "t:element 1: a JSON object expected, found int"),
-    (json.dumps(ROW) + "\n{broken\n", "t:2: a JSON object expected (Expecting property name"),
-    (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: columns of one length expected, found satz 1, a 0, b 1"),
+    (json.dumps([ROW])[:-1], "t:element 1: expected ',' or ']' after an element (is the file cut off?)"),
+    ("[1, 2]", "t:element 1: expected a JSON object, found int"),
+    (json.dumps(ROW) + "\n{broken\n", "t:2: expected a JSON object (Expecting property name"),
+    (json.dumps({"satz": ["x _ y"], "a": [], "b": ["b"]}), "t: expected columns of one length, found satz 1, a 0, b 1"),
     (
         json.dumps([ROW | {"satz": ["a _ b"]}]),
-        "t:element 1: field 'satz': a text or a number expected, found ['a _ b']",
+        "t:element 1: field 'satz': expected a text or a number, found ['a _ b']",
     ),
-    (json.dumps({"data": [ROW, {"a": "x"}]}), "t:row 2: field 'satz': a text with a blank expected, found nothing"),
+    (json.dumps({"data": [ROW, {"a": "x"}]}), "t:row 2: field 'satz': expected a text with a blank, found nothing"),
     (HEAD + GOOD.replace(";2", ";1"), f"t: column 'loesung': answers like '1' {EITHER}"),
     (
         HEAD + GOOD.replace(";2", ";true").replace(";1", ";false"),
@@ -46,33 +46,33 @@ FILES = [
 ]
 """Whole files, and what is said of them."""
 ROWS = [
-    ("nur ein _ Satz;x", "4 cells expected, found 2"),
-    ("ein _;Satz;x;y;1", "4 cells expected, found 5 (a cell with the delimiter in it needs quotes around it)"),
-    ('"ein _ Satz;x;y;1', "a well-formed row expected (unexpected end of data)"),
-    ('"ein" _ Satz;x;y;1', "a well-formed row expected (';' expected after '\"')"),
-    (";x;y;1", "field 'satz': a text with a blank expected, found nothing"),
+    ("nur ein _ Satz;x", "expected 4 cells, found 2"),
+    ("ein _;Satz;x;y;1", "expected 4 cells, found 5 (a cell with the delimiter in it needs quotes around it)"),
+    ('"ein _ Satz;x;y;1', "expected a well-formed row (unexpected end of data)"),
+    ('"ein" _ Satz;x;y;1', "expected a well-formed row (';' expected after '\"')"),
+    (";x;y;1", "field 'satz': expected a text with a blank, found nothing"),
     ("Nichts fehlt hier.;x;y;1", f"field 'satz': {ASKED}, found none"),
     ("Weil [er] und [sie] gingen.;x;y;1", f"field 'satz': {ASKED}, found 2 marks like [er]"),
-    ("Ein _ und noch ein __.;x;y;1", "field 'satz': exactly one blank expected, found 2 (_)"),
-    ("[MASK] oder [MASK]?;x;y;1", "field 'satz': exactly one blank expected, found 2 ([MASK])"),
-    ("_;x;y;1", "field 'satz': a text around the blank expected, found none"),
-    ("Ein _ Satz.;x;;1", "field 'candidates': two or more candidates expected, found 1"),
+    ("Ein _ und noch ein __.;x;y;1", "field 'satz': expected exactly one blank, found 2 (_)"),
+    ("[MASK] oder [MASK]?;x;y;1", "field 'satz': expected exactly one blank, found 2 ([MASK])"),
+    ("_;x;y;1", "field 'satz': expected a text around the blank, found none"),
+    ("Ein _ Satz.;x;;1", "field 'candidates': expected two or more candidates, found 1"),
     ("Ein _ Satz.;;y;2", "field 'candidates': an empty candidate"),
     ("Ein _ Satz.;Das Y;das  y;1", "field 'candidates': candidates must differ, found Das Y / das  y"),
-    ("Ein _ Satz.;x;y;3", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found '3'"),
-    ("Ein _ Satz.;x;y;x", "field 'loesung': its number, from 1 expected, as in other rows (of x / y), found 'x'"),
+    ("Ein _ Satz.;x;y;3", "field 'loesung': expected its number, from 1, as in other rows (of x / y), found '3'"),
+    ("Ein _ Satz.;x;y;x", "field 'loesung': expected its number, from 1, as in other rows (of x / y), found 'x'"),
 ]
 """Last rows of a table that is sound otherwise."""
 OTHERS = [
     ("s;a;b;p;n\nWeil es fiel.;x;y;es;6\n", PLACES, "t:2: field 'n': 'es' is not at character 6: 's ' is"),
-    ("s;a;b;p;n\nWeil es fiel.;x;y;es;99\n", PLACES, "t:2: field 'n': a position in a text of 13 characters expected"),
-    ("s;a;b;p;n\nWeil es fiel.;x;y;es;fünf\n", PLACES, "t:2: field 'n': a character offset, from 0, expected, found"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;99\n", PLACES, "t:2: field 'n': expected a position in a text of 13 characters"),
+    ("s;a;b;p;n\nWeil es fiel.;x;y;es;fünf\n", PLACES, "t:2: field 'n': expected a character offset, from 0, found"),
     ("s;a;b;p;n\nDas, weil es es ist.;x;y;es;\n", PLACES, "t:2: field 'p': 'es' occurs 2 times in the text: give"),
     ("s;a;b;p;n\nWeil [er] fiel.;x;y;es;\n", PLACES, "t:2: field 'p': 'er' is marked in the text, found 'es'"),
     (
         "satz;w\nEin _ Satz.;[x, y\n",
         "text=satz,options=w",
-        't:2: field \'w\': ["a", "b"] or a|b expected',
+        't:2: field \'w\': expected ["a", "b"] or a|b',
     ),
     ("sätze;x;y;gold\n" + GOOD, None, "t: no known format; its columns are sätze, x, y, gold; to read them: winokit "),
 ]

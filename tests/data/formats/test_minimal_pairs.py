@@ -125,10 +125,10 @@ def test_a_format_with_a_blank_refuses_whole_texts_and_says_which_does_not(name,
         ({"texts": ["a.", "b."], "text": "x _", "answer": 0}, "'text': whole texts to choose from have no blank"),
         ({"before": "", "after": "", "candidates": ["a.", "b."]}, "no text around the blank"),
         ({"text": "_", "candidates": ["a.", "b."]}, "no text around the blank"),
-        ({"sentence_good": "a.", "sentence_bad": ""}, "'sentence_bad': a string expected, found an empty one"),
-        ({"sentence_good": "a.", "sentence_bad": 3}, "'sentence_bad': a string expected, found 3"),
+        ({"sentence_good": "a.", "sentence_bad": ""}, "'sentence_bad': expected a string, found an empty one"),
+        ({"sentence_good": "a.", "sentence_bad": 3}, "'sentence_bad': expected a string, found 3"),
         ({"good": "a.", "bad": "a."}, "must differ"),
-        ({**EWOK, "Target2": None}, "'Target2': a string expected"),
+        ({**EWOK, "Target2": None}, "'Target2': expected a string"),
     ],
 )
 def test_what_is_no_choice_between_texts_is_refused_with_its_line(row, says, tmp_path):

@@ -97,8 +97,8 @@ def test_empty_columns_and_rows_that_spreadsheets_leave_are_passed_over(tmp_path
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("text", "role=column,role=column expected, found 'text'"),
-        ("text=", "role=column,role=column expected"),
+        ("text", "expected role=column,role=column, found 'text'"),
+        ("text=", "expected role=column,role=column"),
         ("text=a,text=b", "'text' is given twice"),
     ],
 )

@@ -109,14 +109,14 @@ def test_a_pronoun_of_marks_alone_is_kept_and_a_code_is_written_in_small_letters
     ("line", "said"),
     [
         (row(pronoun=("sie", [5, 6])), "field 'pronoun': 'sie' is not at token 5"),
-        (row(pronoun=("er", [50, 51])), "field 'pronoun': words and the span of their tokens expected"),
+        (row(pronoun=("er", [50, 51])), "field 'pronoun': expected words and the span of their tokens"),
         (row(tokens=["Tom", "Jan"]), "field 'tokens': 'Jan' is not at character 5"),
         (row(tokens=["Tom", None]), "field 'tokens': None is not at character 5"),
-        (row(candidates=[["Tom", [0, 1], [], True], ["Jan", [2, 3], [], True]]), "one candidate that is true expected"),
-        (row(candidates=["Tom", "Jan"]), "field 'candidates': words and the span"),
-        (row(language="deutsch!"), "field 'language': a BCP 47 code expected"),
-        (row().replace("\tmine", ""), "seven cells with tabs expected"),
-        (row().rpartition("]")[0] + "\n", "field 'candidates': a JSON list expected"),
+        (row(candidates=[["Tom", [0, 1], [], True], ["Jan", [2, 3], [], True]]), "expected one candidate that is true"),
+        (row(candidates=["Tom", "Jan"]), "field 'candidates': expected words and the span"),
+        (row(language="deutsch!"), "field 'language': expected a BCP 47 code"),
+        (row().replace("\tmine", ""), "expected seven cells with tabs"),
+        (row().rpartition("]")[0] + "\n", "field 'candidates': expected a JSON list"),
     ],
 )
 def test_what_is_wrong_with_a_row_is_said_with_its_place(tmp_path, line, said):

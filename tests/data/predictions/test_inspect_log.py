@@ -240,8 +240,8 @@ def test_inputs_with_no_problem_or_two_are_unmatched(twins, written):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"input": 3}, "field 'sample 2: input': a text or a list of messages expected, found 3"),
-        ({"choices": [1, 2]}, "field 'sample 2: choices': a list of strings expected, found [1, 2]"),
+        ({"input": 3}, "field 'sample 2: input': expected a text or a list of messages, found 3"),
+        ({"choices": [1, 2]}, "field 'sample 2: choices': expected a list of strings, found [1, 2]"),
     ],
 )
 def test_a_malformed_sample_is_named_or_skipped_when_lenient(twins, written, change, says):
@@ -253,7 +253,7 @@ def test_a_malformed_sample_is_named_or_skipped_when_lenient(twins, written, cha
 
 
 def test_a_sample_that_is_no_json_is_named_with_its_file_in_the_archive(twins, archived):
-    with pytest.raises(Malformed, match=r"log\.eval: field 'samples/2_epoch_1\.json': JSON expected"):
+    with pytest.raises(Malformed, match=r"log\.eval: field 'samples/2_epoch_1\.json': expected JSON"):
         read_predictions(archived(sample(twins[0]), "{"), twins)
 
 
@@ -261,9 +261,9 @@ def test_a_sample_that_is_no_json_is_named_with_its_file_in_the_archive(twins, a
     ("content", "says"),
     [
         (b"PK\x03\x04 and no more", "not a complete .eval archive"),
-        (b'{\n"version": 2, "eval": {},\n"samples": [}', ":3: a JSON object expected"),
-        (b'{"version": 2, "eval": {"model": "m"}}', "field 'samples': the list of samples expected"),
-        (b'{"eval": 3, "samples": []}', "field 'eval': an object expected, found 3"),
+        (b'{\n"version": 2, "eval": {},\n"samples": [}', ":3: expected a JSON object"),
+        (b'{"version": 2, "eval": {"model": "m"}}', "field 'samples': expected the list of samples"),
+        (b'{"eval": 3, "samples": []}', "field 'eval': expected an object, found 3"),
         (b'{"eval": {}, "samples": []}', "nothing in it matches a problem of unnamed; the first: it has no rows"),
     ],
 )

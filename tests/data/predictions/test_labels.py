@@ -43,11 +43,11 @@ def test_a_list_of_another_length_is_refused_even_when_lenient(twins, tmp_path, 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1\n3\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found '3'"),
-        ("1\nx\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found 'x'"),
-        ("1\n0\n1\n1\n1\n1", ":2: field 'label': 1 or 2 expected, found '0'"),
-        ("1\n1,2\n1\n1\n1\n1", ":2: field 'label': one label expected, as on the first line, found 2"),
-        ("1,2\n1,2\n1\n1\n1\n1", ":1: field 'label': one label or five expected, found 2"),
+        ("1\n3\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found '3'"),
+        ("1\nx\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found 'x'"),
+        ("1\n0\n1\n1\n1\n1", ":2: field 'label': expected 1 or 2, found '0'"),
+        ("1\n1,2\n1\n1\n1\n1", ":2: field 'label': expected one label, as on the first line, found 2"),
+        ("1,2\n1,2\n1\n1\n1\n1", ":1: field 'label': expected one label or five, found 2"),
     ],
 )
 def test_a_line_that_is_no_label_is_named(twins, tmp_path, text, says):
@@ -65,7 +65,7 @@ def test_a_skipped_line_keeps_its_place(twins, tmp_path):
 def test_labels_may_be_letters_and_stand_under_a_heading(twins, tmp_path):
     (read,) = read_predictions(written(tmp_path, "prediction\nA\nB\n\n1\n2\nA\n"), twins)
     assert [made.prediction for made in read.predictions] == [0, 1, None, 0, 1, 0]
-    with pytest.raises(Malformed, match=r"mine\.lst:3: field 'label': 1 or 2 expected, found 'C'"):
+    with pytest.raises(Malformed, match=r"mine\.lst:3: field 'label': expected 1 or 2, found 'C'"):
         read_predictions(written(tmp_path, "prediction\nA\nC\n1\n1\n2\nA\n"), twins)
 
 

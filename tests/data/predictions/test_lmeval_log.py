@@ -101,8 +101,8 @@ def test_choices_that_are_no_candidates_are_unmatched(twins, written):
     [
         ([["-1", "False"]], "line 2: 1 responses where the problem has 2 candidates"),
         ([["-1", "False"]] * 4, "line 2: 4 responses where the problem has 2 candidates"),
-        (["Ines", "Nora"], "line 2: a log-probability expected in its responses, found 'Ines'"),
-        ([["Ines"], ["Nora"]], "line 2: a log-probability expected in its responses, found ['Ines']"),
+        (["Ines", "Nora"], "line 2: expected a log-probability in its responses, found 'Ines'"),
+        ([["Ines"], ["Nora"]], "line 2: expected a log-probability in its responses, found ['Ines']"),
     ],
 )
 def test_responses_that_do_not_fit_are_unmatched(twins, written, responses, says):
@@ -191,10 +191,10 @@ def test_filters_are_scorings_of_their_own(twins, written):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"doc": 3}, "field 'doc': the evaluated document expected, found 3"),
-        ({"filtered_resps": None}, "field 'filtered_resps': a list of responses expected, found None"),
-        ({"arguments": 3}, "field 'arguments': the requests expected, found 3"),
-        ({"arguments": [["x"]]}, "field 'arguments': a context and a continuation expected, found ['x']"),
+        ({"doc": 3}, "field 'doc': expected the evaluated document, found 3"),
+        ({"filtered_resps": None}, "field 'filtered_resps': expected a list of responses, found None"),
+        ({"arguments": 3}, "field 'arguments': expected the requests, found 3"),
+        ({"arguments": [["x"]]}, "field 'arguments': expected a context and a continuation, found ['x']"),
     ],
 )
 def test_a_malformed_row_is_named(twins, written, change, says):

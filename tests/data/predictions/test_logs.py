@@ -76,7 +76,7 @@ def test_what_is_no_such_problem_is_passed_over_in_a_folder_and_refused_as_a_fil
 def test_a_log_that_breaks_off_is_named_with_its_line_and_not_called_a_log_of_other_things(twins, log):
     path = log("winogrande", *winogrande(twins))
     path.write_text(path.read_text()[:-20])
-    with pytest.raises(BadInput, match=r"\A\S+\.jsonl:6: a JSON object expected \((?!.* at at )[^;]*\Z"):
+    with pytest.raises(BadInput, match=r"\A\S+\.jsonl:6: expected a JSON object \((?!.* at at )[^;]*\Z"):
         audit(predictions=[path])
 
 

@@ -76,7 +76,7 @@ def test_a_row_of_an_array_that_is_not_used_goes_by_its_number(twins, tmp_path):
 def test_the_first_label_is_named_by_its_own_line_where_there_is_a_number_too_many(twins, tmp_path):
     path = tmp_path / "labels.lst"
     path.write_text("prediction\n-\n1,2\n1,1\n1,1\n1,1\n1,1\n")
-    with pytest.raises(Malformed, match=r"labels\.lst:3: field 'label': one label or five expected, found 2"):
+    with pytest.raises(Malformed, match=r"labels\.lst:3: field 'label': expected one label or five, found 2"):
         read_predictions(path, twins)
 
 
@@ -86,4 +86,4 @@ def test_the_first_skipped_row_is_the_first_in_the_file(twins, tmp_path):
     rows[2] = f'"{twins[1].text}",9'
     path.write_bytes("\n".join(rows).encode().replace(twins[4].before[:3].encode(), b"\xff\xfe\xe9"))
     (read,) = read_predictions(path, twins, lenient=True)
-    assert "table.csv:3: field 'pred': 1 or 2 expected, found '9'" in read.notes[-1]
+    assert "table.csv:3: field 'pred': expected 1 or 2, found '9'" in read.notes[-1]

@@ -77,9 +77,9 @@ def test_a_prediction_beside_scores_counts_and_it_is_said_where_they_differ(sour
 
 def test_a_tie_and_an_empty_score_abstain_and_a_missing_one_is_malformed(sourced, written):
     assert predicted(written("idx,score1,score2\n0,1,1\n1,,\n"), sourced) == [None, None]
-    with pytest.raises(Malformed, match=r"table\.csv:2: field 'score1': numbers expected, found 'x 1'"):
+    with pytest.raises(Malformed, match=r"table\.csv:2: field 'score1': expected numbers, found 'x 1'"):
         predicted(written("idx,score1,score2\n0,x,1\n"), sourced)
-    with pytest.raises(Malformed, match="2 scores expected, one per candidate, found 3"):
+    with pytest.raises(Malformed, match="expected 2 scores, one per candidate, found 3"):
         predicted(written('idx,scores\n0,"1 2 3"\n'), sourced)
 
 
@@ -142,17 +142,17 @@ def test_the_columns_can_be_named(twins, written):
     path = written(f'nr\tsatz\twahl\n7\t"{twins[1].text}"\t2\n8\t"{twins[0].text}"\t1\n')
     assert predicted(path, twins, "text=SATZ,prediction=wahl") == [0, 1]
     assert predicted(path, twins, {"text": "satz", "prediction": "wahl:1"}) == [0, 1]
-    with pytest.raises(Malformed, match="1 or 2 expected, found '3'"):
+    with pytest.raises(Malformed, match="expected 1 or 2, found '3'"):
         predicted(written(f'satz,wahl\n"{twins[1].text}",3\n'), twins, "text=satz,prediction=wahl")
     path = written(f'satz,wahl\n"{twins[1].text}",1\n')
     assert predicted(path, twins, "text=satz,prediction=wahl:0") == [1]
-    with pytest.raises(Malformed, match="0 or 1 expected, found '2'"):
+    with pytest.raises(Malformed, match="expected 0 or 1, found '2'"):
         predicted(written(f'satz,wahl\n"{twins[1].text}",2\n'), twins, "text=satz,prediction=wahl:0")
 
 
 def test_order_must_be_asked_for_and_is_counted(twins, written):
     path = written("logit_0|logit_1\n" + "1|2\n" * 6)
-    with pytest.raises(BadInput, match=r"id or text expected, found logit_0, logit_1; .*scores2=logit_1,order=line"):
+    with pytest.raises(BadInput, match=r"id or text, found logit_0, logit_1; .*scores2=logit_1,order=line"):
         predicted(path, twins)
     assert predicted(path, twins, "scores1=logit_0,scores2=logit_1,order=line") == [1] * 6
     with pytest.raises(BadInput, match=r"6 rows for the 5 problems of .*: rows are matched by order"):
@@ -162,7 +162,7 @@ def test_order_must_be_asked_for_and_is_counted(twins, written):
 def test_a_column_of_numbers_can_say_the_order(twins, written):
     rows = "".join(f"{number},{1 + (number == 3)}\n" for number in (6, 5, 4, 3, 2, 1))
     assert predicted(written("nr,p\n" + rows), twins, "order=nr,prediction=p") == [0, 0, 1, 0, 0, 0]
-    with pytest.raises(BadInput, match="column 'nr': the numbers of 6 problems, from 0 or 1 and each once, expected"):
+    with pytest.raises(BadInput, match="column 'nr': expected the numbers of 6 problems, from 0 or 1 and each once"):
         predicted(written("nr,p\n" + rows.replace("5,", "6,")), twins, "order=nr,prediction=p")
 
 
@@ -170,7 +170,7 @@ def test_a_column_of_numbers_can_say_the_order(twins, written):
     ("columns", "says"),
     [
         ("id=idx,prediction=guess", r"no column 'guess' for 'prediction'; it has idx, a_pred, b_pred"),
-        (None, r"a_pred, b_pred: which is the prediction\? --prediction-columns id=idx,prediction=a_pred"),
+        (None, r"a_pred, b_pred: which is the prediction\? --columns id=idx,prediction=a_pred"),
     ],
 )
 def test_what_is_missing_is_said_with_what_was_found(sourced, written, columns, says):
@@ -183,7 +183,7 @@ def test_a_wrong_role_says_which_there_are():
         checked_columns("predicton=x")
     with pytest.raises(BadInput, match="'prediction' is missing, or 'scores1' and 'scores2'"):
         checked_columns("id=x")
-    with pytest.raises(BadInput, match=r"^--prediction-columns: role=column,role=column expected, found 'id'"):
+    with pytest.raises(BadInput, match=r"^--columns: expected role=column,role=column, found 'id'"):
         checked_columns("id")
 
 
@@ -196,11 +196,11 @@ def test_byte_85_inside_a_letter_ends_no_line(written, tmp_path):
 
 def test_an_audit_takes_the_columns_under_either_name(twins, written):
     path = written("wahl,nr\n" + "".join(f"{1 + one.answer},x{place}\n" for place, one in enumerate(twins)))
-    for option in ("columns", "prediction_columns"):
+    for option in ("columns",):
         run = audit(twins, predictions=[path], protocol="accuracy", **{option: "prediction=wahl,order=line"})
         assert run.find("accuracy", "all", "accuracy").value == 1
     with pytest.raises(BadInput, match="--predictions FILE"):
-        audit(twins, prediction_columns="prediction=wahl,order=line")
+        audit(twins, columns="prediction=wahl,order=line")
 
 
 def test_a_lenient_audit_counts_what_it_skips_in_data_and_predictions(twins, written, tmp_path):
@@ -211,7 +211,7 @@ def test_a_lenient_audit_counts_what_it_skips_in_data_and_predictions(twins, wri
     path = written(head + "".join(f'"{p.text}",{p.candidates[0]},{p.candidates[1]},{n}\n' for n, p in enumerate(twins)))
     with pytest.raises(Malformed, match=r"data\.jsonl:7"):
         audit(data, predictions=[path], protocol="accuracy")
-    with pytest.raises(Malformed, match=r"table\.csv:2: field 'prediction': 1 or 2 expected, found '0'"):
+    with pytest.raises(Malformed, match=r"table\.csv:2: field 'prediction': expected 1 or 2, found '0'"):
         audit(twins, predictions=[path], protocol="accuracy")
     run = audit(data, predictions=[path], protocol="accuracy", lenient=True)
     assert any("skipped 1 malformed record" in note for note in run.notes)
@@ -221,7 +221,7 @@ def test_a_lenient_audit_counts_what_it_skips_in_data_and_predictions(twins, wri
 
 def test_a_prediction_that_is_no_text_is_named_and_a_workbook_is_refused(sourced, written):
     assert predicted(written([{"idx": 0, "pred": [sourced[0].candidates[1]]}], "a.jsonl"), sourced) == [1]
-    with pytest.raises(Malformed, match=r"a\.jsonl:1: field 'pred': a text or a number expected, found \{'a': 1\}"):
+    with pytest.raises(Malformed, match=r"a\.jsonl:1: field 'pred': expected a text or a number, found \{'a': 1\}"):
         predicted(written([{"idx": 0, "pred": {"a": 1}}], "a.jsonl"), sourced)
     with pytest.raises(BadInput, match="a workbook; save the table in it as csv"):
         predicted(written("PK", "a.xlsx"), sourced)
@@ -242,7 +242,7 @@ def test_numbers_and_replies_may_stand_side_by_side_and_a_stray_word_is_a_slip(s
     head, rows = "idx,response\n", "0,1\n1,Option 2\n2,I am sorry to say that I cannot tell.\n3,2\n"
     (read,) = read_predictions(written(head + rows), sourced)
     assert [made.prediction for made in read.predictions] == [0, 1, None, 1]
-    with pytest.raises(Malformed, match="1 or 2 expected, found 'the mug'"):
+    with pytest.raises(Malformed, match="expected 1 or 2, found 'the mug'"):
         read_predictions(written(head + rows + "4,the mug\n"), sourced)
 
 

@@ -54,7 +54,7 @@ def test_what_follows_a_broken_row_is_read_when_lenient(twins, written):
     lines = path.read_text().splitlines()
     lines[2] = '"broken"row,the jug,the cup,1'
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(Malformed, match=r"table\.csv:3: a well-formed row expected"):
+    with pytest.raises(Malformed, match=r"table\.csv:3: expected a well-formed row"):
         read_predictions(path, twins)
     (read,) = read_predictions(path, twins, lenient=True)
     assert len(read.predictions) == len(twins) - 1
@@ -102,9 +102,9 @@ def test_a_column_of_ids_may_have_a_space_or_hyphen_in_its_name(twins, written):
 
 
 def test_a_table_without_a_known_id_says_how_to_name_it_and_lists_no_more_than_twenty_columns(twins, written):
-    with pytest.raises(BadInput, match=r"id or text expected, found wer, reply; name it \(id=COLUMN\)$"):
+    with pytest.raises(BadInput, match=r"id or text, found wer, reply; name it \(id=COLUMN\)$"):
         read_predictions(written(("s1", "2"), columns=("wer", "reply")), twins)
-    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --prediction-columns prediction=reply,"):
+    with pytest.raises(BadInput, match=r"name it \(id=COLUMN\), or, if .*: --columns prediction=reply,"):
         read_predictions(written(*([f"s{i}", "2"] for i in range(6)), columns=("wer", "reply")), twins)
     with pytest.raises(BadInput, match=r"found c0, .*, c19, …; say which"):
         read_predictions(written(["1"] * 200, columns=[f"c{i}" for i in range(200)]), twins)
@@ -148,9 +148,9 @@ def test_repetitions_in_the_file_go_to_repetitions_in_the_dataset(twins, written
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        (("the jug", "the cup", "3"), ":3: field 'prediction': 1 or 2 expected, found '3'"),
-        (("the jug", "the cup", "the mug"), ":3: field 'prediction': 1 or 2 expected, found 'the mug'"),
-        (("the jug", "the cup"), ":3: 4 cells expected, found 3"),
+        (("the jug", "the cup", "3"), ":3: field 'prediction': expected 1 or 2, found '3'"),
+        (("the jug", "the cup", "the mug"), ":3: field 'prediction': expected 1 or 2, found 'the mug'"),
+        (("the jug", "the cup"), ":3: expected 4 cells, found 3"),
     ],
 )
 def test_a_malformed_row_is_named_or_skipped_when_lenient(twins, written, cells, says):
@@ -163,5 +163,5 @@ def test_a_malformed_row_is_named_or_skipped_when_lenient(twins, written, cells,
 
 
 def test_a_table_without_predictions_says_which_column_is_missing(twins, written):
-    with pytest.raises(BadInput, match="a column 'prediction' expected, found sentence, guess"):
+    with pytest.raises(BadInput, match="expected a column 'prediction', found sentence, guess"):
         read_predictions(written((twins[0].text, "1"), columns=("sentence", "guess")), twins)

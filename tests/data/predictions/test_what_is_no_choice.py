@@ -82,7 +82,7 @@ def test_a_score_among_replies_is_unread_and_chooses_nothing(data, written):
 @pytest.mark.parametrize("cell", ["7", "-2", "1,2", "1234"])
 def test_a_number_that_is_no_place_is_malformed_and_not_read_as_a_reply(data, written, cell):
     path = written(prediction=lambda at, problem: cell if at == 3 else 1)
-    with pytest.raises(Malformed, match=rf"mine\.csv:5: field 'prediction': 1 or 2 expected, found '{cell}'"):
+    with pytest.raises(Malformed, match=rf"mine\.csv:5: field 'prediction': expected 1 or 2, found '{cell}'"):
         read_predictions(path, data)
 
 
@@ -117,7 +117,7 @@ def test_losses_are_refused_with_what_to_do_and_proposed_for_nothing(data, writt
             said = refusal(path, data, given, lenient=lenient)
             assert "lower-is-better scores (loss, nll, perplexity) are not read yet" in said
             assert "write their negatives into columns score1 and score2" in said
-            assert "--prediction-columns" not in said
+            assert "--columns" not in said
 
 
 def test_what_the_refusal_says_to_do_reads_the_losses_right(data, written):
@@ -134,9 +134,7 @@ def test_losses_beside_a_prediction_are_nobody_s_business(data, written):
 def test_a_proposal_is_the_column_that_reads_and_says_how_many_rows(data, written):
     path = written(wahl=choice, half=lambda at, problem: 1 if at % 2 else "n/a?", loss=loss(0), p=loss(1))
     said = refusal(path, data)
-    assert said.endswith(
-        "if 'wahl' is what the model chose: --prediction-columns id=idx,prediction=wahl (reads 24 of 24 rows)"
-    )
+    assert said.endswith("if 'wahl' is what the model chose: --columns id=idx,prediction=wahl (reads 24 of 24 rows)")
     (read,) = read_predictions(path, data, columns=checked_columns("id=idx,prediction=wahl"))
     assert len(read.predictions) == 24
 
@@ -153,7 +151,7 @@ def test_a_pair_of_columns_is_proposed_as_scores_if_higher_is_better(data, writt
     path = written(s_one=lambda at, problem: "x", s_1=loss(1), s_2=loss(0))
     assert refusal(path, data).endswith(
         "if 's_1' and 's_2' are scores, higher is better: "
-        "--prediction-columns id=idx,scores1=s_1,scores2=s_2 (reads 24 of 24 rows)"
+        "--columns id=idx,scores1=s_1,scores2=s_2 (reads 24 of 24 rows)"
     )
 
 
@@ -164,7 +162,7 @@ def test_a_proposal_names_the_options_so_that_numbers_count_those_of_their_row(d
         wahl=choice,
     )
     columns = "id=idx,option1=option1,option2=option2,prediction=wahl"
-    assert f"--prediction-columns {columns} (reads 24 of 24 rows)" in refusal(path, data)
+    assert f"--columns {columns} (reads 24 of 24 rows)" in refusal(path, data)
     (read,) = read_predictions(path, data, columns=checked_columns(columns))
     assert read.predictions[1].prediction == 2 - choice(1, data[1])
 
@@ -179,7 +177,7 @@ def test_the_dataset_s_own_answers_are_not_proposed_as_predictions(data, written
 def test_of_several_likely_columns_the_one_that_reads_is_proposed(data, written):
     said = refusal(written(a_pred=loss(0), b_pred=choice), data)
     assert said.endswith(
-        "a_pred, b_pred: which is the prediction? --prediction-columns id=idx,prediction=b_pred (reads 24 of 24 rows)"
+        "a_pred, b_pred: which is the prediction? --columns id=idx,prediction=b_pred (reads 24 of 24 rows)"
     )
 
 
@@ -187,9 +185,8 @@ def test_columns_of_any_name_are_found_by_the_problems_that_they_name(data, writ
     path = written(ids=False, satz=lambda at, problem: problem.text, wahl=choice)
     assert "text=satz,prediction=wahl (reads 24 of 24 rows)" in refusal(path, data)
     path = written(ids=False, satz=lambda at, problem: problem.text, prediction=choice)
-    assert (
-        "'satz' names problems: --prediction-columns text=satz,prediction=prediction (reads 24 of 24 rows)"
-        in refusal(path, data)
+    assert "'satz' names problems: --columns text=satz,prediction=prediction (reads 24 of 24 rows)" in refusal(
+        path, data
     )
 
 

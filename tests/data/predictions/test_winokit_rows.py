@@ -55,7 +55,7 @@ def test_models_scorings_and_variants_are_kept_apart(twins, written):
 def test_a_variant_without_scores_is_held_to_the_candidates_of_its_problem(twins, written, variant):
     path = written(row(twins[0]), row(twins[0], 7, variant=variant, scores=None))
     with pytest.raises(
-        Malformed, match=r"predictions.jsonl:2: field 'prediction': an index from 0 to 1 expected, found 7"
+        Malformed, match=r"predictions.jsonl:2: field 'prediction': expected an index from 0 to 1, found 7"
     ):
         read_predictions(path, twins)
 
@@ -91,14 +91,14 @@ def test_model_and_variant_may_be_left_out(twins, written):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"prediction": 2}, "2: field 'prediction': an index from 0 to 1 expected, found 2"),
-        ({"prediction": "0"}, "2: field 'prediction': a whole number expected, found '0'"),
-        ({"scores": [-1.0]}, "2: field 'scores': a list of two or more numbers expected"),
-        ({"scores": [-1.0, float("nan")]}, "2: field 'scores': a list of two or more numbers expected"),
-        ({"scores": [1, 10**400]}, "2: field 'scores': a list of two or more numbers expected"),
-        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': 2 numbers expected, one per candidate, found 3"),
-        ({"id": 7}, "2: field 'id': a string expected, found 7"),
-        ({"model": 7}, "2: field 'model': a string expected, found 7"),
+        ({"prediction": 2}, "2: field 'prediction': expected an index from 0 to 1, found 2"),
+        ({"prediction": "0"}, "2: field 'prediction': expected a whole number, found '0'"),
+        ({"scores": [-1.0]}, "2: field 'scores': expected a list of two or more numbers"),
+        ({"scores": [-1.0, float("nan")]}, "2: field 'scores': expected a list of two or more numbers"),
+        ({"scores": [1, 10**400]}, "2: field 'scores': expected a list of two or more numbers"),
+        ({"scores": [-1.0, -2.0, -3.0]}, "2: field 'scores': expected 2 numbers, one per candidate, found 3"),
+        ({"id": 7}, "2: field 'id': expected a string, found 7"),
+        ({"model": 7}, "2: field 'model': expected a string, found 7"),
     ],
 )
 def test_a_malformed_row_is_named_or_skipped_when_lenient(twins, written, change, says):

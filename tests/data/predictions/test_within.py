@@ -146,10 +146,10 @@ def test_columns_of_problems_and_of_predictions_are_told_in_one_option(written):
 
 
 def test_columns_of_predictions_without_a_file_of_them_are_those_of_data(written):
-    models, _, _ = audited(written(wahl=choice), prediction_columns="text=sentence,prediction=wahl")
+    models, _, _ = audited(written(wahl=choice), columns="text=sentence,prediction=wahl")
     assert models == ["mine"]
     with pytest.raises(BadInput, match="--predictions FILE"):
-        audit("open", prediction_columns="text=sentence,prediction=wahl")
+        audit("open", columns="text=sentence,prediction=wahl")
 
 
 def test_a_log_in_the_place_of_data_is_audited_and_not_scored_anew(data, tmp_path):

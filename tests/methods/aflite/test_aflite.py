@@ -219,7 +219,7 @@ def test_a_file_that_is_no_matrix_of_features_is_refused(tmp_path):
     np.savez(tmp_path / "several.npz", a=np.zeros((5, 2)))
     (tmp_path / "text.npy").write_text("no numbers")
     for name in ("flat.npy", "several.npz"):
-        with pytest.raises(WinokitError, match=f"{name}: a .npy file of rows and columns expected"):
+        with pytest.raises(WinokitError, match=f"{name}: expected a .npy file of rows and columns"):
             open_features(tmp_path / name)
     with pytest.raises(WinokitError, match=r"text.npy: not a .npy file of numbers$"):
         open_features(tmp_path / "text.npy")
@@ -237,13 +237,13 @@ WRONG = {
     "must be a matrix": lambda X, y: AFLite().fit(X[:, 0], y),
     "must be numbers": lambda X, y: AFLite().fit(X.astype(str), y),
     "found 49 for 50 rows": lambda X, y: AFLite(twins="together").fit(X, y, ["a"] * 49),
-    "threshold: 1 or less and a number above 0.5 expected, found 0.5": lambda X, y: AFLite(threshold=0.5),
-    "threshold: 1 or less and a number above 0.5 expected, found 1.1": lambda X, y: AFLite(threshold=1.1),
-    "ensemble_size: 1 or more expected": lambda X, y: AFLite(ensemble_size=0),
-    "regularisation: a number above 0 expected, found nan": lambda X, y: AFLite(regularisation=float("nan")),
-    "tolerance: a number above 0 expected": lambda X, y: AFLite(tolerance=0),
-    "cutoff: 1 or more expected": lambda X, y: AFLite(cutoff=0),
-    "stop_below: 0 or more and 1 or less expected, found 7": lambda X, y: AFLite(stop_below=7),
+    "threshold: expected 1 or less and a number above 0.5, found 0.5": lambda X, y: AFLite(threshold=0.5),
+    "threshold: expected 1 or less and a number above 0.5, found 1.1": lambda X, y: AFLite(threshold=1.1),
+    "ensemble_size: expected 1 or more": lambda X, y: AFLite(ensemble_size=0),
+    "regularisation: expected a number above 0, found nan": lambda X, y: AFLite(regularisation=float("nan")),
+    "tolerance: expected a number above 0": lambda X, y: AFLite(tolerance=0),
+    "cutoff: expected 1 or more": lambda X, y: AFLite(cutoff=0),
+    "stop_below: expected 0 or more and 1 or less, found 7": lambda X, y: AFLite(stop_below=7),
     "'sideways'": lambda X, y: AFLite(twins="sideways"),
     "'abacus'": lambda X, y: AFLite(backend="abacus"),
     "--workers: an option of --engine ray": lambda X, y: AFLite(workers=2),

@@ -76,7 +76,7 @@ def test_folds_are_about_equally_large():
         (lambda x, y: linear_probe(x, y[1:]), "found 599 for 600"),
         (lambda x, y: linear_probe(x, y, folds=1), "2 folds or more"),
         (lambda x, y: linear_probe(x[:3], y[:3], folds=5), "no more than the 3 units"),
-        (lambda x, y: linear_probe(x[:4], np.array([0, 0, 0, 1]), folds=4), "both answers expected"),
+        (lambda x, y: linear_probe(x[:4], np.array([0, 0, 0, 1]), folds=4), "expected both answers"),
     ],
 )
 def test_bad_input_is_one_clear_line(biased, call, says):

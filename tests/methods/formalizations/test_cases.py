@@ -165,9 +165,9 @@ def test_a_spec_says_everything_that_differs_from_the_defaults(name, style):
         ("mc-mlm?separator=after", "No switch of 'mc-mlm' named 'separator'"),
         ("mc-sent?separator=behind", "No separator of 'mc-sent' named 'behind'. Known: after, before"),
         ("mc-sent?style=mine", "No style"),
-        ("mc-mlm?alpha=big", "a number, 0 or more, expected, found 'big'"),
-        ("mc-mlm?alpha=nan", "a number, 0 or more, expected, found 'nan'"),
-        ("mc-mlm?beta=-1", "a number, 0 or more, expected, found '-1'"),
+        ("mc-mlm?alpha=big", "expected a number, 0 or more, found 'big'"),
+        ("mc-mlm?alpha=nan", "expected a number, 0 or more, found 'nan'"),
+        ("mc-mlm?beta=-1", "expected a number, 0 or more, found '-1'"),
         ("mc-sent-no-pair-loss?trains=right", "No trains of 'mc-sent-no-pair-loss' named 'right'. Known: all, groups"),
     ],
 )

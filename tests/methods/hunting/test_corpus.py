@@ -114,7 +114,7 @@ def test_another_encoding_can_be_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "says"), [("{broken", "a line of JSON expected"), (json.dumps({"body": "x"}), "field 'text'")]
+    ("line", "says"), [("{broken", "expected a line of JSON"), (json.dumps({"body": "x"}), "field 'text'")]
 )
 def test_a_bad_record_is_named_by_its_line(tmp_path, line, says):
     path = tmp_path / "rows.jsonl"

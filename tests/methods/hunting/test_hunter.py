@@ -147,10 +147,10 @@ def test_what_determines_the_answers_is_in_the_fingerprint(index, index_path):
 @pytest.mark.parametrize(
     ("spec", "kind", "says"),
     [
-        ("hunter", BadInput, "hunter: an index expected"),
+        ("hunter", BadInput, "hunter: expected an index"),
         ("hunter:nowhere.db", BadInput, "no such index"),
         ("hunter:INDEX?sets=hole", UnknownName, "Did you mean 'whole'"),
-        ("hunter:INDEX?limit=none", BadInput, "option limit: a whole number of at least 1 expected"),
+        ("hunter:INDEX?limit=none", BadInput, "option limit: expected a whole number of at least 1"),
         ("hunter:INDEX?set=whole", UnknownName, "option of 'hunter' models"),
     ],
 )

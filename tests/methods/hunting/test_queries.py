@@ -60,7 +60,7 @@ def test_synonyms_of_ones_own(tmp_path):
     path.write_text("# mine\nweak, puny\n")
     assert load_synonyms(str(path)) == {"weak": ["puny"], "puny": ["weak"]}
     assert load_synonyms("off") == {}
-    with pytest.raises(Malformed, match="list:2: two or more words"):
+    with pytest.raises(Malformed, match="list:2: expected two or more words"):
         parse_synonyms(["big, large", "alone"], "list")
     with pytest.raises(BadInput, match="cannot be read as a list of synonyms"):
         load_synonyms(str(tmp_path / "nowhere.txt"))

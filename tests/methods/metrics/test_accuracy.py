@@ -88,7 +88,7 @@ def test_a_class_nobody_predicts_has_an_f1_of_zero():
         (lambda: accuracy([0, 1], [0, None]), "1 of 2 problems have no answer"),
         (lambda: accuracy([0], [-1]), "an answer is a candidate's index, found -1"),
         (lambda: expected_accuracy([2], [0], [2]), "row 0 predicts candidate 2, and the problem has 2"),
-        (lambda: chance([2, 1]), "two or more candidates per problem expected, found 1"),
+        (lambda: chance([2, 1]), "expected two or more candidates per problem, found 1"),
     ],
 )
 def test_what_cannot_be_is_refused(call, says):

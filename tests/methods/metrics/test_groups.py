@@ -151,7 +151,7 @@ def test_independence_asks_only_for_the_accuracy_of_grouped_problems():
     [
         (lambda: group_accuracy([True, False], [None, "a"]), "no complete group"),
         (lambda: group_accuracy_chance([1.0, float("nan")], ["a", "a"]), "1 of 2 values are not finite"),
-        (lambda: group_accuracy([2, 0], ["a", "a"]), "a flag per problem expected"),
+        (lambda: group_accuracy([2, 0], ["a", "a"]), "expected a flag per problem"),
         (lambda: same_option([None, 0], ["a", "a"]), "no complete group is answered in full"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
         with Cache(tmp_path / "c") as cache:
             cache.ledger = Ledger(Spending(max_requests=4))
             if expected < 10:
-                with pytest.raises(BadInput, match=rf"stopped at --max-requests 4: {expected} of 10 .* continues"):
+                with pytest.raises(BadInput, match=rf"stopped at --set max_requests=4: {expected} of 10 .* continues"):
                     answer_all(model, TEXTS, cache)
             else:
                 assert len(answer_all(model, TEXTS, cache)) == 10
@@ -121,7 +121,17 @@ def test_usages_of_several_servers_add_up():
 
 def test_the_command_line_shows_the_plan_and_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    options = ["--limit", "4", "--cache", str(tmp_path / "c"), "--dry-run", "--price-in", "1", "--price-out", "2"]
+    options = [
+        "--limit",
+        "4",
+        "--cache",
+        str(tmp_path / "c"),
+        "--dry-run",
+        "--set",
+        "price_in=1",
+        "--set",
+        "price_out=2",
+    ]
     shown = CliRunner().invoke(app, ["audit", "open", "--model", "chat:m@http://localhost:1/v1", *options])
     assert shown.exit_code == 0
     assert "a dry run: nothing was sent" in shown.output
@@ -163,7 +173,7 @@ def test_an_ensemble_under_a_limit_goes_on_where_it_stopped(tmp_path):
         how = {"limit": 10, "cache": tmp_path / "c", "max_requests": 15}
         # 2 x 20 texts; whatever is kept of a server has five asked again.
         for answered in (15, 5, 10, 15):
-            with pytest.raises(BadInput, match=f"stopped at --max-requests 15: {answered} of 20"):
+            with pytest.raises(BadInput, match=f"stopped at --set max_requests=15: {answered} of 20"):
                 winokit.score("open", spec, **how)
         assert len(winokit.score("open", spec, **how).predictions) == 10
 
@@ -173,7 +183,7 @@ def test_the_smallest_limit_still_gets_on_and_the_probe_uses_none_of_it(tmp_path
     with CompletionsServer(speaks) as server:
         spec, answered = f"completions:m@{server.url}", []
         for _ in range(2):
-            with pytest.raises(BadInput, match="stopped at --max-requests 1: ") as stopped:
+            with pytest.raises(BadInput, match="stopped at --set max_requests=1: ") as stopped:
                 winokit.score("open", spec, limit=3, cache=tmp_path / "c", max_requests=1)
             answered.append(str(stopped.value).split()[4])
         assert answered == ["1", "2"]

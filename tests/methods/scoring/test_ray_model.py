@@ -107,7 +107,7 @@ def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin,
         ClusterModel, "close", lambda self, close=ClusterModel.close: (placed.append(self), close(self))
     )
     here, there = (
-        winokit.suite(models=["builtin"], data=data, protocol="accuracy", cache="off", **how)
+        winokit.suite(model=["builtin"], data=data, protocol="accuracy", cache="off", **how)
         for how in ({}, vars(ON_RAY))
     )
     assert [cell.state for cell in there.cells] == ["done", "done"]
@@ -184,7 +184,7 @@ def test_what_no_machine_has_room_for_is_refused(cluster, how, said):
 
 
 def test_what_a_copy_refuses_is_said_in_a_line(cluster):
-    with pytest.raises(BadInput, match="builtin: nothing expected after the colon, found 'x'"):
+    with pytest.raises(BadInput, match="builtin: expected nothing after the colon, found 'x'"):
         load_on("builtin:x", ON_RAY)
     with pytest.raises(BadInput, match="builtin: cannot be sent to other machines; name the model by its SPEC"):
         load_on(winokit.load_model("builtin"), ON_RAY)

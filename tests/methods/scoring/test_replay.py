@@ -139,7 +139,7 @@ def test_an_earlier_version_writes_into_the_same_file_and_what_it_writes_is_date
 
 def test_an_audit_says_what_it_replays_on_the_terminal_in_notes_results_and_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ["audit", "open", "--model", "random", "--limit", "10", "--protocol", "accuracy", "--cache", "c"]
+    words = ["audit", "open", "--model", "random", "--limit", "10", "--protocol", "accuracy", "--set", "cache=c"]
     first = CliRunner().invoke(app, words)
     assert "replayed" not in first.stdout
     redate(tmp_path / "c", MARCH)
@@ -152,7 +152,7 @@ def test_an_audit_says_what_it_replays_on_the_terminal_in_notes_results_and_repo
     assert said in run["notes"]
     page = (tmp_path / "runs" / "open" / "report" / "index.html").read_text()
     assert said in page.partition("<nav")[0]
-    shown = CliRunner().invoke(app, ["score", *words[1:6], "--cache", "c"])
+    shown = CliRunner().invoke(app, ["score", *words[1:6], "--set", "cache=c"])
     assert said in shown.stdout
 
 
@@ -176,7 +176,7 @@ def test_a_mended_server_is_found_out_and_its_old_answers_are_not_replayed(tmp_p
     assert "40 kept answers, of 2026-03-01 09:00 UTC, are not replayed" in said
     assert "To 'Text: " in said
     assert "it said 'A'" in said or "it said 'B'" in said
-    assert "--forget" in said
+    assert "--set", "forget=on" in said
     assert "--cache FILE" in said
     assert accuracy(audited(data, server, cache, forget=True)) == 0.9
     assert accuracy(audited(data, server, cache)) == 0.9
@@ -300,7 +300,7 @@ def test_replies_that_vary_by_themselves_are_not_compared_and_the_run_says_so(tm
     again = audited(data, server, tmp_path / "c", options)
     assert accuracy(again) == 0.9
     assert again.settings["replayed"]["knowing"]["check"] == "sampled"
-    assert "not checked, since replies at a temperature above 0 vary by themselves (--forget" in again.notes[-1]
+    assert "not checked, since replies at a temperature above 0 vary by themselves (--set forget=on" in again.notes[-1]
     assert accuracy(audited(data, server, tmp_path / "c", options, forget=True)) == 0.0
 
 
@@ -420,7 +420,7 @@ def test_what_is_asked_again_counts_against_a_limit_and_the_smallest_limit_gets_
             break
         except BadInput as error:
             said.append(str(error).split(";")[0])
-    stopped = "stopped at --max-requests 1: {} of 4 requests are answered"
+    stopped = "stopped at --set max_requests=1: {} of 4 requests are answered"
     assert said == [stopped.format(1), stopped.format(2), stopped.format(3), stopped.format(4), "done"]
     assert len(server.bodies) == 5
 
@@ -434,7 +434,7 @@ def test_forgetting_drops_what_is_kept_of_servers_and_of_nobody_else(tmp_path, d
 
 
 def test_a_limit_reached_while_forgetting_says_how_to_go_on(tmp_path, data, server):
-    with pytest.raises(BadInput, match="the same command without --forget continues from there"):
+    with pytest.raises(BadInput, match="the same command without --set forget=on continues from there"):
         audited(data, server, tmp_path / "c", max_requests=10, forget=True)
     audited(data, server, tmp_path / "c")
     assert len(server.bodies) == 40 + 5

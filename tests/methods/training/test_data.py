@@ -113,11 +113,11 @@ def test_a_dataset_that_hangs_together_cannot_be_torn():
 def test_arms_say_what_is_trained_on_and_what_is_tested_on(variant):
     data = load("open")
     train, dev, test = data[:100], data[100:140], data[140:180]
-    crossed = TrainingData(train, dev, (test,), VariantArm.of(variant, "original->variant")).in_arm()
+    crossed = TrainingData(train, dev, (test,), VariantArm.of(variant, "original")).in_arm()
     assert (crossed.train, crossed.dev) == (train, dev)
     assert 0 < len(crossed.tests[0]) <= len(test)
     assert crossed.tests[0] != test
-    same = TrainingData(train, dev, (test,), VariantArm.of(variant, "variant->variant")).in_arm()
+    same = TrainingData(train, dev, (test,), VariantArm.of(variant)).in_arm()
     assert same.tests == crossed.tests
     assert same.train == make_variant(train, variant)
     assert same.dev == make_variant(dev, variant)
@@ -148,15 +148,12 @@ def test_the_place_of_a_special_word_says_nothing():
 
 
 @pytest.mark.parametrize(
-    ("variant", "arm", "said"),
+    ("variant", "said"),
     [
-        (None, "original->variant", "which variant"),
-        ("no-cands", None, "which arm"),
-        ("no-cands", "no-cands->original", "No arm named"),
-        ("no-candidates", "original->variant", "No variant to train or test on named"),
-        ("no-cands?how=code", "original->variant", "No option of variant"),
+        ("no-candidates", "No variant to train or test on named"),
+        ("no-cands?how=code", "No option of variant"),
     ],
 )
-def test_a_wrong_arm_says_what_exists(variant, arm, said):
+def test_a_wrong_variant_says_what_exists(variant, said):
     with pytest.raises((BadInput, UnknownName), match=said):
-        VariantArm.of(variant, arm)
+        VariantArm.of(variant, "original")

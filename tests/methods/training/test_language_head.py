@@ -58,7 +58,7 @@ def test_words_are_hidden_as_often_as_told_and_marks_never(tiny):
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "why"), [("builtin", TEXT * 99, "hf:DIR expected"), (None, TEXT, "at least 2")]
+    ("model", "text", "why"), [("builtin", TEXT * 99, "expected hf:DIR"), (None, TEXT, "at least 2")]
 )
 def test_what_cannot_be_done_is_told_in_one_line(script, tiny, tmp_path, model, text, why):
     path = tmp_path / "text.txt"

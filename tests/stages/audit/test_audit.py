@@ -230,11 +230,11 @@ def test_naturalness_of_a_masked_model_is_computed_only_when_asked_for_by_name()
 
 
 def test_any_protocol_can_be_asked_on_a_subset():
-    run = audit("open", model=RandomModel(), protocol=("accuracy@non_associative",))
+    run = audit("open", model=RandomModel(), protocol="accuracy", subset="non_associative")
     row = run.find("accuracy", "all@non_associative", "accuracy")
     assert row.n == 389
     with pytest.raises(UnknownName, match="No subset named 'funny'"):
-        audit("open", model=RandomModel(), protocol=("accuracy@funny",))
+        audit("open", model=RandomModel(), protocol="accuracy", subset="funny")
 
 
 def test_a_wrong_protocol_is_corrected():

@@ -50,12 +50,12 @@ def test_the_terminal_has_a_line_for_a_scorer_and_not_a_column(many):
 def test_a_report_of_chosen_models_is_one_of_few(many, tmp_path):
     folder = shutil.copytree(many.report.parent.parent, tmp_path / "run")  # other tests read the whole report
     names = [f"wrong{wrong:02}" for wrong in (COUNT - 1, COUNT - 2)]
-    html = winokit.report(folder, model=names).read_text("utf-8")
+    html = winokit.report(folder, of=names).read_text("utf-8")
     assert re.findall(r'<th scope="row" class="who">(\w+) ', html) == names
     assert html.count('class="headline"') == 2
     assert "wrong00" not in html.split("<script")[0].split('id="run"')[0]
     with pytest.raises(UnknownName, match="No model named 'wrong99'"):
-        winokit.report(folder, model="wrong99")
+        winokit.report(folder, of="wrong99")
 
 
 def test_what_is_noted_of_every_file_is_said_once(tmp_path):

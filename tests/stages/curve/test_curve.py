@@ -156,7 +156,7 @@ def test_overlap_and_hidden_answers_are_refused_before_anything_is_trained(bert,
         with pytest.raises(BadInput, match=said):
             learning_curve(NestedGrowth(SIZES, planted), data, tmp_path / "out", bert, QUICK)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(BadInput, match="restarts: 1 or more"):
+    with pytest.raises(BadInput, match="restarts: expected 1 or more"):
         CurveDesign(restarts=0)
 
 
@@ -164,7 +164,7 @@ def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
     from winokit.data.loading import load
 
     data = load("open")
-    arm = VariantArm.of("special-word", "variant->variant")
+    arm = VariantArm.of("special-word")
     found = learning_curve(
         NestedGrowth((8,), data[:120]),
         TrainingData(data[:120], None, (data[120:160],), arm),

@@ -415,19 +415,19 @@ def answers(release, tmp_path) -> tuple[Dataset, Path]:
 
 def test_one_call_asks_models_and_files(release, answers):
     offered, path = answers
-    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, against=(str(path),), watch=("random",)))
+    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, predictions=(path,), watch=("random",)))
     assert len(evolution.solved.retire) > 50
     assert {fare.model: fare.against for fare in evolution.fares if fare.version == "2.0"} == {
         "able": True,
         "random": False,
     }
     with pytest.raises(BadInput, match="random is named twice"):
-        ask_and_evolve(offered, replace(NEXT, previous=release, against=("random", "random")))
+        ask_and_evolve(offered, replace(NEXT, previous=release, model=("random", "random")))
 
 
 def test_a_version_becomes_a_release_that_verifies_and_evolves_again(release, answers, tmp_path):
     offered, path = answers
-    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, against=(str(path),)))
+    evolution = ask_and_evolve(offered, replace(NEXT, previous=release, predictions=(path,)))
     kept, removed, fixed = evolution.kept, evolution.removed, evolution.fixed
     made = ReleaseSettings(name="small", version="2.0", singles=True)
     out = write_release(

@@ -22,7 +22,7 @@ def two_versions(tmp_path_factory):
     # One secret: guesses solve a dev or a test of few groups beyond chance now and then, and retire some of them.
     first = release(data.filter(lambda p: p.group in early), out=folder / "v1", name="open-wino", secret=bytes(32))
     more = data.filter(lambda p: p.group not in early)
-    return first, evolve(str(first.folder), against="random", out=str(folder / "v2"), new=more, seed=4)
+    return first, evolve(str(first.folder), model="random", out=str(folder / "v2"), new=more, seed=4)
 
 
 def test_what_was_in_a_split_stays_there_and_new_problems_join(two_versions):
@@ -58,14 +58,14 @@ def test_the_new_folder_is_a_release_with_a_page_on_what_changed(two_versions):
 def test_a_version_does_not_overwrite_the_one_before(two_versions):
     first, _ = two_versions
     with pytest.raises(BadInput, match="a new version needs another folder"):
-        evolve(first.folder, out=first.folder, against=["random"], version="3.0")
+        evolve(first.folder, out=first.folder, model=["random"], version="3.0")
     with pytest.raises(BadInput, match="must not be called"):
-        evolve(first.folder, out=first.folder.with_name("v3"), against=["random"], version="1.0")
+        evolve(first.folder, out=first.folder.with_name("v3"), model=["random"], version="1.0")
 
 
 def test_removed_problems_need_those_they_were_removed_from(two_versions, tmp_path):
     with pytest.raises(BadInput, match=r"--removed: .* name those too"):
-        evolve(two_versions[0].folder, out=tmp_path / "v3", against=["random"], removed="open")
+        evolve(two_versions[0].folder, out=tmp_path / "v3", model=["random"], removed="open")
 
 
 def test_the_terminal_shows_what_became_of_problems_and_rounded_scores(two_versions):
@@ -83,7 +83,7 @@ def test_the_terminal_shows_what_became_of_problems_and_rounded_scores(two_versi
 
 def test_the_command_makes_the_version_that_the_call_makes(two_versions, tmp_path):
     first, second = two_versions
-    asked = ["evolve", first.folder, "--against", "random", "--out", tmp_path / "v2", "--new", "open", "--seed", 4]
+    asked = ["evolve", first.folder, "--model", "random", "--out", tmp_path / "v2", "--new", "open", "--set", "seed=4"]
     told = CliRunner().invoke(app, [*map(str, asked), "--json"], catch_exceptions=False)
     assert json.loads(told.stdout)["problems"] == as_json(second)["problems"]
     assert (tmp_path / "v2" / "lineage.jsonl").read_bytes() == (second.folder / "lineage.jsonl").read_bytes()

@@ -234,12 +234,12 @@ def test_a_metric_named_twice_is_tested_once():
 
 def test_one_of_several_models_is_named():
     both = replace(run(0.8), predictions=[*run(0.8).predictions, *run(0.5, model="worse").predictions])
-    with pytest.raises(BadInput, match=r"NEW has several models: name one with --model \(m, worse\)"):
+    with pytest.raises(BadInput, match=r"NEW has several models: name one with --of \(m, worse\)"):
         winokit.gate(both, against=run(0.8))
-    assert not winokit.gate(both, against=run(0.8), model="worse").passed
-    assert winokit.gate(both, against=run(0.8), model="m").passed
+    assert not winokit.gate(both, against=run(0.8), of="worse").passed
+    assert winokit.gate(both, against=run(0.8), of="m").passed
     with pytest.raises(UnknownName, match="No model in the runs named 'x'"):
-        winokit.gate(run(0.8), against=run(0.8), model="x")
+        winokit.gate(run(0.8), against=run(0.8), of="x")
     with pytest.raises(UnknownName, match="No scoring in the runs named 'x'"):
         winokit.gate(run(0.8), against=run(0.8), scoring="x")
 

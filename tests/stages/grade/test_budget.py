@@ -83,7 +83,7 @@ def test_gradings_are_carried_over_two_versions(tmp_path):
         ask(first, number, f"name {number}")
     second = next_version(first, new=60, test=56)
     ask(second, 1, "in between")
-    third = evolve(second, out=tmp_path / "v3", against=["random"], version="3.0", test=56, alpha=1e-9).folder
+    third = evolve(second, out=tmp_path / "v3", model=["random"], version="3.0", test=56, alpha=1e-9).folder
     assert ask(third, 5, "last").public.gradings.different == 4
 
 
@@ -155,7 +155,7 @@ def test_what_a_refused_submission_asked_is_not_recorded(tmp_path):
     folder = small.small_release(tmp_path / "v1")
     ask(folder, 0)
     (tmp_path / "bad.lst").write_text("x\n")
-    with pytest.raises(BadInput, match="label 1 or 2 expected"):
+    with pytest.raises(BadInput, match="expected label 1 or 2"):
         grade_submission(folder, [tmp_path / "bad.lst"])
     (test,) = HiddenRegistry().tests()
     assert len(test.gradings) == 1

@@ -96,7 +96,7 @@ def test_a_release_with_fewer_sizes_takes_as_many_labels(tmp_path):
     path.write_text("1,2\n" * 6)
     assert read_submission([path], IDS, ("l", "xl")).columns == ("l", "xl")
     path.write_text("1,2,1\n" * 6)
-    with pytest.raises(Malformed, match=re.escape("one label per line expected, or 2 (l, xl), found 3")):
+    with pytest.raises(Malformed, match=re.escape("expected one label per line, or 2 (l, xl), found 3")):
         read_submission([path], IDS, ("l", "xl"))
 
 
@@ -110,12 +110,12 @@ def replaced(content: str, line: int, text: str) -> str:
 LABELS = [
     ("an empty file", "", None, "empty"),
     ("only blank lines", "\n\n\n", None, "empty"),
-    ("too few lines", ONE[:-2], 5, "6 lines expected, one for each test problem, found 5"),
-    ("too many lines", ONE + "1\n", 7, "6 lines expected, one for each test problem, found 7"),
+    ("too few lines", ONE[:-2], 5, "expected 6 lines, one for each test problem, found 5"),
+    ("too many lines", ONE + "1\n", 7, "expected 6 lines, one for each test problem, found 7"),
     ("an empty line", replaced(ONE, 3, ""), 3, "an empty line"),
     ("a line of spaces", replaced(ONE, 3, "   "), 3, "an empty line"),
     ("label 0", replaced(ONE, 2, "0"), 2, "found '0' (labels count from 1)"),
-    ("label 3", replaced(ONE, 2, "3"), 2, "label 1 or 2 expected, found '3'"),
+    ("label 3", replaced(ONE, 2, "3"), 2, "expected label 1 or 2, found '3'"),
     ("a negative label", replaced(ONE, 2, "-1"), 2, "found '-1'"),
     ("a sign", replaced(ONE, 2, "+1"), 2, "found '+1'"),
     ("a leading zero", replaced(ONE, 2, "01"), 2, "found '01'"),
@@ -141,8 +141,8 @@ LABELS = [
     ("an index beside each label", "1,2\n2,1\n3,1\n", 1, "found 2"),
     ("four columns", "1,2,1,2\n" * 6, 1, "found 4"),
     ("six columns", "1,2,1,2,1,2\n" * 6, 1, "found 6"),
-    ("a line with fewer columns", replaced(FIVE, 4, "1"), 4, "5 labels expected, as on the first line, found 1"),
-    ("a line with more columns", replaced(ONE, 4, "1,1,1,1,1"), 4, "1 labels expected, as on the first line, found 5"),
+    ("a line with fewer columns", replaced(FIVE, 4, "1"), 4, "expected 5 labels, as on the first line, found 1"),
+    ("a line with more columns", replaced(ONE, 4, "1,1,1,1,1"), 4, "expected 1 labels, as on the first line, found 5"),
     ("tabs", FIVE.replace(",", "\t"), 1, "(put commas between labels)"),
     ("semicolons", FIVE.replace(",", ";"), 1, "(put commas between labels)"),
     ("blanks between labels", FIVE.replace(",", " "), 1, "(put commas between labels)"),
@@ -153,8 +153,8 @@ LABELS = [
     ("line separators", ONE.replace("\n", "\u2028"), 1, "found '1\\u20282"),
     ("UTF-16", ONE.encode("utf-16"), None, "UTF-16 text; save it as UTF-8"),
     ("a NUL byte", b"1\n2\n1\x00\n", 3, "a NUL byte"),
-    ("another encoding", "1\n2\nnon défini\n".encode("latin-1"), 3, "UTF-8 text expected, found byte 0xe9"),
-    ("a picture", b"\x89PNG\r\n\x1a\n" + b"\xff" * 40, 1, "UTF-8 text expected, found byte 0x89"),
+    ("another encoding", "1\n2\nnon défini\n".encode("latin-1"), 3, "expected UTF-8 text, found byte 0xe9"),
+    ("a picture", b"\x89PNG\r\n\x1a\n" + b"\xff" * 40, 1, "expected UTF-8 text, found byte 0x89"),
     ("gzip", gzip.compress(ONE.encode()), None, "compressed with gzip; unpack it first"),
     ("zip", b"PK\x03\x04rest", None, "compressed with zip"),
     ("xz", lzma.compress(ONE.encode()), None, "compressed with xz"),
@@ -162,7 +162,7 @@ LABELS = [
 JSON_LINES = [
     ("a duplicated id", lines([*rows(), rows()[2]]), 7, f"a second row for {IDS[2]}, after line 3"),
     ("an unknown id", lines(rows({1: {"id": "nobody"}})), 2, "no problem of the test has the id 'nobody'"),
-    ("a missing id", lines(rows()[:-1]), 5, f"6 predictions expected, found 5; the first missing one: {IDS[5]}"),
+    ("a missing id", lines(rows()[:-1]), 5, f"expected 6 predictions, found 5; the first missing one: {IDS[5]}"),
     ("no id", lines([{"prediction": 1}]), 1, "field 'id'"),
     ("a number as id", lines(rows({0: {"id": 7}})), 1, "field 'id'"),
     ("a null prediction", lines(rows({3: {"prediction": None}})), 4, "null: every problem needs a prediction"),
@@ -171,31 +171,31 @@ JSON_LINES = [
         "a prediction from 1",
         lines(rows({3: {"prediction": 2}})),
         4,
-        "0 or 1 expected, the candidate's index, found '2'",
+        "expected 0 or 1, the candidate's index, found '2'",
     ),
-    ("a negative prediction", lines(rows({3: {"prediction": -1}})), 4, "0 or 1 expected"),
+    ("a negative prediction", lines(rows({3: {"prediction": -1}})), 4, "expected 0 or 1"),
     ("a float as prediction", lines(rows({3: {"prediction": 1.0}})), 4, "found '1.0'"),
     ("a string as prediction", lines(rows({3: {"prediction": "b"}})), 4, "found 'b'"),
     ("a truth value as prediction", lines(rows({3: {"prediction": True}})), 4, "found 'True'"),
     ("a list as prediction", lines(rows({3: {"prediction": [1]}})), 4, "found '[1]'"),
-    ("a row that is no JSON", lines(rows()) + "{oops\n", 7, "a JSON object expected"),
-    ("a row cut short", lines(rows())[:-20], 6, "a JSON object expected"),
-    ("an array among rows", lines(rows()) + "[1]\n", 7, "a JSON object expected, found list"),
-    ("labels among rows", lines(rows()) + "1\n", 7, "a JSON object expected, found int"),
+    ("a row that is no JSON", lines(rows()) + "{oops\n", 7, "expected a JSON object"),
+    ("a row cut short", lines(rows())[:-20], 6, "expected a JSON object"),
+    ("an array among rows", lines(rows()) + "[1]\n", 7, "expected a JSON object, found list"),
+    ("labels among rows", lines(rows()) + "1\n", 7, "expected a JSON object, found int"),
     ("an empty line among rows", lines(rows()[:2]) + "\n" + lines(rows()[2:]), 3, "an empty line"),
     (
         "two models",
         lines(rows({4: {"model": "other"}})),
         5,
-        "predictions of one model expected, found those of 'other s'",
+        "expected predictions of one model, found those of 'other s'",
     ),
     (
         "nothing but variants",
         lines([row | {"variant": "switched"} for row in rows()]),
         6,
-        "6 predictions expected, found 0",
+        "expected 6 predictions, found 0",
     ),
-    ("a row nested too deep", '{"id": ' + "[" * 60_000 + "\n", 1, "a JSON object expected"),
+    ("a row nested too deep", '{"id": ' + "[" * 60_000 + "\n", 1, "expected a JSON object"),
     ("a huge row", '{"id": "' + "x" * 200_000 + '"}\n', 1, "a line of 200,010 characters"),
 ]
 
@@ -238,7 +238,7 @@ def test_no_file_a_folder_and_no_such_file_are_refused(tmp_path):
         (("a-xs.lst", "b-xs.lst"), ONE, "a second file for xs"),
         (("a-xs.lst", "b-huge.lst"), ONE, "which training size"),
         (("a-xs.lst", "b-s.lst"), FIVE, "5 labels per line are a whole submission"),
-        (("a-xs.lst", "b-s.lst"), ONE[:-2], "6 lines expected"),
+        (("a-xs.lst", "b-s.lst"), ONE[:-2], "expected 6 lines"),
     ],
 )
 def test_several_files_must_be_one_a_size(tmp_path, names, content, said):

@@ -141,7 +141,7 @@ def test_a_next_version_knows_the_templates_that_its_public_rows_do_not_name(tmp
     first = write_release(
         data, tmp_path / "v1", settings=ReleaseSettings(**settings), extras=ReleaseExtras(secret=bytes(32))
     )
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=24)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=24)
     before, now = read_hidden(first.folder), read_hidden(second.folder)
     assert len(now) > 10
     unit_before = dict(zip(before.ids, before.units, strict=True))

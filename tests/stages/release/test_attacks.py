@@ -59,7 +59,7 @@ def two_versions(data: Dataset, folder: Path) -> tuple[Path, Path]:
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
     first = write_release(data, folder / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
-    second = evolve(first.folder, out=folder / "v2", against=["random"], version="2.0", test=32)
+    second = evolve(first.folder, out=folder / "v2", model=["random"], version="2.0", test=32)
     return first.folder, second.folder
 
 
@@ -157,9 +157,9 @@ def test_labels_or_a_secret_that_were_changed_are_refused(versions, tmp_path):
     ("content", "mode", "said"),
     [
         (None, 0o600, "no such file; a lost secret cannot be recreated"),
-        ("ab" * 31, 0o600, "a secret of 64 hexadecimal digits expected"),
-        ("zz" * 32, 0o600, "a secret of 64 hexadecimal digits expected"),
-        ("", 0o600, "a secret of 64 hexadecimal digits expected"),
+        ("ab" * 31, 0o600, "expected a secret of 64 hexadecimal digits"),
+        ("zz" * 32, 0o600, "expected a secret of 64 hexadecimal digits"),
+        ("", 0o600, "expected a secret of 64 hexadecimal digits"),
         ("ab" * 32, 0o644, "others can read the secret: chmod 600"),
         ("ab" * 32, 0o640, "others can read the secret: chmod 600"),
     ],
@@ -169,7 +169,7 @@ def test_a_secret_that_is_none_is_one_line_and_nothing_is_written(tmp_path, caps
     if content is not None:
         path.write_text(content)
         path.chmod(mode)
-    command = ["winokit", "release", "open", "--out", str(tmp_path / "out"), "--name", "o", "--secret", str(path)]
+    command = ["winokit", "release", "open", "--out", str(tmp_path / "out"), "--name", "o", "--set", f"secret={path}"]
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(SystemExit) as left:
         main()
@@ -186,7 +186,7 @@ def test_a_lost_secret_ends_the_next_version_and_grading_and_is_not_replaced(ver
     shutil.copytree(hidden_folder(versions[0]), hidden_folder(first))
     (hidden_folder(first) / "secret").unlink()
     with pytest.raises(BadInput, match="a lost secret cannot be recreated"):
-        evolve(first, out=tmp_path / "v2", against=["random"], version="2.0", test=32)
+        evolve(first, out=tmp_path / "v2", model=["random"], version="2.0", test=32)
     with pytest.raises(BadInput, match="a lost secret"):
         read_hidden(first)
     with pytest.raises(BadInput, match="a lost secret"):
@@ -271,7 +271,7 @@ def test_the_lineage_of_a_next_version_names_nothing_that_stayed_out(tmp_path):
     data = binary(Dataset([*load("open"), *three_candidates(60)], Card("open")))
     first = write_release(data, tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
     assert first.contents.left_out[SAME_TEXT]
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=32, new=data)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=32, new=data)
     public = first.contents.where.keys() | second.contents.where.keys()
     assert {row["id"] for row in read_lineage(second.folder / "lineage.jsonl")} <= public
     assert second.contents.where.keys() < {problem.id for problem in data}
@@ -286,7 +286,7 @@ def test_a_new_problem_of_the_same_text_does_not_take_the_place_of_a_tested_one(
     before = Dataset([*load("open"), *(members[0] for members in groups)], Card("open"))
     data = Dataset([*load("open"), *(p for members in groups for p in members)], Card("open"))
     first = write_release(before, tmp_path / "v1", settings=NAMED, extras=ReleaseExtras(secret=KEY))
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=32, new=data)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=32, new=data)
     tested = {problem.id for problem in first.contents.files["test"]}
     assert tested & {members[0].id for members in groups}
     assert tested <= {problem.id for problem in second.contents.files["test"]}
@@ -497,7 +497,7 @@ def test_a_new_twin_of_a_tested_problem_stands_on_its_side_whoever_wrote_it(tmp_
     )
     before = {p.id: p for p in first.contents.files["test"]}
     data = Dataset(right_first, Card("open"))
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=70, new=data)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=70, new=data)
     test = second.contents.files["test"].problems
     sides = {p.group: p.candidates for p in test if p.id in before}
     new = [p for p in test if p.id not in before and p.group in sides]

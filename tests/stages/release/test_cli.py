@@ -39,7 +39,7 @@ def test_json_has_counts_leaks_and_places(tmp_path):
 
 
 def test_a_secret_is_read_also_where_no_test_is_hidden(tmp_path):
-    result = run("open", "--out", tmp_path / "out", "--test", "0", "--secret", tmp_path / "lost")
+    result = run("open", "--out", tmp_path / "out", "--test", "0", "--set", f"secret={tmp_path}/lost")
     assert isinstance(result.exception, BadInput)
     assert "no such file; a lost secret" in str(result.exception)
     assert not (tmp_path / "out").exists()
@@ -56,13 +56,13 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--dev", "many"], "--dev many: a share such as 0.1 or a number of problems expected"),
-        (["--sizes", "1,x"], "--sizes 1,x: numbers with commas between expected"),
+        (["--dev", "many"], "--dev many: expected a share such as 0.1 or a number of problems"),
+        (["--sizes", "1,x"], "--sizes 1,x: expected numbers with commas between"),
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
-        (["--dev", "nan"], "--dev nan: a share below 1 or a number of problems expected"),
-        (["--test", "inf"], "--test inf: a share below 1 or a number of problems expected"),
-        (["--date", "2026-13-01"], "--date 2026-13-01: a date such as"),
-        (["--name", "a b"], "--name a b: a letter"),
+        (["--dev", "nan"], "--dev nan: expected a share below 1 or a number of problems"),
+        (["--test", "inf"], "--test inf: expected a share below 1 or a number of problems"),
+        (["--set", "date=2026-13-01"], "--date 2026-13-01: expected a date such as"),
+        (["--name", "a b"], "--name a b: expected a letter"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(arguments, said, tmp_path):

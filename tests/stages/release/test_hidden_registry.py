@@ -74,7 +74,7 @@ def test_a_second_release_of_the_same_data_with_a_fresh_secret_is_refused(tmp_pa
     assert code == 2
     assert error.count("\n") == 1
     assert "of the 32 problems that mine 1.0 keeps hidden (" in error
-    for way in ("--secret a.hidden/secret", "--out a", "winokit evolve a", "--reveal"):
+    for way in ("--secret a.hidden/secret", "--out a", "winokit evolve a", "--set", "reveal=on"):
         assert f"({way})" in error
     assert not (tmp_path / "b").exists()
     assert not (tmp_path / "b.hidden").exists()
@@ -182,7 +182,7 @@ def test_where_the_folder_is_gone_the_secret_is_asked_for(tmp_path):
     shutil.rmtree(first.hidden)
     with pytest.raises(BadInput, match=r"find its secret \(it was in .*a\.hidden\), and give that") as refused:
         made(tmp_path / "a", extras=OTHER_KEY)
-    assert "--reveal" in str(refused.value)
+    assert "--set", "reveal=on" in str(refused.value)
     assert made(tmp_path / "a").contents.where == first.contents.where
 
 
@@ -442,7 +442,7 @@ def test_a_folder_of_something_else_called_hidden_is_passed_over(tmp_path):
 def test_a_next_version_is_not_refused_for_the_one_before(tmp_path):
     first = made(tmp_path / "v1")
     new = Dataset([p for number in range(200, 230) for p in small.twins(number)], Card("new"))
-    second = evolve(first.folder, out=tmp_path / "v2", against=["random"], version="2.0", test=40, new=new)
+    second = evolve(first.folder, out=tmp_path / "v2", model=["random"], version="2.0", test=40, new=new)
     assert len(registered()) == 2
     assert {p.id for p in first.contents.files["test"]} <= {p.id for p in second.contents.files["test"]}
     with pytest.raises(BadInput, match=r"that mine 2\.0 keeps hidden"):
@@ -459,10 +459,10 @@ def test_a_retired_problem_that_is_brought_back_on_purpose_is_revealed(tmp_path)
         for p in data
     ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in {row["id"]: row for row in rows}.values()))
-    second = evolve(first.folder, out=tmp_path / "v2", against=[str(path)], version="2.0", test=64)
+    second = evolve(first.folder, out=tmp_path / "v2", predictions=[path], version="2.0", test=64)
     gone = {p.id for p in first.contents.files["test"]} - second.contents.where.keys()
     assert len(gone) > 10
-    third = evolve(second.folder, out=tmp_path / "v3", against=["random"], version="3.0", new=mine(), bring_back=True)
+    third = evolve(second.folder, out=tmp_path / "v3", model=["random"], version="3.0", new=mine(), bring_back=True)
     assert gone & {problem.id for problem in third.contents.training}
     assert any(note.startswith("revealed, published here") for note in third.notes)
 

@@ -154,7 +154,7 @@ def test_problems_without_a_twin_stay_out_of_the_sizes_unless_asked_for():
     without, with_them = fill(inputs, ReleaseSettings()), fill(inputs, ReleaseSettings(singles=True))
     assert all(p.group for p in without.files["train_xl"])
     assert any(p.group is None for p in without.files["train_debiased"])
-    assert "--singles" in " ".join(without.notes)
+    assert "--set", "singles=on" in " ".join(without.notes)
     assert any(p.group is None for p in with_them.files["train_xl"])
 
 

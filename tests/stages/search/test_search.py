@@ -334,11 +334,11 @@ def test_nothing_but_failures_is_an_error(data, bert, tmp_path, monkeypatch):
     ("change", "said"),
     [
         ({"formalizations": ["mc-mln"]}, "Did you mean 'mc-mlm'"),
-        ({"trials": -1}, "trials: 1 or more expected, found -1"),
-        ({"workers": 0}, "workers: 1 or more expected, found 0"),
+        ({"trials": -1}, "trials: expected 1 or more, found -1"),
+        ({"workers": 0}, "workers: expected 1 or more, found 0"),
         ({"engine": "slurm"}, "No engine named 'slurm'. Known: local, ray."),
         ({"model": "hf:no/such/folder/at/all"}, "no such model folder"),
-        ({"human": 0.94}, "human: 100 or less and a number above 1 expected, found 0.94"),
+        ({"human": 0.94}, "human: expected 100 or less and a number above 1, found 0.94"),
         ({"address": "head:6379"}, "address head:6379: a Ray cluster needs the engine 'ray'"),
     ],
 )

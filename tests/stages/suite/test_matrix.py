@@ -19,7 +19,7 @@ def matrix(open_data):
     both = [*open_data, *synthetic]
     skills = {"best": 0.95, "as good": 0.94, "middling": 0.45, "as middling": 0.46, "guessing": 0.0, "too": 0.0}
     models = [Skilled(name, skill, both, seed) for seed, (name, skill) in enumerate(skills.items())]
-    return SuiteMatrix(suite(models=models, data=[open_data, synthetic], protocol=QUICK, cache="off"))
+    return SuiteMatrix(suite(model=models, data=[open_data, synthetic], protocol=QUICK, cache="off"))
 
 
 def test_models_of_one_skill_share_a_letter_and_others_do_not(matrix):
@@ -60,7 +60,7 @@ def test_a_view_without_rows_is_left_out(matrix):
 
 def test_who_is_told_from_all_others_stands_alone(open_data, skilled):
     models = [skilled("best", 1.0), skilled("other", 0.2, 1), skilled("third", 0.2, 2)]
-    made = SuiteMatrix(suite(models=models, data=[open_data], protocol=QUICK, cache="off"))
+    made = SuiteMatrix(suite(model=models, data=[open_data], protocol=QUICK, cache="off"))
     assert [one.alone for one in made.rankings["accuracy"][0].standings] == [True, False, False]
 
 
@@ -78,7 +78,7 @@ def test_the_ranking_and_bold_go_by_the_values_that_cells_show(tmp_path, open_da
         predicted(tmp_path, open_data, "quiet", quiet),
         predicted(tmp_path, open_data, "first", [0] * len(open_data)),
     ]
-    made = SuiteMatrix(suite(models=both, data=[open_data], protocol=QUICK, cache="off"))
+    made = SuiteMatrix(suite(model=both, data=[open_data], protocol=QUICK, cache="off"))
     (ranking,) = made.rankings["accuracy"]
     assert [one.cell.entrant.name for one in ranking.standings] == ["first", "quiet"]
     assert [one.alone for one in ranking.standings] == [True, False]
@@ -95,7 +95,7 @@ def test_who_answers_nothing_is_last_and_never_bold(tmp_path, open_data):
         predicted(tmp_path, open_data, "bad", bad),
         predicted(tmp_path, open_data, "wrong", [1 - problem.answer for problem in open_data]),
     ]
-    made = SuiteMatrix(suite(models=three, data=[open_data], protocol=QUICK, cache="off"))
+    made = SuiteMatrix(suite(model=three, data=[open_data], protocol=QUICK, cache="off"))
     for measure, (ranking,) in made.rankings.items():
         names = [one.cell.entrant.name for one in ranking.standings]
         assert names == ["bad", "wrong", "silent"], measure
@@ -110,7 +110,7 @@ def test_a_value_that_its_own_choices_would_get_is_not_above_chance(tmp_path, op
     )
     picks = [int(place % 20 == 0) for place in range(len(data))]
     nearly = predicted(tmp_path, data, "nearly", picks)
-    made = SuiteMatrix(suite(models=[nearly], data=[data], protocol=QUICK, cache="off"))
+    made = SuiteMatrix(suite(model=[nearly], data=[data], protocol=QUICK, cache="off"))
     (standing,) = made.views["accuracy"].values()
     assert standing.row.value > 0.6
     assert standing.row.low > standing.row.chance, "a coin would be excluded"
@@ -122,7 +122,7 @@ def test_a_cell_of_which_nothing_can_be_told_says_so(tmp_path, open_data):
     """The first is always right: no exchange of right answers changes anything."""
     data = open_data.with_problems(p.with_order((p.answer, 1 - p.answer)).replace(group=None) for p in open_data)
     model = predicted(tmp_path, data, "first", [0] * len(data))
-    run = suite(models=[model], data=[data], protocol=QUICK, cache="off", out=tmp_path / "out")
+    run = suite(model=[model], data=[data], protocol=QUICK, cache="off", out=tmp_path / "out")
     (standing,) = SuiteMatrix(run).views["accuracy"].values()
     assert (standing.stands, standing.p) == ("unknown", None)
     assert "nothing can be told" in (tmp_path / "out" / "index.html").read_text("utf-8")
@@ -147,7 +147,7 @@ def test_each_problem_written_three_times_makes_nothing_surer(tmp_path, open_dat
             )
             for name, own in flags.items()
         ]
-        return SuiteMatrix(suite(models=models, data=[problems], protocol=QUICK, cache="off"))
+        return SuiteMatrix(suite(model=models, data=[problems], protocol=QUICK, cache="off"))
 
     once = matrix_of(data, flags)
     copied = matrix_of(thrice(data), {name: repeated(own) for name, own in flags.items()})
@@ -171,7 +171,7 @@ def test_models_that_answered_other_problems_are_not_told_apart_and_spoil_nothin
         for half in (0, 1)
     ]
     both = [predicted(tmp_path, open_data, f"half {half}", picks) for half, picks in enumerate(halves)]
-    made = SuiteMatrix(suite(models=both, data=[open_data], protocol=QUICK, cache="off"))
+    made = SuiteMatrix(suite(model=both, data=[open_data], protocol=QUICK, cache="off"))
     assert not made.pairs
     assert [one.letters for one in made.rankings["accuracy"][0].standings] == ["a", "a"]
 
@@ -181,6 +181,6 @@ def test_equal_models_are_told_apart_in_fewer_than_one_suite_in_twenty(open_data
     data, wrong = open_data[:40], 0
     for seed in range(15):
         models = [skilled(f"m{k}", 0.3, 100 * seed + k, data) for k in range(4)]
-        made = SuiteMatrix(suite(models=models, data=[data], protocol=QUICK, cache="off"))
+        made = SuiteMatrix(suite(model=models, data=[data], protocol=QUICK, cache="off"))
         wrong += any(pair.ahead is not None for _, pair in made.pairs)
     assert wrong <= 3  # at 5 % more than that would be one time in two hundred

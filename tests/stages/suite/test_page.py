@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
         SuiteModel(Skilled(NAMES[1], 0.1, [*open_data, *other], 1), family="f", parameters=1.35e8),
         Skilled("half", 0.3, open_data, 2),
     ]
-    suite(models=models, data=[open_data, other], protocol=QUICK, out=out, cache="off")
+    suite(model=models, data=[open_data, other], protocol=QUICK, out=out, cache="off")
     return out
 
 
@@ -37,7 +37,7 @@ def test_the_page_links_each_cell_and_says_what_failed(folder):
 
 def test_a_value_is_held_against_a_coin_where_it_has_no_null(open_data, tmp_path):
     """Whether answers follow a switch is no number of right answers, so no exchange of these says what chance gets."""
-    suite(models=["random"], data=[open_data], protocol=("accuracy", "switching"), out=tmp_path, cache="off")
+    suite(model=["random"], data=[open_data], protocol=("accuracy", "switching"), out=tmp_path, cache="off")
     titles = re.findall(
         r'title="(above|below|indistinguishable from) ([^(]+) \(', (tmp_path / "index.html").read_text()
     )

@@ -34,7 +34,7 @@ def server(data):
 
 def run_suite(server, data, folder, cache=None, **more):
     spec = f"chat:m@{server.url}?delay=0.001&name=m"
-    how = {"models": [spec], "data": [data], "protocol": ("accuracy",), "out": folder}
+    how = {"model": [spec], "data": [data], "protocol": ("accuracy",), "out": folder}
     return suite(**how, cache=cache or folder.parent / "cache", **more)
 
 
@@ -106,8 +106,8 @@ def test_replayed_cells_are_marked_on_the_terminal_the_page_the_tables_and_in_js
 
 
 def test_a_cell_of_a_model_on_this_machine_says_when_it_was_run(tmp_path):
-    words = ["suite", "--models", "random", "--data", "open", "--limit", "10", "--protocol", "accuracy"]
-    words += ["--cache", str(tmp_path / "c"), "--out", str(tmp_path / "suite")]
+    words = ["suite", "open", "--model", "random", "--limit", "10", "--protocol", "accuracy"]
+    words += ["--set", f"cache={tmp_path / 'c'}", "--out", str(tmp_path / "suite")]
     assert "↻" not in CliRunner().invoke(app, words).stdout
     again = CliRunner().invoke(app, words).stdout
     assert "↻ not all of it was asked now:\n1 cell read from earlier audits, of 20" in again

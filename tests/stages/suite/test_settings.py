@@ -19,29 +19,29 @@ def test_a_file_names_models_and_data_or_says_more_of_them(tmp_path):
         as = "choice"
     """
     found = read(tmp_path, text)
-    assert found.models[0] == "builtin"
-    assert (found.models[1].title, found.models[1].spec) == ("a guesser", "random?name=a guesser")
+    assert found.model[0] == "builtin"
+    assert (found.model[1].title, found.model[1].spec) == ("a guesser", "random?name=a guesser")
     assert found.data == [SuiteData("open", as_="choice")]
     assert found.shots == [0, 4]
 
 
 def test_what_is_typed_stands_in_the_place_of_what_the_file_says(tmp_path):
-    found = read(tmp_path, 'models = ["builtin"]\ndata = ["open"]\nlimit = 10', models=["random"])
-    assert (found.models, found.data, found.limit) == (["random"], ["open"], 10)
+    found = read(tmp_path, 'models = ["builtin"]\ndata = ["open"]\nlimit = 10', model=["random"])
+    assert (found.model, found.data, found.limit) == (["random"], ["open"], 10)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ('modles = ["builtin"]', UnknownName, "No key of suite.toml named 'modles'. Did you mean 'models'"),
-        ("[[models]]\nspce = 'random'", UnknownName, r"No key of \[\[models\]\] named 'spce'. Did you mean 'spec'"),
+        ('modle = ["builtin"]', UnknownName, "No key of suite.toml named 'modle'. Did you mean 'model'"),
+        ("[[models]]\nspce = 'random'", UnknownName, r"No key of \[\[model\]\] named 'spce'. Did you mean 'spec'"),
         ("[[data]]\nname = 'x'", BadInput, "data is missing"),
         ("[[models]]\nname = 'x'", BadInput, "a spec or predictions, one of the two"),
         ("[[models]]\nspec = 'random'\npredictions = {open = 'x'}", BadInput, "one of the two"),
         ("[[models]]\npredictions = {open = 'x'}", BadInput, "needs a name"),
-        ("[[models]]\nspec = 'random'\nparameters = -3", BadInput, "a number above 0 expected"),
-        ("models = 3", BadInput, "models"),
-        ("limit = 0", BadInput, "limit: 1 or more expected"),
+        ("[[models]]\nspec = 'random'\nparameters = -3", BadInput, "expected a number above 0"),
+        ("model = 3", BadInput, "model"),
+        ("limit = 0", BadInput, "limit: expected 1 or more"),
         ("shots = ['two']", BadInput, "shots"),
         ("models = [", BadInput, "not TOML"),
     ],

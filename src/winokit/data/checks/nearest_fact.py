@@ -6,7 +6,7 @@ answer is hidden), people's names left open: "the ball was made of steel", "some
 are compared by their words, rare ones counting more (tf-idf, cosine) and the special word twice. That finds facts said
 in the same words, not in others.
 
-The stricter, countable notion is a pair of special word and candidate, (steel, ball): `--split knowledge` shares none.
+The stricter, countable notion is a pair of special word and candidate, (steel, ball): `split = knowledge` shares none.
 """
 
 import re

@@ -115,7 +115,7 @@ def _draft(cells: Mapping[str, Any]) -> Problem:
         return Problem(before, after, _candidates(cells), pronoun=pron, **_rest(cells))
     text = _text(cells, "text")
     if not text.strip():
-        raise Malformed("a text with a blank expected, found nothing", field="text")
+        raise Malformed("expected a text with a blank, found nothing", field="text")
     if "question" in cells:
         return copa.problem(text, _text(cells, "question").strip(), _candidates(cells), None, **_rest(cells))
     before, pronoun, after = _cut(text, _text(cells, "pronoun").strip() or None, *map(cells.get, ("start", "end")))
@@ -144,7 +144,7 @@ def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ..
             try:
                 value = ast.literal_eval(value.strip()) if value.lstrip().startswith("[") else value.split("|")
             except (ValueError, SyntaxError, RecursionError, MemoryError):
-                raise Malformed(f'["a", "b"] or a|b expected, found {fields.shown(value)}', field="options") from None
+                raise Malformed(f'expected ["a", "b"] or a|b, found {fields.shown(value)}', field="options") from None
             value = [each.strip() if isinstance(each, str) else each for each in value]
         return fields.strings({"options": value}, "options")
     options = [_text(cells, role) for role in numbered(cells, kind)]
@@ -160,7 +160,7 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
         to = at + len(pronoun) if to is None and pronoun else to
         if to is None or not 0 <= at < to <= len(text):
             raise Malformed(
-                f"a position in a text of {len(text)} characters expected, found {start} to {end}", field="start"
+                f"expected a position in a text of {len(text)} characters, found {start} to {end}", field="start"
             )
         if pronoun and text[at:to] != pronoun:
             raise Malformed(f"{pronoun!r} is not at character {at}: {text[at:to]!r} is", field="start")
@@ -168,9 +168,9 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
     for blank in BLANKS:
         hits = list(blank.finditer(text))
         if len(hits) > 1:
-            raise Malformed(f"exactly one blank expected, found {len(hits)} ({hits[0][0]})", field="text")
+            raise Malformed(f"expected exactly one blank, found {len(hits)} ({hits[0][0]})", field="text")
         if hits and hits[0][0] == text:
-            raise Malformed("a text around the blank expected, found none", field="text")
+            raise Malformed("expected a text around the blank, found none", field="text")
         if hits:
             return text[: hits[0].start()], pronoun, text[hits[0].end() :]
     hits = list(MARKED.finditer(text))
@@ -186,13 +186,13 @@ def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str
             return text[: hits[0].start()], pronoun, text[hits[0].end() :]
         raise Malformed(f"{pronoun!r} occurs {len(hits)} times in the text: give start=COLUMN too", field="pronoun")
     marks = f"{len(hits)} marks like {hits[0][0]}" if hits else "none"
-    raise Malformed(f"a blank (_, [MASK], <blank>) or one marked [pronoun] expected, found {marks}", field="text")
+    raise Malformed(f"expected a blank (_, [MASK], <blank>) or one marked [pronoun], found {marks}", field="text")
 
 
 def _offset(role: str, value: Any) -> int:
     text = _text({role: value}, role).strip()
     if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
-        raise Malformed(f"a character offset, from 0, expected, found {fields.shown(value)}", field=role)
+        raise Malformed(f"expected a character offset, from 0, found {fields.shown(value)}", field=role)
     return int(text)
 
 
@@ -260,7 +260,7 @@ def _reader(
         cell = _answer_cell(row)
         answer = None if cell in HIDDEN else ways[chosen](cell, candidates)
         if answer is None and cell not in HIDDEN:
-            asked = f"{NOTATIONS[chosen][0]} expected" + ("" if notation or not most else ", as in other rows")
+            asked = f"expected {NOTATIONS[chosen][0]}" + ("" if notation or not most else ", as in other rows")
             raise Malformed(f"{asked} (of {' / '.join(candidates)}), found {fields.shown(cell)}", field="answer")
         return answer
 
@@ -280,7 +280,7 @@ def _flagged(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | None:
     flags = [FLAGS.get(word) for word in said]
     if None in flags or sum(map(bool, flags)) > 1:
         raise Malformed(
-            f"true for one candidate, false for the others, expected, found {' / '.join(said)}", field="answer1"
+            f"expected true for one candidate, false for the others, found {' / '.join(said)}", field="answer1"
         )
     return flags.index(True) if True in flags else NEITHER
 

@@ -25,7 +25,7 @@ HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n<copa-corpus version="1.0">\n'
 def problem(premise: str, asks_for: str, alternatives: tuple[str, ...], answer: int | None, **rest: Any) -> Problem:
     """A problem from the parts both dialects have."""
     if asks_for not in CONNECTIVES:
-        raise Malformed(f"'cause' or 'effect' expected, found {asks_for!r}", field="question")
+        raise Malformed(f"expected 'cause' or 'effect', found {asks_for!r}", field="question")
     before = f"{premise.rstrip().rstrip('.!?').rstrip()} {CONNECTIVES[asks_for]} "
     return Problem(before, "", alternatives, answer, labels={"premise": premise, "asks_for": asks_for}, **rest)
 
@@ -83,7 +83,7 @@ def parse_row(row: Mapping[str, Any]) -> Problem:
     label = row.get("label")
     if label is not None and fields.integer(row, "label") not in (0, 1):
         if label != -1:  # what Hugging Face writes for a hidden answer
-            raise Malformed(f"0 or 1 expected, found {label}", field="label")
+            raise Malformed(f"expected 0 or 1, found {label}", field="label")
         label = None
     return problem(
         fields.string(row, "premise"),

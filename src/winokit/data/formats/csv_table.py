@@ -76,7 +76,7 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
             if not row.get("sentence", row.get("text", "")).strip() and not any(v.strip() for _, v in _options(row)):
                 source.note(f"line {start} has no sentence and no options; skipped")
             elif len(cells) != len(columns):
-                source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}"), start)
+                source.reject(Malformed(f"expected {len(columns)} cells, found {len(cells)}"), start)
             else:
                 yield start, row
 

@@ -65,7 +65,7 @@ def document_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """What was evaluated, as a logged sample has it."""
     doc = row.get("doc")
     if not isinstance(doc, dict):
-        raise Malformed(f"the evaluated document expected, found {fields.shown(doc)}", field="doc")
+        raise Malformed(f"expected the evaluated document, found {fields.shown(doc)}", field="doc")
     return doc
 
 
@@ -109,5 +109,5 @@ def _arguments(place: str) -> dict[str, Any]:
         return {"path": place}
     parts = place.split("/")
     if len(parts) > 3 or not all(parts):
-        raise BadInput(f"hub:{place}: 'org/name', 'org/name/config' or a folder that exists expected")
+        raise BadInput(f"hub:{place}: expected 'org/name', 'org/name/config' or a folder that exists")
     return {"path": "/".join(parts[:2]), "name": parts[2] if len(parts) == 3 else None}

@@ -23,14 +23,14 @@ PARTS = ("sentence", "pronoun", "candidates", "answer")
 def parse(block: Sequence[str]) -> Problem:
     """A problem from its four lines."""
     if len(block) != len(PARTS):
-        raise Malformed(f"four lines expected ({', '.join(PARTS)}) and a blank one, found {len(block)}")
+        raise Malformed(f"expected four lines ({', '.join(PARTS)}) and a blank one, found {len(block)}")
     sentence, pronoun, pair, right = (line.strip() for line in block)
     candidates = tuple(candidate.strip() for candidate in pair.split(","))
     if len(candidates) != 2:
-        raise Malformed(f"two candidates with one comma expected, found {pair!r}", field="candidates")
+        raise Malformed(f"expected two candidates with one comma, found {pair!r}", field="candidates")
     answers = [i for i, candidate in enumerate(candidates) if candidate.casefold() == right.casefold()]
     if not answers:
-        raise Malformed(f"one of {pair!r} expected, found {right!r}", field="answer")
+        raise Malformed(f"expected one of {pair!r}, found {right!r}", field="answer")
     start = target(sentence, pronoun, candidates)
     if start is None:
         raise Malformed(f"the pronoun {pronoun!r} does not occur in the sentence", field="pronoun")

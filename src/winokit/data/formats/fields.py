@@ -27,14 +27,14 @@ def string(row: Mapping[str, Any], key: str) -> str:
     if value.__class__ is str and value.strip():
         return value
     value = _present(row, key)
-    raise Malformed(f"a string expected, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
+    raise Malformed(f"expected a string, found {'an empty one' if isinstance(value, str) else shown(value)}", field=key)
 
 
 def strings(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A list of strings."""
     values = row.get(key)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise Malformed(f"a list of strings expected, found {shown(values)}", field=key)
+        raise Malformed(f"expected a list of strings, found {shown(values)}", field=key)
     return tuple(values)
 
 
@@ -42,7 +42,7 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """An object; empty where the field is missing or null."""
     value = row.get(key)
     if value is not None and not isinstance(value, dict):
-        raise Malformed(f"an object expected, found {shown(value)}", field=key)
+        raise Malformed(f"expected an object, found {shown(value)}", field=key)
     return value or {}
 
 
@@ -53,7 +53,7 @@ def parsed(text: str, kind: type, key: str) -> Any:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, kind):
-        raise Malformed(f"a JSON {'list' if kind is list else 'object'} expected, found {shown(text)}", field=key)
+        raise Malformed(f"expected a JSON {'list' if kind is list else 'object'}, found {shown(text)}", field=key)
     return value
 
 
@@ -83,14 +83,14 @@ def integer(row: Mapping[str, Any], key: str) -> int:
     value = _present(row, key)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise Malformed(f"a whole number expected, found {shown(value)}", field=key)
+    raise Malformed(f"expected a whole number, found {shown(value)}", field=key)
 
 
 def flag(row: Mapping[str, Any], key: str) -> bool:
     """True or false, also written 1 or 0."""
     value = row.get(key, MISSING)
     if value is not True and value is not False and (value not in (0, 1) or isinstance(value, float)):
-        raise Malformed(f"true or false expected, found {shown(value)}", field=key)
+        raise Malformed(f"expected true or false, found {shown(value)}", field=key)
     return bool(value)
 
 
@@ -103,7 +103,7 @@ def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
         text = str(value).strip()
         if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= count:
             return int(text) - 1
-    raise Malformed(f"{' or '.join(str(i + 1) for i in range(count))} expected, found {shown(value)}", field=key)
+    raise Malformed(f"expected {' or '.join(str(i + 1) for i in range(count))}, found {shown(value)}", field=key)
 
 
 def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
@@ -111,7 +111,7 @@ def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
     text = string(row, key)
     before, blank, after = text.partition(BLANK)
     if not blank or BLANK in after:
-        raise Malformed(f"exactly one blank '{BLANK}' expected, found {text.count(BLANK)}", field=key)
+        raise Malformed(f"expected exactly one blank '{BLANK}', found {text.count(BLANK)}", field=key)
     if not (before or after):
         raise Malformed(NO_TEXT, field=key)
     return before, after
@@ -122,7 +122,7 @@ def bracketed(row: Mapping[str, Any], key: str) -> tuple[str, str, str]:
     text = string(row, key)
     marked = list(BRACKETS.finditer(text))
     if len(marked) != 1:
-        raise Malformed(f"one [pronoun] in brackets expected, found {len(marked)}", field=key)
+        raise Malformed(f"expected one [pronoun] in brackets, found {len(marked)}", field=key)
     return text[: marked[0].start()], marked[0].group(1), text[marked[0].end() :]
 
 
@@ -130,7 +130,7 @@ def named_answer(named: Mapping[str, str], candidates: Sequence[str]) -> int:
     """An answer written out, from its one field."""
     ((key, right),) = named.items()
     if right not in candidates:
-        raise Malformed(f"one of {' / '.join(candidates)} expected, found {right!r}", field=key)
+        raise Malformed(f"expected one of {' / '.join(candidates)}, found {right!r}", field=key)
     return candidates.index(right)
 
 

@@ -1,6 +1,6 @@
 """Files in, datasets out, and back: recognise a format from content, read it, write it.
 
-What files do not say themselves, a `winokit.toml` beside them says once for a folder:
+What files do not say themselves, a `winokit.toml` beside them says once for a folder (`winokit.project`):
 
     language = "de"
 
@@ -15,7 +15,6 @@ import gzip
 import hashlib
 import json
 import lzma
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,12 +23,12 @@ from pathlib import Path
 from winokit.data.formats import base
 from winokit.data.formats.source import Source, remember_records
 from winokit.data.known import CATALOGUE, with_true_card
-from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError, refusing
+from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError
 from winokit.files import read_text, write_whole
 from winokit.problem import Card, Dataset
+from winokit.project import FILE, read_project
 from winokit.text.language import check_code
 
-FILE = "winokit.toml"
 MANIFEST = "manifest.json"
 TABLE = "table"
 """What a format is called that goes by named columns."""
@@ -236,17 +235,15 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
     """Columns and language by a folder's winokit.toml; none where there is none, an error where it makes no sense."""
-    path = folder / FILE
-    if not path.is_file():
+    table = read_project(folder)
+    if not table:
         return {}, None
     from winokit.data.formats.columns import checked_columns
 
-    with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):
-        said = tomllib.loads(read_text(path).removeprefix("\ufeff"))
-    columns, language = said.pop("columns", {}), said.pop("language", None)
-    if said or not isinstance(columns, dict) or not isinstance(language, str | None):
-        unknown = f", found {', '.join(said)}" if said else ""
-        raise BadInput(f'{path}: language = "…" and a table [columns] expected{unknown}')
+    columns, language = table.get("columns", {}), table.get("language")
+    path = folder / FILE
+    if not isinstance(columns, dict) or not isinstance(language, str | None):
+        raise BadInput(f'{path}: expected language = "…" and a table [columns]')
     try:
         return checked_columns(columns) if columns else {}, language and check_code(language)
     except (BadInput, LookupError) as error:

@@ -36,7 +36,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
     candidates = fields.strings(row, "texts" if "texts" in row else "candidates")
     occurrence = fields.integer(row, "occurrence") if "occurrence" in row else 1
     if occurrence < 1:
-        raise Malformed(f"1 or more expected, found {occurrence}", field="occurrence")
+        raise Malformed(f"expected 1 or more, found {occurrence}", field="occurrence")
     return Problem(
         before,
         after,
@@ -56,7 +56,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def _any_string(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key, "")
     if not isinstance(value, str):
-        raise Malformed(f"a string expected, found {fields.shown(value)}", field=key)
+        raise Malformed(f"expected a string, found {fields.shown(value)}", field=key)
     return value
 
 
@@ -93,10 +93,10 @@ def parse_card(row: Mapping[str, Any]) -> Card:
     card = row["card"]
     names = {field.name for field in dataclasses.fields(Card)}
     if not isinstance(card, dict) or not isinstance(card.get("name"), str) or not set(card) <= names:
-        raise Malformed(f"an object with a name, and of {', '.join(sorted(names))}, expected", field="card")
+        raise Malformed(f"expected an object with a name, and of {', '.join(sorted(names))}", field="card")
     human = card.get("human_accuracy")
     if human is not None and (isinstance(human, bool) or not isinstance(human, (int, float)) or not 0 <= human <= 1):
-        raise Malformed(f"a share from 0 to 1 expected, found {fields.shown(human)}", field="human_accuracy")
+        raise Malformed(f"expected a share from 0 to 1, found {fields.shown(human)}", field="human_accuracy")
     texts = {key: str(value) for key, value in card.items() if key != "human_accuracy"}
     return Card(human_accuracy=human, **texts)
 

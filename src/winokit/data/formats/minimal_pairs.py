@@ -72,7 +72,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
     """A problem from a row."""
     layout = TARGET2 if TWIN in row else layout_of(row)
     if layout is None:
-        raise Malformed(f"a good and a bad text expected, found {', '.join(map(str, row)) or 'nothing'}")
+        raise Malformed(f"expected a good and a bad text, found {', '.join(map(str, row)) or 'nothing'}")
     rest = "" if layout.rest is None else fields.string(row, layout.rest)
     return pair(
         fields.string(row, layout.good),

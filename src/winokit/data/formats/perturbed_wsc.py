@@ -27,7 +27,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
     before, after = fields.blanked(row, "sentence")
     number = QID.fullmatch(fields.string(row, "qID"))
     if not number:
-        raise Malformed(f"'q', a digit and an index expected, found {row['qID']!r}", field="qID")
+        raise Malformed(f"expected 'q', a digit and an index, found {row['qID']!r}", field="qID")
     perturbation, index = PERTURBATIONS[int(number.group(1))], int(number.group(2))
     labels: dict[str, Any] = {"perturbation": perturbation, "original_index": index}
     labels |= {key: fields.flag(row, key) for key in FLAGS if row.get(key) is not None}

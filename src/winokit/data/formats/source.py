@@ -141,7 +141,7 @@ class Source:
             return data.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = first_line + data.count(b"\n", 0, error.start)
-            message = f"{encoding[:6].upper()} text expected, found byte 0x{data[error.start]:02x}"
+            message = f"expected {encoding[:6].upper()} text, found byte 0x{data[error.start]:02x}"
             raise Malformed(f"{message}; save the file as UTF-8", file=str(self.path), line=line) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -172,7 +172,7 @@ class Source:
             try:
                 row = _loaded(line)
             except (ValueError, RecursionError) as error:
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)})"), number)
+                self.reject(Malformed(f"expected a JSON object ({_reason(error)})"), number)
                 continue
             if (row.__class__ is dict and "\\" not in line) or self.is_sound(row, line, number):
                 yield number, row
@@ -181,9 +181,9 @@ class Source:
         """Whether a JSON value is an object of whole characters; if not, it is rejected."""
         half = _half(row) if "\\" in written and HALF.search(written) else None
         if not isinstance(row, dict):
-            self.reject(Malformed(f"a JSON object expected, found {type(row).__name__}"), line)
+            self.reject(Malformed(f"expected a JSON object, found {type(row).__name__}"), line)
         elif half is not None:
-            self.reject(Malformed(f"whole characters expected, found {half}, which is half of one"), line)
+            self.reject(Malformed(f"expected whole characters, found {half}, which is half of one"), line)
         return isinstance(row, dict) and half is None
 
     def csv_rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -195,7 +195,7 @@ class Source:
             if not isinstance(cells, csv.Error):
                 yield line, cells
                 continue
-            self.reject(Malformed(f"a well-formed row expected ({cells})"), line)
+            self.reject(Malformed(f"expected a well-formed row ({cells})"), line)
             if not place:  # without a header nobody knows what the cells are
                 return
 
@@ -205,7 +205,7 @@ class Source:
         decoder, at, line, counted, number = json.JSONDecoder(), _skip(text, 0), 1, 0, 0
         is_one_line = "\n" not in text.strip()
         if not text.startswith("[", at):
-            raise Malformed("a JSON array '[…]' expected", file=str(self.path), line=1)
+            raise Malformed("expected a JSON array '[…]'", file=str(self.path), line=1)
         at = _skip(text, at + 1)
         while not text.startswith("]", at):
             line, counted, number = line + text.count("\n", counted, at), at, number + 1
@@ -214,7 +214,7 @@ class Source:
                 row, at = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 # There is no telling where the next element starts: what follows is lost even when lenient.
-                self.reject(Malformed(f"a JSON object expected ({_reason(error)}); {LOST}"), place)
+                self.reject(Malformed(f"expected a JSON object ({_reason(error)}); {LOST}"), place)
                 return
             if self.is_sound(row, text[counted:at], place):
                 yield place, row
@@ -222,11 +222,11 @@ class Source:
             if text.startswith(",", at):
                 at = _skip(text, at + 1)
             elif not text.startswith("]", at):
-                self.reject(Malformed(f"',' or ']' expected after an element (is the file cut off?); {LOST}"), place)
+                self.reject(Malformed(f"expected ',' or ']' after an element (is the file cut off?); {LOST}"), place)
                 return
         if _skip(text, at + 1) < len(text):
             line += text.count("\n", counted, _skip(text, at + 1))
-            self.reject(Malformed("the end of the file expected after the array's ']'"), line)
+            self.reject(Malformed("expected the end of the file after the array's ']'"), line)
 
     def xml_elements(self, tag: str) -> Iterator[tuple[int, Element]]:
         """Line and tree of each `tag` element that stands directly below the root.
@@ -247,10 +247,10 @@ class Source:
         try:
             parser.Parse(content, True)
         except expat.ExpatError as error:
-            broken = Malformed(f"well-formed XML expected ({expat.ErrorString(error.code)}; is the file cut off?)")
+            broken = Malformed(f"expected well-formed XML ({expat.ErrorString(error.code)}; is the file cut off?)")
             self.reject(broken, error.lineno)
         except (LookupError, ValueError) as error:  # an encoding the declaration names but nobody knows
-            self.reject(Malformed(f"well-formed XML expected ({error})"), 1)
+            self.reject(Malformed(f"expected well-formed XML ({error})"), 1)
         for element in next(iter(lines), ()):  # of the root, which began first
             if element.tag == tag and element in ended:
                 yield lines[element], element

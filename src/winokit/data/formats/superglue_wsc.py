@@ -25,7 +25,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
     text = fields.string(row, "text")
     target = row.get("target", row)
     if not isinstance(target, Mapping):
-        raise Malformed(f"an object with two spans expected, found {fields.shown(target)}", field="target")
+        raise Malformed(f"expected an object with two spans, found {fields.shown(target)}", field="target")
     pronoun = fields.string(target, "span2_text")
     start, end = locate(text, pronoun.rstrip(MARKS) or pronoun, fields.integer(target, "span2_index"))  # "it,", twice
     hidden = row.get("label") in (None, -1)
@@ -49,7 +49,7 @@ def locate(text: str, span: str, index: int) -> tuple[int, int]:
     """Start and end of a span said to begin at the index-th word; the nearest match within a few words counts."""
     words = [match.start() for match in re.finditer(r"\S+", text)]
     if not 0 <= index < len(words):
-        raise Malformed(f"a word index below {len(words)} expected, found {index}", field="span2_index")
+        raise Malformed(f"expected a word index below {len(words)}, found {index}", field="span2_index")
     wanted = re.compile(rf"\W*({re.escape(span.strip())})(?!\w)", re.IGNORECASE)
     for distance in range(NEAR + 1):
         for place in (index - distance, index + distance):

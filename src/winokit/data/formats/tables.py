@@ -60,7 +60,7 @@ def parse_columns(given: str | Mapping[str, str], roles: Collection[str], option
     if isinstance(given, str):
         pairs = [part.partition("=") for part in re.split(r",(?=\s*\w+\s*=)", given)]
         if not all(role.strip() and column.strip() for role, _, column in pairs):
-            raise BadInput(f"{option}: role=column,role=column expected, found {given!r}")
+            raise BadInput(f"{option}: expected role=column,role=column, found {given!r}")
         named = [(role.strip(), column.strip()) for role, _, column in pairs]
     else:
         named = [(str(role), str(column)) for role, column in given.items()]
@@ -89,7 +89,7 @@ def cell_text(value: Any, field: str | None = None) -> str:
     if value is None or value != value:  # pandas writes NaN for an empty cell
         return ""
     if field is not None and isinstance(value, (list, dict)):
-        raise Malformed(f"a text or a number expected, found {shown(value)}", field=field)
+        raise Malformed(f"expected a text or a number, found {shown(value)}", field=field)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -151,7 +151,7 @@ def _delimited(source: Source) -> Table:
     twice = [name for name in columns if name and columns.count(name) > 1]
     if len(columns) < 2:
         raise Malformed(
-            f"a header of two columns or more expected, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
+            f"expected a header of two columns or more, with , ; tab or | between, found {', '.join(columns)[:60]!r}",
             file=str(source.path),
             line=line,
         )
@@ -166,7 +166,7 @@ def _delimited(source: Source) -> Table:
                 rows.append((line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}))
         elif any(cell.strip() for cell in cells):
             hint = " (a cell with the delimiter in it needs quotes around it)" * (len(cells) > len(columns))
-            source.reject(Malformed(f"{len(columns)} cells expected, found {len(cells)}{hint}"), line)
+            source.reject(Malformed(f"expected {len(columns)} cells, found {len(cells)}{hint}"), line)
     return Table(str(source.path), tuple(filter(None, columns)), rows)
 
 
@@ -194,7 +194,7 @@ def _json_object(source: Source) -> list[TableRow]:
         return [] if lists or not value else [(1, value)]
     if len({len(part) for part in lists}) > 1:
         lengths = ", ".join(f"{name} {len(part)}" for name, part in zip(value, lists, strict=True))
-        raise BadInput(f"{source.path}: columns of one length expected, found {lengths}")
+        raise BadInput(f"{source.path}: expected columns of one length, found {lengths}")
     return numbered_rows([dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)])
 
 

@@ -33,9 +33,9 @@ def parse(line: str) -> Problem:
     pronouns = [mark for mark in marked if mark.group(1).lower() in PRONOUNS]
     people = [mark for mark in marked if mark not in pronouns]
     if not pronouns:
-        raise Malformed("a bracketed pronoun expected, found none", field="pronoun")
+        raise Malformed("expected a bracketed pronoun, found none", field="pronoun")
     if len(people) != 1:
-        raise Malformed(f"one bracketed candidate expected, found {len(people)}", field="candidates")
+        raise Malformed(f"expected one bracketed candidate, found {len(people)}", field="candidates")
     pronoun, right = pronouns[0], people[0].group(1)
     outside = re.search(r"\b(the|a|an)\s*$", text[: people[0].start()], re.IGNORECASE)
     if outside and " " not in right:  # the article was left outside: "the [physician]"
@@ -57,7 +57,7 @@ def _other(before: str, after: str, right: str) -> str:
         for occupation in OCCUPATION.finditer(part):
             if occupation.group(1).lower() != _bare(right):
                 return occupation.group()
-    raise Malformed("a second occupation expected in the sentence, found none", field="candidates")
+    raise Malformed("expected a second occupation in the sentence, found none", field="candidates")
 
 
 def render(problem: Problem, options: WriteOptions) -> str:

@@ -31,13 +31,13 @@ def parse_sentence(line: str) -> Problem:
     parts = sentid.split(".")
     if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
         raise Malformed(
-            f"an id like technician.customer.1.male.txt, a tab and the sentence expected, found {line[:60]!r}",
+            f"expected an id like technician.customer.1.male.txt, a tab and the sentence, found {line[:60]!r}",
             field="sentid",
         )
     occupation, participant, answer, gender = parts[:4]
     places = [m for m in WORD.finditer(sentence) if GENDER[m.group()] == gender]
     if len(places) != 1:
-        raise Malformed(f"exactly one {gender} pronoun expected, found {len(places)}", field="sentence")
+        raise Malformed(f"expected exactly one {gender} pronoun, found {len(places)}", field="sentence")
     before, pronoun, after = sentence[: places[0].start()], places[0].group(), sentence[places[0].end() :]
     labels = {"gender": gender, "template": f"{occupation}.{answer}"}
     return _problem(before, after, occupation, participant, answer, pronoun, **labels)
@@ -48,13 +48,13 @@ def parse_template(line: str) -> Problem:
     parts = line.split("\t")
     if len(parts) != 4 or parts[2] not in ("0", "1"):
         raise Malformed(
-            f"occupation, participant, answer 0/1 and template, with tabs, expected, found {line[:60]!r}",
+            f"expected occupation, participant, answer 0/1 and template, with tabs, found {line[:60]!r}",
             field="answer",
         )
     occupation, participant, answer, template = parts
     places = PLACEHOLDER.findall(template)
     if len(places) != 1:
-        raise Malformed(f"exactly one pronoun placeholder expected, found {len(places)}", field="sentence")
+        raise Malformed(f"expected exactly one pronoun placeholder, found {len(places)}", field="sentence")
     before, case, after = PLACEHOLDER.split(template)
     names = {"$OCCUPATION": occupation, "$PARTICIPANT": participant}
     before, after = (re.sub(r"\$(?:OCCUPATION|PARTICIPANT)", lambda m: names[m[0]], part) for part in (before, after))
@@ -116,7 +116,7 @@ def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Pr
             try:
                 statistics[occupation] = dict(zip(names, map(float, shares[:2]), strict=True))
             except ValueError:
-                expected = "occupation and two percentages, with tabs, expected"
+                expected = "expected occupation and two percentages, with tabs"
                 raise Malformed(expected, file=str(path), line=number) from None
     for problem in problems:
         yield problem.with_labels(**statistics.get(problem.labels["occupation"], {}))

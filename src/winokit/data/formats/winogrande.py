@@ -26,7 +26,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
         candidates.append(fields.string(row, name))
     qid = row.get("qID")
     if qid is not None and not isinstance(qid, str):
-        raise Malformed(f"a string expected, found {fields.shown(qid)}", field="qID")
+        raise Malformed(f"expected a string, found {fields.shown(qid)}", field="qID")
     return Problem(
         before,
         after,
@@ -73,7 +73,7 @@ def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Proble
     labels = list(Source(path, lenient=source.lenient).lines())
     rows = {line: row for row, (line, _) in enumerate(Source(source.path, lenient=True).lines())}
     if len(labels) != len(rows):
-        expected = f"{len(rows)} labels expected, one for each problem, found {len(labels)}"
+        expected = f"expected {len(rows)} labels, one for each problem, found {len(labels)}"
         raise Malformed(expected, file=str(path))
     source.note(f"answers taken from {path.name}")
     answered = []

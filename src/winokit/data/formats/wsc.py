@@ -34,7 +34,7 @@ def parse(schema: Element) -> Problem:
             raise Malformed("missing in <schema>", field=part)
     pronoun = words(schema, "text/pron")
     if not pronoun:
-        raise Malformed("a pronoun expected, found none", field="pron")
+        raise Malformed("expected a pronoun, found none", field="pron")
     before, after = around_the_pronoun(words(schema, "text/txt1"), words(schema, "text/txt2"))
     candidates = tuple(words(node, ".") for node in schema.findall("answers/answer"))
     answer = _answer(words(schema, "correctAnswer"), len(candidates))
@@ -61,7 +61,7 @@ def _answer(letter: str, count: int) -> int | None:
     index = letters.ascii_uppercase.find(letter.upper())
     if len(letter) != 1 or not 0 <= index < count:
         expected = f"a letter from A to {letters.ascii_uppercase[max(count, 1) - 1 : max(count, 1)]}"
-        raise Malformed(f"{expected} expected, found {letter!r}", field="correctAnswer")
+        raise Malformed(f"expected {expected}, found {letter!r}", field="correctAnswer")
     return index
 
 

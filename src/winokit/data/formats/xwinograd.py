@@ -28,18 +28,18 @@ def parse(line: str) -> Problem:
     """A problem from a row; where each candidate stands in the sentence is kept in its provenance."""
     cells = line.split("\t")
     if len(cells) != len(CELLS):
-        raise Malformed(f"seven cells with tabs expected ({', '.join(CELLS)}), found {len(cells)}")
+        raise Malformed(f"expected seven cells with tabs ({', '.join(CELLS)}), found {len(cells)}")
     language, source, original, text, *lists = cells
     tokens, pronoun, candidates = (fields.parsed(cell, list, name) for name, cell in zip(CELLS[4:], lists, strict=True))
     if not CODE.fullmatch(language):
-        raise Malformed(f"a BCP 47 code expected, found {language[:40]!r}", field="language")
+        raise Malformed(f"expected a BCP 47 code, found {language[:40]!r}", field="language")
     starts = _laid(text, tokens)
     start, end = _place(text, starts, pronoun, "pronoun")
     end = start + len(text[start:end].rstrip(MARKS) or text[start:end])
     places = [_place(text, starts, candidate, "candidates") for candidate in candidates]
     right = [index for index, candidate in enumerate(candidates) if candidate[3:] == [True]]
     if len(right) != 1:
-        raise Malformed(f"one candidate that is true expected, found {len(right)}", field="candidates")
+        raise Malformed(f"expected one candidate that is true, found {len(right)}", field="candidates")
     translated = {} if original == "?" else {"english": original}
     return Problem(
         text[:start],
@@ -74,7 +74,7 @@ def _place(text: str, starts: Sequence[int], named: Any, field: str) -> tuple[in
             if text.startswith(words, start):
                 return start, start + len(words)
             raise Malformed(f"{words!r} is not at token {first} of the text", field=field)
-    raise Malformed(f"words and the span of their tokens expected, found {str(named)[:40]!r}", field=field)
+    raise Malformed(f"expected words and the span of their tokens, found {str(named)[:40]!r}", field=field)
 
 
 def _recognise(head: FileHead) -> bool:

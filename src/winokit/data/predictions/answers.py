@@ -108,7 +108,7 @@ def choose(
     if number and base == 0:
         if int(number[1]) >= len(names):
             expected = " or ".join(map(str, range(len(names))))
-            raise Malformed(f"{expected} expected, found {fields.shown(text)}", field=column)
+            raise Malformed(f"expected {expected}, found {fields.shown(text)}", field=column)
         return int(number[1]), None
     return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
 

@@ -1,4 +1,4 @@
-"""Which column of a table of predictions says what: as told by `--prediction-columns`, or by their names.
+"""Which column of a table of predictions says what: as told by `--columns`, or by their names.
 
 docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are; read as
 choices or as scores they would turn a good model into a bad one, so columns of such names are refused.
@@ -12,7 +12,7 @@ from winokit.data.formats.tables import Table, cell_text, numbered, parse_column
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
-OPTION = "--prediction-columns"
+OPTION = "--columns"
 LINE = "line"
 ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")

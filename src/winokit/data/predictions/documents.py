@@ -114,7 +114,7 @@ def parse_document(doc: Mapping[str, Any]) -> LoggedDocument | None:
     try:
         labels = json.loads(row.get("labels", "{}"))
     except (ValueError, TypeError, RecursionError):
-        raise Malformed(f"JSON expected, found {fields.shown(row['labels'])}", field="labels") from None
+        raise Malformed(f"expected JSON, found {fields.shown(row['labels'])}", field="labels") from None
     contexts = fields.strings({"contexts": row.get("contexts") or row.get("filled", [])}, "contexts")
     problem = jsonl.parse({**row, "labels": labels})
     return LoggedDocument(variant, of, problem, contexts, dataset=fields.optional(row, "dataset") or "")

@@ -130,7 +130,7 @@ def values_of(column: Any) -> list[Any]:
             values = getattr(column, method)()
             return values if isinstance(values, list) else [values]
     if not isinstance(column, Sequence):
-        raise BadInput(f"predictions: expected {HOW}, found a {type(column).__name__}")
+        raise BadInput(f"expected predictions: {HOW}, found a {type(column).__name__}")
     return list(column)
 
 

@@ -87,7 +87,7 @@ def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
     header, samples = _in_archive(source) if source.raw().startswith(b"PK") else _in_one_object(source)
     about = header.get("eval") if isinstance(header, dict) else None
     if not isinstance(about, dict):
-        raise Malformed(f"an object expected, found {fields.shown(about)}", field="eval", file=str(source.path))
+        raise Malformed(f"expected an object, found {fields.shown(about)}", field="eval", file=str(source.path))
     if header.get("status") not in (None, "success"):
         source.note(f"the run ended with status {fields.shown(header['status'])}")
     kept: list[tuple[str, Mapping[str, Any]]] = []
@@ -96,7 +96,7 @@ def _samples(source: Source) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
             scores = sample["scores"] if isinstance(sample.get("scores"), dict) else {}
             kept.append((place, {**{key: sample[key] for key in USED if key in sample}, "scores": scores}))
         else:
-            source.reject(Malformed(f"an object expected, found {fields.shown(sample)}", field=place))
+            source.reject(Malformed(f"expected an object, found {fields.shown(sample)}", field=place))
     return str(about.get("model") or source.path.stem), kept
 
 
@@ -144,7 +144,7 @@ class InspectArchive:
         try:
             return json.loads(self._unpacked(self.files[name]))
         except BROKEN as error:
-            raise Malformed(f"JSON expected ({error})", field=name, file=str(self.source.path)) from None
+            raise Malformed(f"expected JSON ({error})", field=name, file=str(self.source.path)) from None
 
     def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
         """The bytes of a file; those packed with zstd, which zipfile knows since Python 3.14, by their local header."""
@@ -164,12 +164,12 @@ def _in_one_object(source: Source) -> tuple[Any, Iterator[tuple[str, Any]]]:
     try:
         log = json.loads(source.text())
     except json.JSONDecodeError as error:
-        raise Malformed(f"a JSON object expected ({error.msg})", file=str(source.path), line=error.lineno) from None
+        raise Malformed(f"expected a JSON object ({error.msg})", file=str(source.path), line=error.lineno) from None
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{source.path}: a JSON object expected ({type(error).__name__})") from None
+        raise BadInput(f"{source.path}: expected a JSON object ({type(error).__name__})") from None
     samples = log.get("samples") if isinstance(log, dict) else None
     if not isinstance(samples, list):
-        raise Malformed("the list of samples expected: this log has none", field="samples", file=str(source.path))
+        raise Malformed("expected the list of samples: this log has none", field="samples", file=str(source.path))
     return log, ((f"sample {number}", sample) for number, sample in enumerate(samples, 1))
 
 
@@ -229,7 +229,7 @@ def _input(sample: Mapping[str, Any]) -> str:
     if isinstance(given, str):
         return given
     if not isinstance(given, list):
-        raise Malformed(f"a text or a list of messages expected, found {fields.shown(given)}", field="input")
+        raise Malformed(f"expected a text or a list of messages, found {fields.shown(given)}", field="input")
     texts = []
     for message in given:
         if isinstance(message, dict) and message.get("role", "user") == "user":

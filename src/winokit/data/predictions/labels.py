@@ -49,14 +49,14 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     count = lines[first].count(",") + 1
     if count not in NUMBERS:
         number = first + 1 + above
-        raise Malformed(f"one label or five expected, found {count}", field="label", file=str(source.path), line=number)
+        raise Malformed(f"expected one label or five, found {count}", field="label", file=str(source.path), line=number)
     models = SIZES if count == len(SIZES) else (source.path.stem,)
     for place, line in enumerate(lines):
         silent, names = line.strip().casefold() in SILENT, matcher.dataset[place].candidates
         cells = [line.strip()] * count if silent else [cell.strip() for cell in line.split(",")]
         try:
             if len(cells) != count:
-                raise Malformed(f"{NUMBERS[count]} expected, as on the first line, found {len(cells)}", field="label")
+                raise Malformed(f"expected {NUMBERS[count]}, as on the first line, found {len(cells)}", field="label")
             chosen = [_label(cell, len(names)) for cell in cells]
         except Malformed as error:
             source.reject(error, place + 1 + above)

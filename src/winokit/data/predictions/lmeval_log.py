@@ -152,7 +152,7 @@ def _row(row: Mapping[str, Any], line: Place, matcher: Matcher, model: str, scor
     """The row of a sample, and whether its document is one of ours."""
     doc, responses = document_of(row), row.get("filtered_resps")
     if not isinstance(responses, list):
-        raise Malformed(f"a list of responses expected, found {fields.shown(responses)}", field="filtered_resps")
+        raise Malformed(f"expected a list of responses, found {fields.shown(responses)}", field="filtered_resps")
     requests, own, chosen = _requests(row), parse_document(doc), row.get("filter")
     ending = f"?filter={chosen}" if chosen not in (None, "none") else ""
     variant = own.variant if own else ORIGINAL
@@ -279,7 +279,7 @@ def _log_probability(response: object) -> float:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             return float(value)
-    raise Unmatched(f"a log-probability expected in its responses, found {fields.shown(response)}")
+    raise Unmatched(f"expected a log-probability in its responses, found {fields.shown(response)}")
 
 
 def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
@@ -292,14 +292,14 @@ def _requests(row: Mapping[str, Any]) -> list[tuple[str, str | None]]:
         return []
     requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
     if not isinstance(requests, list):
-        raise Malformed(f"the requests expected, found {fields.shown(arguments)}", field="arguments")
+        raise Malformed(f"expected the requests, found {fields.shown(arguments)}", field="arguments")
     texts: list[tuple[str, str | None]] = []
     for request in requests:
         parts = [request.get("arg_0"), request.get("arg_1")] if isinstance(request, dict) else request
         if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[0], str):
             parts = [None, None]
         if parts[0] is None or not isinstance(parts[1], (str, dict)):
-            raise Malformed(f"a context and a continuation expected, found {fields.shown(request)}", field="arguments")
+            raise Malformed(f"expected a context and a continuation, found {fields.shown(request)}", field="arguments")
         texts.append((parts[0], parts[1] if isinstance(parts[1], str) else None))
     return texts
 

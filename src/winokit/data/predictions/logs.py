@@ -19,15 +19,13 @@ from winokit.errors import BadInput, Malformed
 from winokit.methods.transforms.variants import PERTURBED
 from winokit.problem import ORIGINAL, Card, Dataset, Problem, grouped
 from winokit.progress import tell
-from winokit.registry import Registry
+from winokit.registry import at_home
 
 if TYPE_CHECKING:
     from winokit.data.predictions.documents import LoggedDocument
 
-PROBLEM_READERS: Registry[Callable[[Source], Iterator["LoggedDocument"]]] = Registry(
-    "kind of logs", homes={name: f"winokit.data.predictions.{name}_log:problems" for name in ("lmeval", "inspect")}
-)
-"""What finds the problems in a kind of files that hold them."""
+PROBLEM_READERS = {name: f"winokit.data.predictions.{name}_log:problems" for name in ("lmeval", "inspect")}
+"""By kind of logs, what finds the problems in them. It is imported when a file is of that kind."""
 EXAMPLES = Path(str(resources.files("winokit") / "assets" / "examples"))
 LOGS = frozenset({".jsonl", ".json", ".eval"})
 """Endings of logs: a folder may have gigabytes of other things, which are not looked into."""
@@ -154,7 +152,8 @@ def _problems_of(path: Path, lenient: bool) -> LoggedProblems:
             raise BadInput(f"{path}: its problems are not in it; name the dataset before --predictions") from None
     documents: list[LoggedDocument] = []
     try:
-        documents += PROBLEM_READERS[kind](source)
+        read_problems: Callable[[Source], Iterator[LoggedDocument]] = at_home(PROBLEM_READERS[kind])
+        documents += read_problems(source)
     except Malformed as error:
         if documents:
             raise

@@ -113,7 +113,7 @@ class TableProposals:
         tried = self.best_choices(free)
         if lower and not tried:
             raise BadInput(f"{path}: {', '.join(lower)}: {TURN_ROUND}")
-        expected = f"no predictions of a known kind: a column 'prediction' expected, found {listed_columns(self.table)}"
+        expected = f"no predictions of a known kind: expected a column 'prediction', found {listed_columns(self.table)}"
         if not tried:
             raise BadInput(
                 f"{path}: {expected}; say which it is: {self._placeholder()} "
@@ -123,7 +123,7 @@ class TableProposals:
 
     def _refuse_nameless(self) -> None:
         """No column names a problem by its name."""
-        expected = f"a column with the problem's id or text expected, found {listed_columns(self.table)}"
+        expected = f"expected a column with the problem's id or text, found {listed_columns(self.table)}"
         if self.naming and "order" not in self.naming:
             tried = self.told_choice()
             if tried is not None:

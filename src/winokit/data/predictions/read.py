@@ -13,7 +13,7 @@ from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import Variant
 from winokit.problem import ORIGINAL, Dataset, grouped
-from winokit.registry import Registry
+from winokit.registry import at_home
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
 KINDS = (
@@ -26,7 +26,7 @@ MOST_REASONS = 4
 """Reasons of abstentions that have a note of their own."""
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
 """Names of the sample logs that lm-evaluation-harness writes."""
-OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
+OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --columns order=COLUMN,prediction=COLUMN"
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HOMES = {
     "winokit": "winokit_rows:read",
@@ -35,10 +35,8 @@ _HOMES = {
     "labels": "labels:read_labels",
     "table": "table:read_table",
 }
-READERS: Registry[Reader] = Registry(
-    "kind of predictions", homes={name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
-)
-"""Each is imported when a file is of its kind."""
+READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
+"""By kind of predictions, what reads it. It is imported when a file is of that kind."""
 WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
 """The kinds of files that have no columns to be named."""
 
@@ -160,7 +158,8 @@ def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
         from winokit.data.predictions.table import read_table
 
         return partial(read_table, given=columns)
-    return READERS[kind]
+    reader: Reader = at_home(READERS[kind])
+    return reader
 
 
 def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPredictions]:
@@ -220,7 +219,7 @@ def recognise(path: Path) -> str:
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
-    raise BadInput(f"{path}: no predictions of a known kind; {KINDS} expected")
+    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}")
 
 
 def _json_kind(path: Path, first: str, text: str) -> str:

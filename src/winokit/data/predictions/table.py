@@ -209,8 +209,8 @@ class TableReading:
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
-                f"{self.table.path}: column {column!r}: the numbers of {len(self.matcher.dataset):,} problems, from "
-                "0 or 1 and each once, expected"
+                f"{self.table.path}: column {column!r}: expected the numbers of {len(self.matcher.dataset):,} "
+                "problems, from 0 or 1 and each once"
             )
         return [number - start for number in numbers]
 
@@ -342,11 +342,11 @@ class TableReading:
         if len(columns) > 1:
             texts = [text for text, name in zip(texts, columns, strict=True) if text]
         if len(texts) != count:
-            raise Malformed(f"{count} scores expected, one per candidate, found {len(texts)}", field=columns[0])
+            raise Malformed(f"expected {count} scores, one per candidate, found {len(texts)}", field=columns[0])
         try:
             return tuple(float(text) for text in texts)
         except ValueError:
-            raise Malformed(f"numbers expected, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
+            raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
 
     def finish(self) -> None:
         """Say what was noticed; a column in which nothing could be read is the wrong one."""

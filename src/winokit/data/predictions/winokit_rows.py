@@ -66,9 +66,9 @@ def _scores(row: Mapping[str, Any], count: int | None) -> tuple[float, ...] | No
     numbers = scores if isinstance(scores, list) else []
     fit = [score for score in numbers if type(score) in (int, float) and abs(score) < 1e308]
     if len(fit) < max(2, len(numbers)):
-        raise Malformed(f"a list of two or more numbers expected, found {fields.shown(scores)}", field="scores")
+        raise Malformed(f"expected a list of two or more numbers, found {fields.shown(scores)}", field="scores")
     if count is not None and len(scores) != count:
-        raise Malformed(f"{count} numbers expected, one per candidate, found {len(scores)}", field="scores")
+        raise Malformed(f"expected {count} numbers, one per candidate, found {len(scores)}", field="scores")
     return tuple(map(float, scores))
 
 
@@ -81,6 +81,6 @@ def _place(row: Mapping[str, Any], key: str, count: int | None) -> int | None:
         place = fields.integer(row, key)
     if place < 0 or (count is not None and place >= count):
         raise Malformed(
-            f"an index from 0 to {count - 1 if count else 'the last candidate'} expected, found {place}", field=key
+            f"expected an index from 0 to {count - 1 if count else 'the last candidate'}, found {place}", field=key
         )
     return place

@@ -82,33 +82,41 @@ class AFLite(DebiasMethod):
     ] = 0.75
     seed: Seed = 0
     _: KW_ONLY
-    regularisation: Annotated[float, Help("C of the logistic regressions (L2).", above=0)] = 1.0
+    regularisation: Annotated[float, Help("C of the logistic regressions (L2).", above=0, section="aflite")] = 1.0
     twins: Twins = "apart"
-    stratified: Annotated[bool, Help("Keep the proportion of answers in training subsets.")] = False
+    stratified: Annotated[bool, Help("Keep the proportion of answers in training subsets.", section="aflite")] = False
     ties: Annotated[
-        Literal["random", "order"], Help("Tie-break at the cutoff: random or order.", noun="way to break ties")
+        Literal["random", "order"],
+        Help("Tie-break at the cutoff: random or order.", noun="way to break ties", section="aflite"),
     ] = "random"
-    min_predictions: Annotated[int, Help("Minimum number of predictions for a score.", least=1)] = 1
+    min_predictions: Annotated[int, Help("Minimum number of predictions for a score.", least=1, section="aflite")] = 1
     stop_below: Annotated[
         float | None,
-        Help("Stop when the ensemble's held-out accuracy falls below this; 0.5 is chance.", least=0, most=1),
+        Help(
+            "Stop when the ensemble's held-out accuracy falls below this; 0.5 is chance.",
+            least=0,
+            most=1,
+            section="aflite",
+        ),
     ] = None
-    tolerance: Annotated[float | None, Help("Tolerance of the solver. Default: depends on the precision.", above=0)] = (
-        None
-    )
-    max_steps: Annotated[int, Help("Maximum steps of the solver.", least=1)] = 300
+    tolerance: Annotated[
+        float | None, Help("Tolerance of the solver. Default: depends on the precision.", above=0, section="aflite")
+    ] = None
+    max_steps: Annotated[int, Help("Maximum steps of the solver.", least=1, section="aflite")] = 300
     backend: Annotated[Backend, Help("auto, numpy, torch, torch:cpu, torch:cuda or ray.", "NAME", also="engine")] = (
         "auto"
     )
-    workers: Annotated[int | None, Help("Number of Ray workers. Default: one per core.", least=1)] = None
-    address: Annotated[str | None, Help("A Ray cluster. Default: this machine.")] = None
+    workers: Annotated[
+        int | None, Help("Number of Ray workers. Default: one per core.", least=1, section="cluster")
+    ] = None
+    address: Annotated[str | None, Help("A Ray cluster. Default: this machine.", section="cluster")] = None
     checkpoint: Path | str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for option in ("workers", "address"):
             if self.backend != "ray" and getattr(self, option) is not None:
-                raise BadInput(f"--{option}: an option of --engine ray")
+                raise BadInput(f"--set {option}: a setting of --engine ray")
         if self.stratified and self.twins == "together":
             raise BadInput("stratified subsets need twins apart: a unit has rows of both answers")
 
@@ -287,18 +295,23 @@ class RepeatedAFLite(AFLite):
     null_runs: Annotated[
         int,
         Help(
-            "Maximum runs on relabelled problems, to measure what chance removes: at least 19, or 0 for none.", least=0
+            "Maximum runs on relabelled problems, to measure what chance removes: at least 19, or 0 for none.",
+            least=0,
+            section="aflite",
         ),
     ] = 39
     seeds: Annotated[
-        int, Help("How many seeds to run, from --seed on; the first one's problems are kept.", least=1)
+        int,
+        Help("How many seeds to run, from --seed on; the first one's problems are kept.", least=1, section="aflite"),
     ] = 3
-    majority: Annotated[bool, Help("Instead, keep the problems that more than half of the seeds keep.")] = False
+    majority: Annotated[
+        bool, Help("Instead, keep the problems that more than half of the seeds keep.", section="aflite")
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.majority and self.seeds == 1:
-            raise BadInput("2 seeds or more expected for a majority (--seeds); found 1")
+            raise BadInput("expected 2 seeds or more for a majority (--set seeds); found 1")
 
     def others(self) -> list[AFLite]:
         """The same filter, once fitted, with the seeds that follow, each with a checkpoint beside the first one's."""

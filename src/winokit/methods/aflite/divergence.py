@@ -55,10 +55,10 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
     same picture. Where rows have fewer columns than `count`, the missing components are zero.
     """
     if len(x.shape) != 2 or 0 in x.shape:
-        raise BadInput(f"rows and columns of features expected, found an array of shape {x.shape}")
+        raise BadInput(f"expected rows and columns of features, found an array of shape {x.shape}")
     n = len(x) if rows is None else int(rows.sum())
     if n < 2:
-        raise BadInput(f"two rows or more expected for principal components, found {n}")
+        raise BadInput(f"expected two rows or more for principal components, found {n}")
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(x, rows)) / n
     if not np.isfinite(mean).all():
         raise BadInput("features must be finite numbers, and some are not")
@@ -100,7 +100,7 @@ def bins_for(rows: int) -> int:
 def kl_histogram(p: Values, q: Values, bins: int = 50, smoothing: float = SMOOTHING) -> float:
     """KL(p || q) from histograms with shared, equal bins; `smoothing` is added to the count of every bin."""
     if bins < 2 or not smoothing > 0:
-        raise BadInput(f"two bins or more and a smoothing above 0 expected, found {bins} and {smoothing}")
+        raise BadInput(f"expected two bins or more and a smoothing above 0, found {bins} and {smoothing}")
     ends = (min(p.min(), q.min()), max(p.max(), q.max()))
     counts = [np.histogram(values, bins, ends)[0] + smoothing for values in (p, q)]
     share_p, share_q = (count / count.sum() for count in counts)
@@ -114,7 +114,7 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
     """
     k = min(k, len(p) - 1, len(q))
     if k < 1:
-        raise BadInput(f"two values of one answer and one of the other expected, found {len(p)} and {len(q)}")
+        raise BadInput(f"expected two values of one answer and one of the other, found {len(p)} and {len(q)}")
     p, q = np.sort(p), np.sort(q)
     within, across = _kth_distance(p, p, k + 1), _kth_distance(p, q, k)  # a point is its own nearest neighbour
     apart = (within > 0) & (across > 0)

@@ -75,7 +75,7 @@ def _opened(path: Path) -> Floats:
     except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{path}: not a .npy file of numbers") from error
     if np.ndim(rows) != 2:
-        raise BadInput(f"{path}: a .npy file of rows and columns expected, found shape {np.shape(rows)}")
+        raise BadInput(f"{path}: expected a .npy file of rows and columns, found shape {np.shape(rows)}")
     return rows
 
 
@@ -113,7 +113,7 @@ def checked_features(X: ArrayLike | Shards) -> Any:
     if len(matrix) < 2:
         raise BadInput(f"two rows of features or more are needed; found n_samples={len(matrix)}")
     if len(matrix) > MOST_ROWS:
-        raise BadInput(f"at most {MOST_ROWS:,} rows of features expected; found {len(matrix):,}")
+        raise BadInput(f"expected at most {MOST_ROWS:,} rows of features; found {len(matrix):,}")
     varies = False
     for start in range(0, len(matrix), BLOCK):
         block = matrix[start : start + BLOCK]
@@ -146,7 +146,7 @@ def as_labels(y: ArrayLike) -> Ints:
     """One answer per row, 0 or 1; rows of one answer alone will do."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels) or not np.isin(labels, (0, 1)).all():
-        raise BadInput("one answer per row expected, 0 for the first candidate or 1 for the second")
+        raise BadInput("expected one answer per row, 0 for the first candidate or 1 for the second")
     return labels.astype(np.int64)
 
 
@@ -161,7 +161,7 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
     if groups is None:
         return np.arange(rows)
     if len(groups) != rows:
-        raise BadInput(f"one group id per row expected, found {len(groups):,} for {rows:,} rows")
+        raise BadInput(f"expected one group id per row, found {len(groups):,} for {rows:,} rows")
     if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
         return np.unique(groups, return_inverse=True)[1].astype(np.int64)
     names = dict.fromkeys(group for group in groups if group is not None)
@@ -199,7 +199,7 @@ def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
     """
     rows = len(numbers)
     if not 1 <= size <= rows:
-        raise BadInput(f"a size from 1 to {rows} expected, the number of rows there are; found {size}")
+        raise BadInput(f"expected a size from 1 to {rows}, the number of rows there are; found {size}")
     sizes = np.bincount(numbers)
     taken = np.zeros(len(sizes), np.bool_)
     taken[order[np.cumsum(sizes[order]) <= size]] = True

@@ -72,7 +72,7 @@ def null_runs(
     `others`, fitted with other seeds, are ranked among the same relabelled runs: those differ in their seeds too.
     """
     if runs < 1:
-        raise BadInput(f"1 relabelled run or more expected; found {runs}")
+        raise BadInput(f"expected 1 relabelled run or more; found {runs}")
     X = checked_features(X)
     y = checked_answers(y, len(X))
     groups = None if units is None else names_of(require_units(units, len(X)))

@@ -108,7 +108,7 @@ class Sides:
         self.units = (round(self.weights[~self.removed].sum()), round(self.weights[self.removed].sum()))
         """How many units have kept members, and how many have removed ones."""
         if not all(self.units):
-            raise BadInput("some rows removed and some kept expected: there is nothing to compare")
+            raise BadInput("expected some rows removed and some kept: there is nothing to compare")
 
 
 def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:

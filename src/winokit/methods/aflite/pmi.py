@@ -59,18 +59,24 @@ class PMIFilter(DebiasMethod):
             "difference (f), absolute (|f|), maximum or second-order (pairs of words).",
             "NAME",
             noun="variant of PMI filtering",
+            section="pmi",
         ),
     ] = "difference"
-    smoothing: Annotated[float, Help("Number added to every count.", above=0)] = 100.0
+    smoothing: Annotated[float, Help("Number added to every count.", above=0, section="pmi")] = 100.0
     count: Annotated[
         Literal["tokens", "types"],
-        Help("tokens (every occurrence of a word in a text) or types (once per text).", noun="way to count words"),
+        Help(
+            "tokens (every occurrence of a word in a text) or types (once per text).",
+            noun="way to count words",
+            section="pmi",
+        ),
     ] = "tokens"
     alone: Annotated[
         Literal["own", "first", "last"],
         Help(
             "Problems without a twin: own (ranked by their own words), first or last to be kept.",
             noun="treatment of problems alone",
+            section="pmi",
         ),
     ] = "own"
     seed: Seed = 0
@@ -90,7 +96,7 @@ class PMIFilter(DebiasMethod):
         """Rank the groups of the texts, each a list of words, and keep the first ones."""
         labels = as_labels(y)
         if len(texts) != len(labels):
-            raise BadInput(f"one answer per text expected, found {len(labels)} for {len(texts)}")
+            raise BadInput(f"expected one answer per text, found {len(labels)} for {len(texts)}")
         numbers, per_row = numbered(groups, len(labels)), self._evidence(texts, labels)
         scores, twins = _group_scores(per_row, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":

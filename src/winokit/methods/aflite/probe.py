@@ -55,12 +55,12 @@ def linear_probe(
     """
     labels = as_labels(y)
     if len(labels) != len(x):
-        raise BadInput(f"one answer per row expected, found {len(labels)} for {len(x)} rows")
+        raise BadInput(f"expected one answer per row, found {len(labels)} for {len(x)} rows")
     names = None if units is None else names_of(require_units(units, len(labels)))
     fold = folds_of(numbered(names, len(labels)), folds, seed)
     seen = fold[:, None] != np.arange(folds)
     if any(len(np.unique(labels[column])) < 2 for column in seen.T):
-        raise BadInput("both answers expected in every training fold of the probe: there are too few rows")
+        raise BadInput("expected both answers in every training fold of the probe: there are too few rows")
     theta, error = _fit(x, labels, seen, regularisation)
     margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
     choices = (margins[np.arange(len(fold)), fold] > 0).astype(np.int64)
@@ -75,7 +75,9 @@ def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
     """
     unit_count = int(numbers.max()) + 1
     if not 2 <= folds <= unit_count:
-        raise BadInput(f"2 folds or more, and no more than the {unit_count} units, expected (--folds); found {folds}")
+        raise BadInput(
+            f"expected 2 folds or more, and no more than the {unit_count} units (--set folds); found {folds}"
+        )
     sizes = np.bincount(numbers)
     fold_of_unit = np.empty(unit_count, np.int64)
     filled = np.zeros(folds, np.int64)

@@ -137,7 +137,7 @@ def _checked(definition: Definition, key: str, value: str) -> str:
         except ValueError:
             number = math.nan
         if not (number >= 0 and math.isfinite(number)):
-            raise BadInput(f"{definition.name}?{key}: a number, 0 or more, expected, found {value!r}")
+            raise BadInput(f"{definition.name}?{key}: expected a number, 0 or more, found {value!r}")
         return str(number)
     if known:
         check_known(f"{key} of {definition.name!r}", value, known)

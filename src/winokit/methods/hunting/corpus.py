@@ -173,10 +173,10 @@ def _field(line: str, field: str, path: Path, number: int) -> str:
     try:
         row: Any = json.loads(line)
     except ValueError:
-        raise Malformed("a line of JSON expected", file=str(path), line=number) from None
+        raise Malformed("expected a line of JSON", file=str(path), line=number) from None
     text = row.get(field) if isinstance(row, dict) else row
     if not isinstance(text, str):
-        raise Malformed("text expected; name the field that has it with --field", field=field).at(str(path), number)
+        raise Malformed("expected text; name the field that has it with --field", field=field).at(str(path), number)
     return text
 
 

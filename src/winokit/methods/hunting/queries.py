@@ -156,7 +156,7 @@ def parse_synonyms(lines: Iterable[str], name: str) -> Synonyms:
     for number, line in enumerate(lines, 1):
         words = [word.strip().casefold() for word in line.split("#")[0].split(",") if word.strip()]
         if len(words) == 1:
-            raise Malformed("two or more words with commas between expected", file=name, line=number)
+            raise Malformed("expected two or more words with commas between", file=name, line=number)
         for word in words:
             synonyms.setdefault(word, []).extend(other for other in words if other != word)
     return synonyms

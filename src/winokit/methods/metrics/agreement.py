@@ -54,10 +54,10 @@ def gwet_ac1(table: Sequence[Sequence[int]] | IntArray, level: float = LEVEL) ->
 def _checked(table: Sequence[Sequence[int]] | IntArray) -> FloatArray:
     votes = np.asarray(table, np.float64)
     if votes.ndim != 2 or not votes.size or votes.min() < 0:
-        raise BadInput("a table of votes expected: a row per problem, a column per category, counts from 0")
+        raise BadInput("expected a table of votes: a row per problem, a column per category, counts from 0")
     votes = np.compress(votes.sum(axis=1) > 0, votes, axis=0)
     if not len(votes) or votes.sum(axis=1).max() < 2:
-        raise BadInput("two or more workers expected on some problem, found one on each")
+        raise BadInput("expected two or more workers on some problem, found one on each")
     return votes
 
 

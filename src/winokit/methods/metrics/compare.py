@@ -247,4 +247,4 @@ def n_to_tell_apart(
 def _check_power(alpha: float, power: float) -> None:
     """Refuse a level and a power that no test can have."""
     if not 0 < alpha < power < 1:
-        raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
+        raise BadInput(f"expected 0 < alpha < power < 1, found alpha {alpha} and power {power}")

@@ -14,7 +14,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     if not all(0 <= p <= 1 for p in p_values):
-        raise BadInput("p-values from 0 to 1 expected")
+        raise BadInput("expected p-values from 0 to 1")
     corrected = [0.0] * len(p_values)
     largest = 0.0
     for rank, place in enumerate(np.argsort(p_values, kind="stable")):

@@ -110,12 +110,12 @@ def fit_log(x: Sequence[float], y: Sequence[float]) -> LogFit:
     (80.0, 1000000)
     """
     if len(x) != len(y):
-        raise BadInput(f"{len(x)} sizes and {len(y)} values: one value per size expected")
+        raise BadInput(f"{len(x)} sizes and {len(y)} values: expected one value per size")
     logs, values = np.log([_positive(size) for size in x]), np.asarray(y, np.float64)
     if not np.isfinite(values).all():
         raise BadInput("a value that is not a number cannot be fitted")
     if len(set(logs.tolist())) < 2:
-        raise BadInput("two training sizes or more expected: one shows no growth")
+        raise BadInput("expected two training sizes or more: one shows no growth")
     centre = float(logs.mean())
     spread = float(((logs - centre) ** 2).sum())
     slope = float(((logs - centre) * (values - values.mean())).sum() / spread)
@@ -134,9 +134,9 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
     0.5
     """
     if len(accuracies) != len(sizes):
-        raise BadInput(f"{len(sizes)} accuracies expected, one per training size, found {len(accuracies)}")
+        raise BadInput(f"expected {len(sizes)} accuracies, one per training size, found {len(accuracies)}")
     if len(sizes) < 2 or sorted(set(sizes)) != list(sizes):
-        raise BadInput("two training sizes or more expected, from small to large")
+        raise BadInput("expected two training sizes or more, from small to large")
     logs = np.log2([_positive(size) for size in sizes])
     values = np.asarray(accuracies, np.float64)
     return float((np.diff(logs) * (values[1:] + values[:-1]) / 2).sum() / (logs[-1] - logs[0]))
@@ -144,7 +144,7 @@ def leaderboard_auc(accuracies: Sequence[float], sizes: Sequence[float] = SIZES)
 
 def _positive(x: float) -> float:
     if not x > 0:
-        raise BadInput(f"a training size above 0 expected, since others have no logarithm; found {x}")
+        raise BadInput(f"expected a training size above 0, since others have no logarithm; found {x}")
     return x
 
 

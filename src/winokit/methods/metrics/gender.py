@@ -31,7 +31,7 @@ def gotcha(gender: str, answer_is_occupation: bool, percent_female: float) -> bo
     """
     check_known("gender", gender, GENDERS)
     if not 0 <= percent_female <= 100:
-        raise BadInput(f"a percentage of women from 0 to 100 expected, found {percent_female}")
+        raise BadInput(f"expected a percentage of women from 0 to 100, found {percent_female}")
     if gender == "neutral":
         return None
     female_gotcha = answer_is_occupation == (percent_female < HALF)

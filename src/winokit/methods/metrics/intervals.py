@@ -321,7 +321,7 @@ def _quantile(level: float, groups: float) -> float:
 def check_level(level: float) -> None:
     """Refuse a level of confidence that is none."""
     if not 0 < level < 1:
-        raise BadInput(f"a level between 0 and 1 expected, found {level}")
+        raise BadInput(f"expected a level between 0 and 1, found {level}")
 
 
 def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
@@ -334,7 +334,7 @@ def wilson(right: int, n: int, level: float = LEVEL) -> Interval:
     from scipy import stats
 
     if n < 1 or not 0 <= right <= n:
-        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
+        raise BadInput(f"expected right answers among one problem or more, found {right} of {n}")
     check_level(level)
     interval = stats.binomtest(int(right), int(n)).proportion_ci(level, method="wilson")
     return Interval(float(interval.low), float(interval.high), level, "wilson")

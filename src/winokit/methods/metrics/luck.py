@@ -34,7 +34,7 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     from scipy import special
 
     if n < 1 or not 0 <= right <= n:
-        raise BadInput(f"right answers among one problem or more expected, found {right} of {n}")
+        raise BadInput(f"expected right answers among one problem or more, found {right} of {n}")
     if isinstance(chance, (int, float)) and times is None:
         _check_share(chance, "chance")
         return float(special.bdtrc(right - 1, n, chance)) if right else 1.0
@@ -42,7 +42,7 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     guesses = np.ones(len(chances), np.int64) if times is None else np.asarray(times, np.int64)
     same_length(chances=chances, times=guesses)
     if int(guesses.sum()) != n:
-        raise BadInput(f"guesses for {n} problems expected, found {guesses.sum()}")
+        raise BadInput(f"expected guesses for {n} problems, found {guesses.sum()}")
     return float(min(guessed(as_values(chances), guesses)[right:].sum(), 1.0))
 
 
@@ -74,7 +74,7 @@ def p_best_of(tries: int, p_once: float) -> float:
     0.369
     """
     if tries < 1:
-        raise BadInput(f"one try or more expected, found {tries}")
+        raise BadInput(f"expected one try or more, found {tries}")
     _check_share(p_once, "a probability")
     return 1.0 if p_once >= 1 else -math.expm1(tries * math.log1p(-p_once))
 
@@ -95,7 +95,7 @@ def n_to_beat_chance(
     _check_share(accuracy, "accuracy")
     _check_share(chance, "chance")
     if not 0 < alpha < power < 1:
-        raise BadInput(f"0 < alpha < power < 1 expected, found alpha {alpha} and power {power}")
+        raise BadInput(f"expected 0 < alpha < power < 1, found alpha {alpha} and power {power}")
     if accuracy <= chance:
         return None
     by_chance = special.ndtri(1 - alpha / 2) * math.sqrt(chance * (1 - chance))

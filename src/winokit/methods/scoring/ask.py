@@ -62,7 +62,7 @@ def _votes(reply: Reply, count: int) -> list[float]:
 
 def _reply(answer: Answer) -> Reply:
     if not isinstance(answer, Reply):
-        raise TypeError(f"a reply expected, found {type(answer).__name__}")
+        raise TypeError(f"expected a reply, found {type(answer).__name__}")
     return answer
 
 

@@ -146,7 +146,7 @@ def pieces(answer: Answer) -> tuple[Piece, ...]:
     if isinstance(answer, Refusal):
         raise BadInput(answer.why)
     if not isinstance(answer, tuple):
-        raise TypeError(f"pieces expected, found {type(answer).__name__}")
+        raise TypeError(f"expected pieces, found {type(answer).__name__}")
     return answer
 
 

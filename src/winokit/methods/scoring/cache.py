@@ -65,7 +65,7 @@ class Cache:
             for statement in TABLES:
                 self._db.execute(statement)
         except (sqlite3.Error, OSError) as error:
-            raise BadInput(f"{path}: cannot be used as a cache ({error}); name another with --cache") from None
+            raise BadInput(f"{path}: cannot be used as a cache ({error}); name another with --set cache=FILE") from None
 
     def __enter__(self) -> "Cache":
         return self
@@ -132,7 +132,7 @@ class Cache:
             said = next(iter(str(error).splitlines()), type(error).__name__)
             raise BadInput(
                 f"{self.path}: holds an answer that cannot be read ({said}): written by another version of winokit; "
-                "remove it, or name another with --cache"
+                "remove it, or name another with --set cache=FILE"
             ) from None
 
     def _run(self, statement: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
@@ -140,13 +140,13 @@ class Cache:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:  # damaged, locked for too long, or on a disk that is full
             raise BadInput(
-                f"{self.path}: the cache failed ({error}); remove it, or name another with --cache"
+                f"{self.path}: the cache failed ({error}); remove it, or name another with --set cache=FILE"
             ) from None
 
 
 CacheFile = Annotated[
     str | Path | Cache | None,
-    Help("The answer cache; 'off' for none. Default: in the user's cache folder.", metavar="FILE"),
+    Help("The answer cache; 'off' for none. Default: in the user's cache folder.", metavar="FILE", section="asking"),
 ]
 """A verb's cache, with its help: `open_cache` opens it."""
 

@@ -64,7 +64,7 @@ def replay_refusal(model: Model, request: Request, kept: Mapping[Request, KeptAn
         f"{model.spec}: the server answers differently from before, so {len(kept):,} kept answers, "
         f"{kept_date_words(kept.values())}, are not replayed. To {shown_prompt(request)!r} it said "
         f"{_shown_answer(old.answer)} ({kept_date_words([old])}), now {_shown_answer(answer)}; "
-        "--forget asks for all of them anew (audit, score, suite), another --cache FILE keeps them"
+        "--set forget=on asks for all of them anew (audit, score, suite), another --set cache=FILE keeps them"
     )
 
 

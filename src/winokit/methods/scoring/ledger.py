@@ -24,21 +24,29 @@ class Spending(Settings):
     """What may be asked and what it costs; prices are for a million tokens, in whatever currency."""
 
     dry_run: Annotated[bool, Help("Count requests, tokens and cost by variant and protocol; make no calls.")] = False
-    price_in: Annotated[float | None, Help("Price per million input tokens.", metavar="MONEY", least=0)] = None
-    price_out: Annotated[float | None, Help("Price per million output tokens.", metavar="MONEY", least=0)] = None
+    price_in: Annotated[
+        float | None, Help("Price per million input tokens.", metavar="MONEY", least=0, section="asking")
+    ] = None
+    price_out: Annotated[
+        float | None, Help("Price per million output tokens.", metavar="MONEY", least=0, section="asking")
+    ] = None
     max_requests: Annotated[
-        int | None, Help("Stop after this many new requests; answers so far are kept.", least=1)
+        int | None, Help("Stop after this many new requests; answers so far are kept.", least=1, section="asking")
     ] = None
-    max_tokens_total: Annotated[int | None, Help("Stop after this many input and output tokens.", least=1)] = None
+    max_tokens_total: Annotated[
+        int | None, Help("Stop after this many input and output tokens.", least=1, section="asking")
+    ] = None
     max_cost: Annotated[
-        float | None, Help("Stop at this cost, computed from --price-in and --price-out.", metavar="MONEY", above=0)
+        float | None, Help("Stop at this cost, by price_in and price_out.", metavar="MONEY", above=0, section="asking")
     ] = None
-    forget: Annotated[bool, Help("Ask servers anew; their cached answers to these texts are dropped.")] = False
+    forget: Annotated[
+        bool, Help("Ask servers anew; their cached answers to these texts are dropped.", section="asking")
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_cost is not None and self.price_in is None and self.price_out is None:
-            raise BadInput("--max-cost needs prices: give --price-in and --price-out, per million tokens")
+            raise BadInput("max_cost needs prices: give price_in and price_out, per million tokens")
 
     @property
     def limited(self) -> bool:
@@ -62,7 +70,7 @@ class Spending(Settings):
         ):
             limit = getattr(self, name)
             if limit is not None and spent is not None and spent >= limit:
-                return f"--{name.replace('_', '-')} {limit:g}"
+                return f"--set {name}={limit:g}"
         return None
 
 
@@ -160,9 +168,9 @@ class Ledger:
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
         if kept is None:
-            way_on = "nothing was kept, because of --cache off"
+            way_on = "nothing was kept, because of --set cache=off"
         else:
-            command = "the same command without --forget" if self.spending.forget else "the same command"
+            command = "the same command without --set forget=on" if self.spending.forget else "the same command"
             way_on = f"what was answered is kept in {kept}, and {command} continues from there"
         return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
 

@@ -21,7 +21,7 @@ def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tupl
     """What the model gave."""
     (answer,) = answers
     if not isinstance(answer, Scores):
-        raise TypeError(f"scores expected, found {type(answer).__name__}")
+        raise TypeError(f"expected scores, found {type(answer).__name__}")
     if answer.values is None:
         raise Abstain(answer.why or "the model abstained")
     if len(answer.values) != len(problem.candidates):

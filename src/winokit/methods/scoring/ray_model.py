@@ -166,7 +166,7 @@ class ClusterModel:
         if not room:
             raise BadInput(
                 f"{self._name}: no machine of the cluster has room for a copy: cores {cores}, GPUs {gpus}, memory "
-                f"{share['memory'] / GB:.1f} GB; see --cores-each, --gpus-each and --memory-each"
+                f"{share['memory'] / GB:.1f} GB; see cores_each, gpus_each and memory_each in [cluster] of winokit.toml"
             )
         return share, room
 

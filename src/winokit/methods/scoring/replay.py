@@ -20,7 +20,7 @@ ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED = "asked again", "same model", "samp
 at all, since its replies vary by themselves; not at all, since it was not there."""
 CHECKS = {
     SAME_MODEL: "the server names the same model as then",
-    SAMPLED: "not checked, since replies at a temperature above 0 vary by themselves (--forget asks anew)",
+    SAMPLED: "not checked, since replies at a temperature above 0 vary by themselves (--set forget=on asks anew)",
     UNREACHED: "not checked, since the server could not be reached",
 }
 """The end of a sentence on each."""

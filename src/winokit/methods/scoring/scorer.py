@@ -79,14 +79,19 @@ class ScoringPlan(Settings):
             "How candidates are put into the blank: auto, literal or natural.",
             metavar="STYLE",
             noun="style of substitution",
+            section="asking",
         ),
     ] = "auto"
     shots: Annotated[int, Help("Solved problems to put before each problem, never its twin.", least=0)] = 0
     shots_from: Annotated[
         str | Path | Dataset | None,
-        Help("Where to take shots from, never a problem of DATA or its twin; default: DATA itself.", metavar="DATA"),
+        Help(
+            "Where to take shots from, never a problem of DATA or its twin; default: DATA itself.",
+            metavar="DATA",
+            section="asking",
+        ),
     ] = None
-    seed: Annotated[int, Help("Seed for drawing shots.", least=0)] = 0
+    seed: Annotated[int, Help("Seed for drawing shots.", least=0, section="asking")] = 0
     prompt: Annotated[
         str | Path | PromptTemplate | None,
         Help(
@@ -127,9 +132,9 @@ def score_variants(
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
     if plan.substitution != "auto" and not scoring.substitutes:
-        raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --substitution")
+        raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --set substitution")
     if plan.substitution != "auto" and all_whole(problems):
-        raise BadInput(f"{NO_BLANK}, have nothing to be put into: leave out --substitution")
+        raise BadInput(f"{NO_BLANK}, have nothing to be put into: leave out --set substitution")
     if plan.prompt is not None and not scoring.takes_prompt:
         raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))
@@ -163,7 +168,7 @@ def _settings(
     prompt = read_prompt(plan.prompt)
     pool = dataset if plan.shots_from is None else plan.shots_from
     if not isinstance(pool, Dataset):
-        raise TypeError(f"shots_from: problems expected, found {pool!r}; `data.loading.load_shots` loads them")
+        raise TypeError(f"shots_from: expected problems, found {pool!r}; `data.loading.load_shots` loads them")
     shots = choose_shots(pool, dataset, plan.shots, plan.seed)
     for problem, own_shots in zip(dataset, shots, strict=True):
         twins: Sequence[Problem] = () if problem.group is None else dataset.groups[problem.group]

@@ -187,7 +187,7 @@ class ModelShelf:
     def _find_keys(self, keys: Iterable[bytes]) -> dict[bytes, KeptAnswer]:
         """What the cache has under keys.
 
-        With --forget what is kept of a server is dropped, except for what it said in this run.
+        With --set forget=on what is kept of a server is dropped, except for what it said in this run.
         """
         found = self._cache.find(keys)
         if self._identity is None or not self._ledger.spending.forget:

@@ -1,8 +1,8 @@
 """What is trained on, chosen on and tested on: kept apart (`overlap`), and in the variant that an arm wants.
 
-Two arms have names. `original->variant`: trained on whole problems and tested on what is left of them, which tells
-what the *test* gives away (Elazar et al., 2021, Tables 1 and 6). `variant->variant`: trained and tested on what is
-left, which tells what could be *learned* from it (Sakaguchi et al., 2019, local context). The dev set follows the
+A variant has two arms. Trained on whole problems and tested on what is left of them, it tells
+what the *test* gives away (Elazar et al., 2021, Tables 1 and 6). Trained and tested on what is
+left, it tells what could be *learned* from it (Sakaguchi et al., 2019, local context). The dev set follows the
 training set, since it chooses the weights.
 """
 
@@ -25,7 +25,6 @@ from winokit.methods.transforms.variants import one_by_one
 from winokit.problem import ORIGINAL, Dataset, Problem, joined
 from winokit.text.words import letters
 
-ARMS = ("original->variant", "variant->variant")
 STYLED: dict[str, Callable[..., Problem | str]] = {
     "no-cands": no_cands,
     "part-sent": part_sent,
@@ -45,17 +44,12 @@ class VariantArm:
     tested_on: str = ORIGINAL
 
     @classmethod
-    def of(cls, variant: str | None, name: str | None) -> "VariantArm":
-        """The arm of that name for a variant; without a variant there is only the original."""
+    def of(cls, variant: str | None, train_on: str = "variant") -> "VariantArm":
+        """The arm that tests a variant, trained on it or on the original; without a variant there is no other."""
         if variant is None:
-            if name is not None:
-                raise BadInput(f"arm {name!r}: which variant? Known: {', '.join(VARIANTS)}")
             return cls()
         _parsed(variant)
-        if name is None:
-            raise BadInput(f"variant {variant!r}: which arm? Known: {', '.join(ARMS)}")
-        check_known("arm", name, ARMS)
-        return cls(variant if name.startswith("variant") else ORIGINAL, variant)
+        return cls(ORIGINAL if train_on == ORIGINAL else variant, variant)
 
 
 @dataclass(frozen=True)

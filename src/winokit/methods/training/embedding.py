@@ -48,7 +48,7 @@ class SentenceParts:
         """Hold about `count` problems out, five in six to train on; twins stay together."""
         dev = round(count / CHOSEN_ON)
         if not dev:
-            raise BadInput(f"{count} problems to fine-tune on: {CHOSEN_ON} or more expected, one in six to choose on")
+            raise BadInput(f"{count} problems to fine-tune on: expected {CHOSEN_ON} or more, one in six to choose on")
         rest, held = hold_out(dataset, count, seed)
         train, chosen_on = hold_out(held, dev, seed)
         return cls(rest, train, chosen_on)

@@ -182,7 +182,7 @@ class Learner:
             if not out_of_memory(error):
                 raise
             raise BadInput(
-                "out of memory: halve the batch size and double --accumulate, which leaves the steps as they are"
+                "out of memory: halve the batch size and double --set accumulate, which leaves the steps as they are"
             ) from error
         self.state.step += 1
 

@@ -24,11 +24,14 @@ Device = Annotated[str | None, Help("cpu, cuda, cuda:1 or mps. Default: the best
 VariantName = Annotated[
     str | None, Help("no-cands, part-sent, local-context or special-word; part-sent?style=code.", "NAME")
 ]
-ArmName = Annotated[str | None, Help("What to train and test on: original->variant or variant->variant.")]
+TrainOn = Annotated[
+    Literal["variant", "original"],
+    Help("With --variant: train on the variant, or on the problems as they are. The variant is tested.", was="arm"),
+]
 DropOverlap = Annotated[
     bool, Help("Leave out problems that give held-out ones away (same, near or twin) instead of refusing.")
 ]
-Save = Annotated[bool, Help("Keep the weights of every run.")]
+Save = Annotated[bool, Help("Keep the weights of every run.", section="training")]
 """Parameters that the verbs which train have in common, with their help."""
 
 
@@ -43,25 +46,30 @@ class TrainSettings(Settings):
     """The learning rate falls to zero over these."""
     batch_size: Annotated[int, Help("Problems per batch.", least=1)] = 16
     """Single options, for formalizations that train pointwise."""
-    tokens: Annotated[int | None, Help("Tokens per batch, instead of a number of problems.", least=1)] = None
+    tokens: Annotated[
+        int | None, Help("Tokens per batch, instead of a number of problems.", least=1, section="training")
+    ] = None
     """Padding is counted."""
-    accumulate: Annotated[int, Help("Batches per step.", least=1)] = 1
-    warmup: Annotated[float, Help("Share of the steps used for warm-up.", least=0, below=1)] = 0.1
-    weight_decay: Annotated[float, Help("Weight decay, on every weight.", least=0)] = 0.0
-    clip: Annotated[float, Help("Maximum gradient norm; 0 for no limit.", least=0)] = 1.0
+    accumulate: Annotated[int, Help("Batches per step.", least=1, section="training")] = 1
+    warmup: Annotated[float, Help("Share of the steps used for warm-up.", least=0, below=1, section="training")] = 0.1
+    weight_decay: Annotated[float, Help("Weight decay, on every weight.", least=0, section="training")] = 0.0
+    clip: Annotated[float, Help("Maximum gradient norm; 0 for no limit.", least=0, section="training")] = 1.0
     seed: Annotated[int, Help("Seed for head, dropout, order of batches and holdout.", least=0, below=2**63)] = 0
     """torch takes none that is higher."""
     evaluate_every: Annotated[
-        int | None, Help("Steps between evaluations on the dev set. Default: once per epoch.", least=1)
+        int | None,
+        Help("Steps between evaluations on the dev set. Default: once per epoch.", least=1, section="training"),
     ] = None
-    patience: Annotated[int | None, Help("Stop after this many evaluations without improvement.", least=1)] = None
+    patience: Annotated[
+        int | None, Help("Stop after this many evaluations without improvement.", least=1, section="training")
+    ] = None
     keep: Annotated[Keep, Help("Which weights to keep: best on the dev set, or last.", noun="choice of weights")] = (
         "best"
     )
-    precision: Annotated[Precision, Help("auto (bfloat16 on a GPU), float32 or bfloat16.")] = "auto"
+    precision: Annotated[Precision, Help("auto (bfloat16 on a GPU), float32 or bfloat16.", section="training")] = "auto"
     """Of the encoder in training; `auto` is bfloat16 on a GPU that has it, else float32."""
     checkpoint_every: Annotated[
-        int | None, Help("Steps between checkpoints; 0: none. Default: every two minutes.", least=0)
+        int | None, Help("Steps between checkpoints; 0: none. Default: every two minutes.", least=0, section="training")
     ] = None
 
     def identity(self) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def read_inputs(
         )
     if not models and _is_for_models(settings, plan):
         raise BadInput(
-            "--scoring, --shots, --prompt and --substitution apply to models; predictions are used as they are"
+            "--scoring, --shots, --prompt and --set substitution apply to models; predictions are used as they are"
         )
     _check_names(models)
     versions = perturbed_variants(whole, whole, perturbed_data)
@@ -159,7 +159,7 @@ def _named_files(data: DataLike | None, given: Predictions, settings: AuditSetti
         return file_paths(given)
     paths = paths_of(data) if data is not None else []
     if not paths:
-        raise BadInput("--prediction-columns says what the columns of --predictions FILE are; name one")
+        raise BadInput("--columns with a role prediction says what the columns of --predictions FILE are; name one")
     return paths
 
 

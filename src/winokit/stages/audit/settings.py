@@ -29,17 +29,13 @@ class AuditSettings(Settings):
             typed=list[str],
         ),
     ] = ()
-    prediction_columns: Annotated[
-        Columns,
-        Help(
-            "What the columns of a table of predictions are: id=nr,prediction=reply or id=nr,scores1=a,scores2=b; "
-            "order=line matches by order (docs/audit.md). Default: recognised by name.",
-            metavar="ROLE=COLUMN,…",
-        ),
-    ] = None
     protocol: Annotated[
         str | Sequence[str],
-        Help("Only this protocol, optionally on a subset (artifacts@non_associative); repeatable.", metavar="NAME"),
+        Help("Only this protocol; repeatable.", metavar="NAME"),
+    ] = ()
+    subset: Annotated[
+        str | Sequence[str],
+        Help("Only problems with this yes/no label, or without it (non_associative); repeatable.", metavar="LABEL"),
     ] = ()
     margin: Annotated[
         float | None,
@@ -63,13 +59,18 @@ class AuditSettings(Settings):
         Columns,
         Help(
             "What the columns of DATA's table are (docs/data.md); with a role prediction or scores, "
-            "those of --predictions.",
+            "those of --predictions (docs/audit.md).",
             metavar="ROLE=COLUMN,…",
+            was="prediction_columns",
         ),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in (self.protocol,) if isinstance(self.protocol, str) else self.protocol:
+            protocol, at, subset = name.partition("@")
+            if at:
+                raise BadInput(f"--protocol {name}: name the subset apart: --protocol {protocol} --subset {subset}")
         is_perturbed_wanted = any(protocol.wants(PERTURBED) for protocol in self.protocols.values())
         if self.perturbed and not is_perturbed_wanted:
             raise BadInput(f"--perturbed has no effect on {', '.join(self.protocols)}; add stability or strict")
@@ -88,10 +89,13 @@ class AuditSettings(Settings):
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
-        """The protocols as they were named, `artifacts@non_associative`; all of them by default."""
-        if isinstance(self.protocol, str):
-            return (self.protocol,)
-        return tuple(self.protocol or PROTOCOLS)
+        """The protocols, each with its subset (`artifacts@non_associative`); all protocols by default."""
+        protocols = (self.protocol,) if isinstance(self.protocol, str) else self.protocol
+        subsets = (self.subset,) if isinstance(self.subset, str) else self.subset
+        names = tuple(protocols or PROTOCOLS)
+        if not subsets:
+            return names
+        return tuple(f"{name}@{subset}" for name in names for subset in subsets)
 
     @cached_property
     def protocols(self) -> dict[str, Protocol]:
@@ -113,17 +117,15 @@ class AuditSettings(Settings):
 
     @cached_property
     def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
-        """The columns of DATA's table, and those of the predictions, whichever option named them."""
-        columns, prediction_columns = self.columns, self.prediction_columns
-        if columns is None and prediction_columns is None:
+        """The columns of DATA's table, and those of the predictions."""
+        if self.columns is None:
             return None, None
         from winokit.data.predictions.columns import are_of_predictions, checked_columns
         from winokit.data.predictions.within import split_columns
 
-        if columns is not None and prediction_columns is None and are_of_predictions(columns):
-            columns, prediction_columns = (None, columns) if self.has_predictions else split_columns(columns)
-        if prediction_columns is None:
-            return columns, None
+        if not are_of_predictions(self.columns):
+            return self.columns, None
+        columns, prediction_columns = (None, self.columns) if self.has_predictions else split_columns(self.columns)
         return columns, checked_columns(prediction_columns)
 
     @property

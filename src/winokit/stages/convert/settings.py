@@ -8,7 +8,7 @@ from winokit.data.formats import FORMATS, WriteOptions
 from winokit.data.loading import Perturbed
 from winokit.errors import BadInput, check_known
 from winokit.methods.transforms.variants import Style
-from winokit.settings import Help, Settings
+from winokit.settings import Help, Settings, spelling
 
 DEFAULT = "jsonl"
 """The format that is written where none is named."""
@@ -28,17 +28,22 @@ class ConvertSettings(Settings):
             "FORMAT",
         ),
     ] = None
-    source_ids: Annotated[bool, Help("Write the source's ids, which may leak the answer.")] = False
-    labels_apart: Annotated[bool, Help("WinoGrande: write the answers to a separate label list.")] = False
+    source_ids: Annotated[bool, Help("Write the source's ids, which may leak the answer.", section="convert")] = False
+    labels_apart: Annotated[
+        bool, Help("WinoGrande: write the answers to a separate label list.", section="convert")
+    ] = False
     perturbed: Perturbed = ()
     style: Annotated[
         Style,
         Help(
             "Variants: ours (default), as the paper describes them (paper), or as its script makes them (code).",
             noun="style",
+            section="convert",
         ),
     ] = "default"
-    variant: Annotated[str | Sequence[str], Help("Variants: only this one; repeatable.", "NAME")] = ()
+    variant: Annotated[
+        str | Sequence[str], Help("Variants: only this one; repeatable.", "NAME", section="convert")
+    ] = ()
     format_: Annotated[str, Help("Variants: the format of their files.", "FORMAT")] = DEFAULT
 
     def __post_init__(self) -> None:
@@ -67,4 +72,4 @@ class ConvertSettings(Settings):
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:
-                raise BadInput(f"--{name.strip('_').replace('_', '-')}: {why}")
+                raise BadInput(f"{spelling(type(self), name)}: {why}")

@@ -21,7 +21,7 @@ from winokit.methods.transforms.variants import Style, Variant, every_variant, k
 from winokit.problem import ORIGINAL, Dataset, Problem, original_id
 
 MANIFEST = "variants.json"
-JUDGEMENT = "a yes/no judgement; --as choice merges them"
+JUDGEMENT = "a yes/no judgement; convert --as choice merges them"
 
 
 @dataclass(frozen=True)

@@ -122,14 +122,14 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
     sizes = []
     for part in _parts(text):
         if part == FILES:
-            raise BadInput("--sizes files: several training sets expected, one per size, found one")
+            raise BadInput("--sizes files: expected several training sets, one per size, found one")
         if part != ALL and not part.isdecimal():
-            raise BadInput(f"--sizes: whole numbers with commas between, or 'all', expected, found {part!r}")
+            raise BadInput(f"--sizes: expected whole numbers with commas between, or 'all', found {part!r}")
         sizes.append(n if part == ALL else int(part))
     if len(set(sizes)) < len(sizes):
         raise BadInput(f"--sizes {text}: each size may appear only once")
     if not any(sizes):
-        raise BadInput(f"--sizes {text}: a size above 0 expected")
+        raise BadInput(f"--sizes {text}: expected a size above 0")
     return tuple(sorted(sizes))
 
 

@@ -25,7 +25,7 @@ from winokit.methods.training.settings import Trainable, TrainSettings, need_tra
 from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Metric, rows_to_json
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.curve.fit import CurvePoint, series_of, write_points
 from winokit.stages.curve.nested import NestedGrowth, restart_seed
 from winokit.stages.curve.page import write_curve_page
@@ -80,7 +80,9 @@ def curve(
     model: Trainable = "builtin",
     design: CurveDesign = CurveDesign(),
     sets: Annotated[CurveSets, Without("holdout", "limit")] = CurveSets(),
-    settings: Annotated[TrainSettings, Without("formalization", "seed", "steps")] = TrainSettings(),
+    settings: Annotated[
+        TrainSettings, Without("formalization", "seed", "steps"), Stored("training", "keep", "batch_size")
+    ] = TrainSettings(),
     out: Annotated[str | Path | None, Help("The folder to write. Default: runs/DATA-curve.")] = None,
     progress: Progress | None = None,
 ) -> LearningCurve:

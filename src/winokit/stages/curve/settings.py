@@ -23,18 +23,20 @@ EVALUATIONS = 10
 class CurveGoal(Settings):
     """The scores to which curves are extrapolated, in per cent."""
 
-    human: Annotated[float | None, Help("Human accuracy in per cent, to which the line is extrapolated.")] = 94.0
+    human: Annotated[
+        float | None, Help("Human accuracy in per cent, to which the line is extrapolated.", section="goal")
+    ] = 94.0
     human_group: Annotated[
-        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.")
+        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.", section="goal")
     ] = None
-    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1)] = 1
+    fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1, section="goal")] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("human", "human_group"):
             value = getattr(self, name)
             if value is not None and not 1 < value <= 100:
-                raise BadInput(f"{name}: per cent expected, such as 94.0, found {value}")
+                raise BadInput(f"{name}: expected per cent, such as 94.0, found {value}")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class CurveDesign(Settings):
         specs = {name: Formalization.parse(name).spec for name in self.formalization}
         if len(set(specs.values())) < max(1, len(self.formalization)):
             named = ", ".join(self.formalization)
-            raise BadInput(f"formalizations: one or more, each once, expected, found {named}")
+            raise BadInput(f"formalizations: expected one or more, each once, found {named}")
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:

@@ -60,11 +60,11 @@ class DebiasMeasures:
         unit_count = self.rows.units.count
         if how.folds > unit_count:
             raise BadInput(
-                f"no more folds than the {unit_count:,} units expected (--folds), since problems that vary together "
-                f"stay in one; found {how.folds:,}"
+                f"expected no more folds than the {unit_count:,} units (--set folds), since problems that vary "
+                f"together stay in one; found {how.folds:,}"
             )
         if how.bins is not None and how.bins > rows:
-            raise BadInput(f"no more bins than the {rows:,} problems expected (--bins); found {how.bins:,}")
+            raise BadInput(f"expected no more bins than the {rows:,} problems (--set bins); found {how.bins:,}")
 
     def sizes(self, arm: DebiasArm) -> Iterator[Metric]:
         """How many problems are kept, and how many groups lost some of their members and not all."""

@@ -98,7 +98,7 @@ def refuse_uninformed(path: Path) -> None:
     `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
     """
     for words in _uninformed_words(path, _described(open_features(path))):
-        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --allow-uninformed")
+        raise BadInput(f"{words}. Fine-tune again, or use them all the same: --set allow_uninformed=on")
 
 
 def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -157,5 +157,5 @@ def _described(rows: Shards) -> Iterator[dict[str, Any]]:
             with refusing(f"{beside}: not a .json file written by winokit embed", OSError, ValueError):
                 about = json.loads(beside.read_text("utf-8"))
             if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
-                raise BadInput(f"{beside}: a list of ids expected, as winokit embed writes it")
+                raise BadInput(f"{beside}: expected a list of ids, as winokit embed writes it")
             yield about

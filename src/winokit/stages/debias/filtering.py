@@ -115,7 +115,7 @@ def check_problems(dataset: Dataset) -> None:
     more = next((problem for problem in dataset if len(problem.candidates) != 2), None)
     if more is not None:
         raise BadInput(
-            f"problem {more.id} has {len(more.candidates)} candidates, but debiasing takes two: use --as binary"
+            f"problem {more.id} has {len(more.candidates)} candidates, but debiasing takes two: use convert --as binary"
         )
     if len(set(answers)) < 2:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
@@ -264,7 +264,7 @@ def majority_of_seeds(seeds: Sequence[DebiasArm]) -> DebiasArm:
     keep = np.mean([arm.keep for arm in seeds], axis=0) > 0.5
     if not keep.any():
         raise BadInput(
-            f"no problem is kept by more than half of {len(seeds)} seeds: the first one's are (no --majority)"
+            f"no problem is kept by more than half of {len(seeds)} seeds: the first one's are (majority = off)"
         )
     first = seeds[0]
     return replace(first, keep=keep, settings={**first.settings, "majority_of_seeds": len(seeds)})

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import Data, Limited, Loading
+from winokit.data.loading import AsWrittenLimited, Data, Loading
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.methods import METHODS, DebiasMethod, has_size
@@ -31,7 +31,7 @@ def debias(
     *,
     source: FeatureSource = FeatureSource(),
     comparison: DebiasComparison = DebiasComparison(),
-    loading: Limited = Loading(),
+    loading: AsWrittenLimited = Loading(),
     out: Annotated[str | Path | None, Help("The folder to write.", "DIR", otherwise=OUT)] = None,
     progress: Progress | None = None,
     **settings: Any,

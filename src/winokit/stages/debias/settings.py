@@ -12,7 +12,7 @@ from winokit.models.base import Model
 from winokit.models.registry import MODEL_HELP
 from winokit.problem import Dataset
 from winokit.progress import Progress, begin, tell
-from winokit.settings import Help, Settings, Without
+from winokit.settings import Help, Settings, Without, spelling
 
 if TYPE_CHECKING:
     from winokit.stages.debias.features import DebiasFeatures
@@ -39,11 +39,19 @@ class FeatureSource(Settings):
         Help("A .npy file from winokit embed, or a folder of such files.", "X.npy", typed=Path | None),
     ] = None
     allow_uninformed: Annotated[
-        bool, Help("Use fine-tuned features that know nothing: no better than chance on their own dev problems.")
+        bool,
+        Help(
+            "Use fine-tuned features that know nothing: no better than chance on their own dev problems.",
+            section="embedding",
+        ),
     ] = False
     model: Annotated[str | Model | None, Help(f"Embed with this model: {MODEL_HELP} Default: builtin.", "SPEC")] = None
-    kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.")] = "concat"
-    pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.")] = "first"
+    kind: Annotated[str, Help("With --model: concat (both candidates), difference or single.", section="embedding")] = (
+        "concat"
+    )
+    pooling: Annotated[str, Help("With --model: first token, mean over tokens, or span.", section="embedding")] = (
+        "first"
+    )
     cache: CacheFile = None
 
     def __post_init__(self) -> None:
@@ -62,7 +70,7 @@ class FeatureSource(Settings):
 
     def refuse_unused(self, method: str) -> None:
         """Refuse every option if nobody looks at features."""
-        why = f"{method} uses features only for the assessment: drop this option, or --no-assess"
+        why = f"{method} uses features only for the assessment: drop this option, or --set assess=off"
         self._refuse_any("features", "model", "kind", "pooling", "cache", why=why)
 
     def usable_problems(self, dataset: Dataset) -> Dataset:
@@ -117,18 +125,22 @@ class FeatureSource(Settings):
             # An array is never compared with None: that gives an array.
             is_default = value is default or (default is not None and value == default)
             if not is_default:
-                raise BadInput(f"--{name.replace('_', '-')}: {why}")
+                raise BadInput(f"{spelling(type(self), name)}: {why}")
 
 
 @dataclass(frozen=True)
 class Assessment(Settings):
     """How to look at what is left."""
 
-    folds: Annotated[int, Help("Folds of the linear probe.", least=2)] = 5
+    folds: Annotated[int, Help("Folds of the linear probe.", least=2, section="assessment")] = 5
     regularisation: float = 1.0
-    bins: Annotated[int | None, Help("Histogram bins. Default: chosen for the smallest arm.", least=2)] = None
+    bins: Annotated[
+        int | None, Help("Histogram bins. Default: chosen for the smallest arm.", least=2, section="assessment")
+    ] = None
     smoothing: float = SMOOTHING
-    neighbours: Annotated[int, Help("Neighbours of the k-NN estimate of divergence.", least=1)] = NEIGHBOURS
+    neighbours: Annotated[
+        int, Help("Neighbours of the k-NN estimate of divergence.", least=1, section="assessment")
+    ] = NEIGHBOURS
     draws: int = 100
     """Resamples for the standard errors of the divergences."""
     chance_draws: int = 10
@@ -146,7 +158,9 @@ class DebiasComparison(Settings):
         Sequence[str],
         Help("Compare with this method at the same size; repeatable; or none. Default: random and pmi.", shown=False),
     ] = ("random", "pmi")
-    assess: Annotated[bool, Help("Assess the features before and after: probe, components, divergence.")] = True
+    assess: Annotated[
+        bool, Help("Assess the features before and after: probe, components, divergence.", section="assessment")
+    ] = True
     assessment: Annotated[
         Assessment, Without("regularisation", "smoothing", "draws", "chance_draws", "removals", "seed")
     ] = Assessment()
@@ -157,7 +171,7 @@ class DebiasComparison(Settings):
             return
         for name in ("folds", "bins", "neighbours"):
             if getattr(self.assessment, name) != getattr(Assessment, name):
-                raise BadInput(f"--{name}: an option of the assessment; it does not go with --no-assess")
+                raise BadInput(f"--set {name}: a setting of the assessment; it does not go with --set assess=off")
 
     @property
     def method_names(self) -> list[str]:

@@ -215,7 +215,7 @@ def warnings_of(filtering: Debiased) -> Iterator[str]:
     if rank and outcome == UNDECIDED:
         yield (
             f"undecided: {rank.n} relabelled runs are too few to distinguish this from chance; "
-            "19 are enough (--null-runs)"
+            "19 are enough (--set null_runs)"
         )
     before, after = (filtering.find(name, "probe_accuracy") for name in (ALL, method))
     if standing(after) == BELOW != standing(before) and after is not None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winokit.data.loading import Data, Limited, Loading
+from winokit.data.loading import AsWrittenLimited, Data, Loading
 from winokit.drawing.wording import percent
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.features import check_features_file, write_features
@@ -49,7 +49,7 @@ def embed(
     model: ModelSpec = "builtin",
     *,
     design: EmbedDesign = EmbedDesign(),
-    loading: Limited = Loading(),
+    loading: AsWrittenLimited = Loading(),
     out: Annotated[
         str | Path | None,
         Help("The .npy file to write; settings and ids go into a .json file next to it.", otherwise=OUT),

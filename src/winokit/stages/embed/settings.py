@@ -8,11 +8,11 @@ from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring.cache import CacheFile
 from winokit.methods.scoring.features import FeatureKind, Pooling
 from winokit.methods.training.settings import Device, TrainSettings
-from winokit.settings import Help, Settings, Without
+from winokit.settings import Help, Settings, Stored, Without
 
 DEFAULT_TRAINING = TrainSettings("mc-sent?style=winogrande")
 UNUSED = (
-    "an option of --finetune N; a model that is embedded as it is takes its device after a question mark, "
+    "a setting of --finetune N; a model that is embedded as it is takes its device after a question mark, "
     "hf:NAME?device=cuda"
 )
 UNOFFERED = (
@@ -35,13 +35,17 @@ class Finetuning(Settings):
             least=6,
         ),
     ] = None
-    formalization: Annotated[str, Help("With --finetune: the formalization for training and embedding.", "NAME")] = (
-        DEFAULT_TRAINING.formalization
+    formalization: Annotated[
+        str, Help("With --finetune: the formalization for training and embedding.", "NAME", section="training")
+    ] = DEFAULT_TRAINING.formalization
+    steps: Annotated[int | None, Help("With --finetune: maximum number of steps.", least=1, section="training")] = None
+    seed: Annotated[
+        int, Help("With --finetune: seed for the held-out problems, head and batches.", least=0, section="training")
+    ] = 0
+    settings: Annotated[TrainSettings, Without("formalization", "steps", "seed", *UNOFFERED), Stored("training")] = (
+        DEFAULT_TRAINING
     )
-    steps: Annotated[int | None, Help("With --finetune: maximum number of steps.", least=1)] = None
-    seed: Annotated[int, Help("With --finetune: seed for the held-out problems, head and batches.", least=0)] = 0
-    settings: Annotated[TrainSettings, Without("formalization", "steps", "seed", *UNOFFERED)] = DEFAULT_TRAINING
-    device: Device = None
+    device: Annotated[Device, Help("With --finetune: cpu, cuda, cuda:1 or mps.", section="training")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,7 +53,7 @@ class Finetuning(Settings):
             return
         for name, value in {**self.training.identity(), "device": self.device}.items():
             if value != getattr(DEFAULT_TRAINING, name, None):
-                raise BadInput(f"--{name.replace('_', '-')}: {UNUSED}")
+                raise BadInput(f"--set {name}: {UNUSED}")
 
     @property
     def training(self) -> TrainSettings:
@@ -77,4 +81,4 @@ class EmbedDesign(Settings):
             engine = self.cluster.engine
             raise BadInput(f"--engine {engine}: a model is fine-tuned on this machine; leave one of them out")
         if self.cache is not None:
-            raise BadInput("--cache is for models that stay the same; this one is fine-tuned")
+            raise BadInput("--set cache is for models that stay the same; this one is fine-tuned")

@@ -34,4 +34,4 @@ def _next_step(embedding: "Embedding") -> str:
     command = f"winokit debias aflite {embedding.name} --features {embedding.out}"
     if embedding.finetuned["informed"]:
         return f"debias it: {command}"
-    return f"debias refuses these features; to use them all the same: {command} --allow-uninformed"
+    return f"debias refuses these features; to use them all the same: {command} --set allow_uninformed=on"

@@ -131,7 +131,7 @@ def make_evolution(
         only harder for the models it was made against.
     """
     if not against:
-        raise BadInput("filter against what? Name a model that answers: --against")
+        raise BadInput("filter against what? Name a model that answers: --model")
     if settings.version == pool.version:
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
     asked = pool.asked

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import Loading, Plain
+from winokit.data.loading import AsWritten, Loading
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import CacheFile, open_cache
 from winokit.problem import Card, Dataset
 from winokit.progress import Progress, tell
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.evolve.evolution import Evolution, make_evolution
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
@@ -41,6 +41,11 @@ from winokit.stages.release.manifest import read_manifest
 from winokit.stages.release.run import Given, Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
+INHERITED = (
+    *("name", "licence", "date", "dev", "test", "sizes"),
+    *("split", "complete", "singles", "formalization", "seed"),
+)
+"""Settings of a release that its next version has from winokit.toml, as the release had."""
 NEXT = "next"
 """The version that raises the first number of the one before: 2.0 after 1.0 or 1.3."""
 
@@ -63,10 +68,10 @@ def evolve(
     removed: Annotated[
         Given, Help("What filtering removed of them, for training. Default: those in the folder.", "DATA")
     ] = None,
-    settings: ReleaseSettings = ReleaseSettings(version=NEXT),
-    extras: ReleaseExtras = ReleaseExtras(),
+    settings: Annotated[ReleaseSettings, Stored("release", *INHERITED)] = ReleaseSettings(version=NEXT),
+    extras: Annotated[ReleaseExtras, Stored("release")] = ReleaseExtras(),
     cache: CacheFile = None,
-    loading: Plain = Loading(),
+    loading: AsWritten = Loading(),
     progress: Progress | None = None,
 ) -> EvolvedRelease:
     """Make the next version of a release: groups that models solve beyond chance retire, new problems join.
@@ -74,8 +79,8 @@ def evolve(
     Everything else stays in its split, with problems and candidates in the same order. Name and licence are those of
     RELEASE, and the version is the next whole number, unless you say otherwise.
     """
-    if not evolving.against:
-        raise BadInput("filter against what? Name a model, or a file of its predictions: --against")
+    if not evolving.solvers:
+        raise BadInput("filter against what? Name a model, or a file of its predictions: --model, --predictions")
     if out.resolve() == release.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
     if new is None and removed is not None:
@@ -216,4 +221,4 @@ def ask_and_evolve(
             raise BadInput(f"{twice[0]} is named twice; a model counts only once")
         return models
 
-    return make_evolution(pool, answers(settings.against), settings, watched=answers(settings.watch))
+    return make_evolution(pool, answers(settings.solvers), settings, watched=answers(settings.watch))

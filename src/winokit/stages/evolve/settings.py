@@ -16,15 +16,29 @@ class EvolveSettings(Settings):
     """Of the new release."""
     previous: Path | None = None
     """The release that this is the next version of."""
-    against: Annotated[
-        tuple[str, ...], Help("Retire what this model solves: SPEC, or a file of predictions; repeatable.", "SPEC")
+    model: Annotated[tuple[str, ...], Help("Retire what this model solves; repeatable.", "SPEC", was="against")] = ()
+    predictions: Annotated[
+        tuple[Path, ...], Help("Retire what the model of these predictions solves; repeatable.", "FILE")
     ] = ()
     watch: Annotated[tuple[str, ...], Help("Show this model's scores without filtering against it.", "SPEC")] = ()
-    majority: Annotated[float, Help("Share of those models that must solve a group.", above=0.5, most=1)] = 1.0
+    majority: Annotated[
+        float, Help("Share of those models that must solve a group.", above=0.5, most=1, section="release")
+    ] = 1.0
     """More than half; 1 for all."""
-    alpha: Annotated[float, Help("Significance level of the excess of solved groups.", above=0, most=1)] = 0.05
+    alpha: Annotated[
+        float, Help("Significance level of the excess of solved groups.", above=0, most=1, section="release")
+    ] = 0.05
     """For any to be retired."""
-    bring_back: Annotated[bool, Help("Use retired problems that are offered again for training.")] = False
-    previous_hidden: Annotated[Path | None, Help("The answers of RELEASE's test. Default: beside it.", "PATH")] = None
+    bring_back: Annotated[
+        bool, Help("Use retired problems that are offered again for training.", section="release")
+    ] = False
+    previous_hidden: Annotated[
+        Path | None, Help("The answers of RELEASE's test. Default: beside it.", "PATH", section="release")
+    ] = None
     secret: Draws = field(default_factory=Draws.fresh)
     """What is drawn from: with a public seed, whoever has the models could check guesses of hidden answers."""
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """Who is filtered against: models, and files of predictions."""
+        return (*self.model, *map(str, self.predictions))

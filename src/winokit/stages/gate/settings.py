@@ -23,7 +23,7 @@ class GateSettings(PairSettings):
     margin: Annotated[float, Help("The allowed drop, in points.", least=0, most=100, was="max_drop")] = 1.0
     level: Annotated[float, Help("1 minus the joint confidence of all intervals.", above=0, below=1)] = 0.05
     strict: Annotated[bool, Help("Pass only if the drop is shown to be smaller than allowed.")] = False
-    model: Annotated[str | None, Help("Which model, if a run has several.", metavar="NAME")] = None
+    of: Annotated[str | None, Help("Which model, if a run has several.", metavar="NAME", was="model")] = None
     scoring: Annotated[str | None, Help("Which scoring, if a model has several.", metavar="NAME")] = None
     data: Annotated[
         DataLike | None,

@@ -46,7 +46,7 @@ def side_of(run: Run, name: str, model: str | None, scoring: str | None) -> Gate
     """
     if not run.predictions:
         raise BadInput(f"{name} has no predictions")
-    model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--model")
+    model = _only(f"{name} has several models", (row.model for row in run.predictions), model, "--of")
     own = [row for row in run.predictions if row.model == model]
     scoring = _only(f"{name} has several scorings", (row.scoring for row in own), scoring, "--scoring")
     return GateSide(run, model, scoring)
@@ -66,9 +66,9 @@ def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[Gat
     Raises BadInput if they differ in more than the model.
     """
     runs = _load_runs({"NEW": new, "--against": old}, settings.data)
-    ours, theirs = (side_of(run, name, settings.model, settings.scoring) for name, run in runs.items())
-    if settings.model not in (None, ours.model, theirs.model):
-        raise UnknownName("model in the runs", str(settings.model), [ours.model, theirs.model])
+    ours, theirs = (side_of(run, name, settings.of, settings.scoring) for name, run in runs.items())
+    if settings.of not in (None, ours.model, theirs.model):
+        raise UnknownName("model in the runs", str(settings.of), [ours.model, theirs.model])
     if settings.scoring not in (None, ours.scoring, theirs.scoring):
         raise UnknownName("scoring in the runs", str(settings.scoring), [ours.scoring, theirs.scoring])
     _check_alike(ours, theirs)

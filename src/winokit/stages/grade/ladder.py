@@ -99,7 +99,7 @@ def expected_best(trials: int) -> float:
     (0.0, 1.54, 2.32)
     """
     if trials < 1:
-        raise BadInput(f"one trial or more expected, found {trials}")
+        raise BadInput(f"expected one trial or more, found {trials}")
     if trials == 1:
         return 0.0
     # The mean of a maximum is the area over its distribution right of 0, less the area under it left of 0.

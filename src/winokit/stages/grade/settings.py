@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("formalization", "training_data", "trials")
 """What a leaderboard entry must state."""
-OF_ENTRIES = ("name", "model", *NEEDED, "budget")
+OF_ENTRIES = ("name", "system", *NEEDED, "budget")
 """Options for grading, which a board does not have."""
 
 
@@ -23,7 +23,7 @@ class GradeSettings(Settings):
 
     hidden: Annotated[Path | None, Help("The folder of hidden labels. Default: DIR.hidden.")] = None
     name: Annotated[str | None, Help("The entry's name. Default: the file's.")] = None
-    model: Annotated[str | None, Help("Which model it is.")] = None
+    system: Annotated[str | None, Help("Which model or system it is.", was="model")] = None
     formalization: Annotated[str | None, Help("How problems became inputs and decisions.")] = None
     training_data: Annotated[str | None, Help("What the model was trained on; 'none' if nothing.")] = None
     trials: Annotated[int | None, Help("How many settings and seeds you tried.", least=1)] = None
@@ -57,4 +57,4 @@ class GradeSettings(Settings):
             return None
         name_of_file = paths[0].name.partition(".")[0] if paths else ""
         name = self.name or name_of_file
-        return Statement(name, str(self.formalization), str(self.training_data), self.trials or 0, self.model)
+        return Statement(name, str(self.formalization), str(self.training_data), self.trials or 0, self.system)

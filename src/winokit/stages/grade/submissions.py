@@ -126,7 +126,7 @@ def _lines(path: Path) -> list[str]:
     """The lines of a text file; blank ones at its end do not count, and Windows' line ends are taken."""
     try:
         if path.is_dir():
-            raise BadInput(f"{path}: a folder, and a file of predictions is expected")
+            raise BadInput(f"{path}: expected a file of predictions, found a folder")
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise BadInput(f"{path}: {size >> 20:,} MiB, more than any submission ({MOST_BYTES >> 20} MiB)")
@@ -136,7 +136,7 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror or error})") from None
     if "\r" in text.replace("\r\n", ""):
-        raise Malformed("lines that end in a newline expected, found a lone carriage return", file=str(path), line=1)
+        raise Malformed("expected lines that end in a newline, found a lone carriage return", file=str(path), line=1)
     lines = text.replace("\r\n", "\n").rstrip().split("\n")
     if lines == [""]:
         raise BadInput(f"{path}: empty")
@@ -151,12 +151,12 @@ def _text(path: Path, data: bytes) -> str:
         raise BadInput(f"{path}: UTF-16 text; save it as UTF-8")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise Malformed("text expected, found a NUL byte", file=str(path), line=1 + data.count(b"\n", 0, nul))
+        raise Malformed("expected text, found a NUL byte", file=str(path), line=1 + data.count(b"\n", 0, nul))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        message = f"UTF-8 text expected, found byte 0x{data[error.start]:02x}"
+        message = f"expected UTF-8 text, found byte 0x{data[error.start]:02x}"
         raise Malformed(message, file=str(path), line=line) from None
 
 
@@ -172,7 +172,7 @@ def _from_labels(path: Path, lines: Sequence[str], n: int, sizes: Sequence[str])
     if len(lines) != n:
         # Said last: a header or a blank line explains a wrong count better than the count does.
         line_number = min(len(lines), n) + (1 if len(lines) > n else 0)
-        message = f"{n:,} lines expected, one for each test problem, found {len(lines):,}"
+        message = f"expected {n:,} lines, one for each test problem, found {len(lines):,}"
         raise Malformed(message, file=str(path), line=line_number)
     return labels
 
@@ -188,12 +188,12 @@ def _labels(line: str, count: int, sizes: Sequence[str]) -> list[int]:
         is_word = re.fullmatch(r"[A-Za-z_][\w -]*", wrong) and "," in line
         known = (hint for pattern, hint in our_toml(HINTS).items() if re.fullmatch(pattern, wrong))
         hint = next(known, " (is this a header?)" if is_word else "")
-        raise Malformed(f"label 1 or 2 expected, found {_shown(wrong)}{hint}")
+        raise Malformed(f"expected label 1 or 2, found {_shown(wrong)}{hint}")
     if len(cells) not in (1, len(sizes)):
         more = f", or {len(sizes)} ({', '.join(sizes)})" if len(sizes) > 1 else ""
-        raise Malformed(f"one label per line expected{more}, found {len(cells)}")
+        raise Malformed(f"expected one label per line{more}, found {len(cells)}")
     if len(cells) != count:
-        raise Malformed(f"{count} labels expected, as on the first line, found {len(cells)}")
+        raise Malformed(f"expected {count} labels, as on the first line, found {len(cells)}")
     return [int(cell) - 1 for cell in cells]
 
 
@@ -216,7 +216,7 @@ def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
             name, chosen = _prediction(row, places)
             by = " ".join(str(row[key]) for key in ("model", "scoring") if row.get(key))
             if whose is not None and by != whose:
-                raise Malformed(f"predictions of one model expected, found those of {_shown(by)} after {_shown(whose)}")
+                raise Malformed(f"expected predictions of one model, found those of {_shown(by)} after {_shown(whose)}")
             if name in seen:
                 raise Malformed(f"a second row for {name}, after line {seen[name]:,}")
         except Malformed as error:
@@ -225,7 +225,7 @@ def _from_rows(path: Path, lines: Sequence[str], ids: Sequence[str]) -> NDArray[
         predictions[places[name], 0] = chosen
     if len(seen) < len(ids):
         missing = next(name for name in ids if name not in seen)
-        message = f"{len(ids):,} predictions expected, found {len(seen):,}; the first missing one: {missing}"
+        message = f"expected {len(ids):,} predictions, found {len(seen):,}; the first missing one: {missing}"
         raise Malformed(message, file=str(path), line=len(lines))
     return predictions
 
@@ -239,9 +239,9 @@ def _row(line: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise Malformed("a JSON object expected") from None
+        raise Malformed("expected a JSON object") from None
     if not isinstance(row, dict):
-        raise Malformed(f"a JSON object expected, found {type(row).__name__}")
+        raise Malformed(f"expected a JSON object, found {type(row).__name__}")
     return row
 
 
@@ -249,7 +249,7 @@ def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str,
     """The id and the candidate of a row."""
     name, chosen = row.get("id"), row.get("prediction")
     if not isinstance(name, str):
-        raise Malformed("the id of a test problem expected", field="id")
+        raise Malformed("expected the id of a test problem", field="id")
     if name not in places:
         raise Malformed(f"no problem of the test has the id {_shown(name)}", field="id")
     if "prediction" not in row:
@@ -257,5 +257,5 @@ def _prediction(row: Mapping[str, Any], places: Mapping[str, int]) -> tuple[str,
     if chosen is None:
         raise Malformed("null: every problem needs a prediction", field="prediction")
     if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen not in (0, 1):
-        raise Malformed(f"0 or 1 expected, the candidate's index, found {_shown(str(chosen))}", field="prediction")
+        raise Malformed(f"expected 0 or 1, the candidate's index, found {_shown(str(chosen))}", field="prediction")
     return name, chosen

@@ -118,7 +118,7 @@ def card_facts(
     if collection is not None:
         path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
         if not path.exists():
-            raise BadInput(f"{collection}: an export of winokit collect expected; there is no {STUDY}")
+            raise BadInput(f"{collection}: expected an export of winokit collect; there is no {STUDY}")
         study = read_object(path)
     card, test = inputs.problems.card, contents.files.get(TEST)
     sides = {TRAIN: contents.training, DEV: contents.files[DEV]}

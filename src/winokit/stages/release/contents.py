@@ -83,7 +83,7 @@ def read_inputs(
     if folder is not None and folder.is_dir():
         for name in (KEPT_FILE, RECORD):
             if not (folder / name).is_file():
-                raise BadInput(f"{folder}: a folder of winokit debias expected, or a file; there is no {name}")
+                raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
         kept, record, beside = folder / KEPT_FILE, read_object(folder / RECORD), folder / REMOVED_FILE
         # A file with its card alone is empty.
         if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
@@ -243,7 +243,9 @@ def fill(
     for name, problems in files.items():
         if not problems and split.wanted.get(name) != 0:
             asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
-            raise BadInput(f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --complete")
+            raise BadInput(
+                f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --set complete=on"
+            )
     why = "problems stay in the splits of the previous version" if fixed else "groups and blocks stay whole"
     notes = [
         f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {why}"
@@ -252,7 +254,7 @@ def fill(
     ]
     if singles:
         alone = f"{sum(len(unit.kept) for unit in singles):,} kept problems without a twin are in {DEBIASED} only"
-        notes.append(f"{alone}; --singles lets them into the sizes")
+        notes.append(f"{alone}; --set singles=on lets them into the sizes")
     if settings.sizes and settings.sizes[-1] > (most := sum(len(unit.members) for unit in trained)):
         notes.append(f"train_xl has all {most:,} problems there are, of the {settings.sizes[-1]:,} asked for")
     left_out = {

@@ -187,7 +187,7 @@ def _said_of_all(disclosures: Sequence[Disclosure]) -> str:
 def _refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str:
     """One line: what would be published, and what can be done."""
     largest = max(refused, key=len)
-    ways = [*_ways_out(largest.test, secret), "if nobody uses that test, publish them on purpose (--reveal)"]
+    ways = [*_ways_out(largest.test, secret), "if nobody uses that test, publish them on purpose (--set reveal=on)"]
     return f"would be published with their answers: {_said_of_all(refused)}; ways out: {'; '.join(ways)}"
 
 
@@ -195,10 +195,10 @@ def _ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
     """How to make a release that keeps the test of another hidden."""
     places = [Path(folder) for folder in test.folders if Path(folder).is_dir()]
     if not places:
-        yield f"find its secret (it was in {join(list(test.folders))}), and give that (--secret FILE)"
+        yield f"find its secret (it was in {join(list(test.folders))}), and give that (--set secret=FILE)"
         return
     place = places[0]
-    same_secret = f"the same secret (--secret {from_here(place / SECRET)})"
+    same_secret = f"the same secret (--set secret={from_here(place / SECRET)})"
     if secret is None:
         yield f"hide a test here too, without --test 0, with {same_secret}"
     elif not has_secret(place, secret):

@@ -90,7 +90,7 @@ def read_secret(path: Path) -> bytes:
         others = path.stat().st_mode & 0o077
     except FileNotFoundError:
         raise BadInput(
-            f"{path}: no such file; a lost secret cannot be recreated; supply one with --secret FILE"
+            f"{path}: no such file; a lost secret cannot be recreated; supply one with --set secret=FILE"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read ({error})") from None
@@ -101,7 +101,7 @@ def read_secret(path: Path) -> bytes:
     except ValueError:
         secret = b""
     if len(secret) != BYTES:
-        raise BadInput(f"{path}: a secret of {2 * BYTES} hexadecimal digits expected, as of: openssl rand -hex {BYTES}")
+        raise BadInput(f"{path}: expected a secret of {2 * BYTES} hexadecimal digits, as of: openssl rand -hex {BYTES}")
     return secret
 
 
@@ -193,16 +193,16 @@ def write_hidden(
 def _checked(row: Any, file: str, line: int) -> LabelRow:
     """The id, answer, group and unit of a row; the unit is None where the row has none."""
     if not isinstance(row, dict):
-        raise Malformed("an object expected", file=file, line=line)
+        raise Malformed("expected an object", file=file, line=line)
     name, answer, group, unit = (row.get(key) for key in LABEL_KEYS)
     if not isinstance(name, str) or not name:
-        raise Malformed("a public id expected", field="id", file=file, line=line)
+        raise Malformed("expected a public id", field="id", file=file, line=line)
     if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
-        raise Malformed("the index of the right candidate, from 0, expected", field="answer", file=file, line=line)
+        raise Malformed("expected the index of the right candidate, from 0", field="answer", file=file, line=line)
     if group is not None and not isinstance(group, str):
-        raise Malformed("a name or null expected", field="group", file=file, line=line)
+        raise Malformed("expected a name or null", field="group", file=file, line=line)
     if "unit" in row and (isinstance(unit, bool) or not isinstance(unit, int) or unit < 0):
-        raise Malformed("the number of a unit, from 0, expected", field="unit", file=file, line=line)
+        raise Malformed("expected the number of a unit, from 0", field="unit", file=file, line=line)
     return name, answer, group, unit
 
 
@@ -272,7 +272,7 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
     tested = json_lines(read_text(path))
     public = [str(row.get("qID") or "").rpartition("-")[2] if isinstance(row, dict) else "" for row in tested]
     if not all(public):
-        raise Malformed("a qID that ends in the problem's id expected", file=str(path), line=public.index("") + 1)
+        raise Malformed("expected a qID that ends in the problem's id", file=str(path), line=public.index("") + 1)
     if list(labels.ids) != public:
         shared = len(set(labels.ids) & set(public))
         order = "in another order" if shared == len(public) == len(labels) else f"{shared:,} of them shared"

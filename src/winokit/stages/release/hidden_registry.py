@@ -234,7 +234,7 @@ def _revealing(row: Mapping[str, Any]) -> Revealing:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"text expected, found {type(value).__name__}")
+        raise TypeError(f"expected text, found {type(value).__name__}")
     return value
 
 
@@ -242,7 +242,7 @@ def _cut_digests(joined: object) -> Digests:
     """The digests of a problem, from one string of all."""
     text = _text(joined)
     if not DIGESTS.fullmatch(text):
-        raise ValueError("digests of a problem expected")
+        raise ValueError("expected digests of a problem")
     return tuple(text[start : start + DIGEST_LENGTH] for start in range(0, len(text), DIGEST_LENGTH))
 
 

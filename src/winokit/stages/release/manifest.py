@@ -70,10 +70,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.exists():
         raise BadInput(f"{folder}: no such folder")
     if not path.is_file():
-        raise BadInput(f"{folder}: no {MANIFEST} in it; a folder that winokit release wrote is expected")
+        raise BadInput(f"{folder}: expected a folder that winokit release wrote, found no {MANIFEST} in it")
     content = read_object(path)
     if not isinstance(content.get("files"), dict):
-        raise BadInput(f"{path}: an object with schema and files expected, as winokit release writes it")
+        raise BadInput(f"{path}: expected an object with schema and files, as winokit release writes it")
     if content.get("schema") != SCHEMA:
         raise BadInput(f"{path}: schema {content.get('schema')!r} is not {SCHEMA}: made by another version of winokit")
     return content
@@ -173,9 +173,9 @@ def read_lineage(path: Path) -> list[Row]:
 
 def _checked(row: Row, file: str, line: int) -> Row:
     if not isinstance(row.get("id"), str):
-        raise Malformed("an object with an id expected", file=file, line=line)
+        raise Malformed("expected an object with an id", file=file, line=line)
     if row.get("split") not in (None, *SPLITS):
-        raise Malformed(f"{', '.join(SPLITS)} or null expected", field="split", file=file, line=line)
+        raise Malformed(f"expected {', '.join(SPLITS)} or null", field="split", file=file, line=line)
     if not isinstance(row.get("status"), str):
-        raise Malformed("a word expected", field="status", file=file, line=line)
+        raise Malformed("expected a word", field="status", file=file, line=line)
     return {"why": "", "split": None, **row}

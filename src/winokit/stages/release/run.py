@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import Loading, Plain
+from winokit.data.loading import AsWritten, Loading
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
@@ -69,7 +69,7 @@ def release(
     ] = None,
     settings: ReleaseSettings = ReleaseSettings(),
     extras: ReleaseExtras = ReleaseExtras(),
-    loading: Plain = Loading(),
+    loading: AsWritten = Loading(),
     progress: Progress | None = None,
 ) -> Release:
     """Make a benchmark of filtered twins that others can use.

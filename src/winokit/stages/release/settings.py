@@ -38,7 +38,7 @@ class ReleaseSettings(Settings):
     name: Annotated[str | None, Help("What it is called. Default: the name of the data.")] = None
     version: Annotated[str, Help("Its version.")] = "1.0"
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
-    date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD")] = None
+    date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD", section="release")] = None
     """Never the clock's: the same input must give the same bytes."""
     dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
     test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
@@ -52,17 +52,24 @@ class ReleaseSettings(Settings):
     split: Annotated[
         Literal["random", "knowledge"],
         Help(
-            "random, or knowledge: no special word with a candidate in two of train, dev and test.", noun="way to split"
+            "random, or knowledge: no special word with a candidate in two of train, dev and test.",
+            noun="way to split",
+            section="release",
         ),
     ] = "random"
-    complete: Annotated[bool, Help("In dev and test, use only groups of which every problem was kept.")] = False
-    singles: Annotated[bool, Help("Also put problems without a twin into the training sizes.")] = False
+    complete: Annotated[
+        bool, Help("In dev and test, use only groups of which every problem was kept.", section="release")
+    ] = False
+    singles: Annotated[bool, Help("Also put problems without a twin into the training sizes.", section="release")] = (
+        False
+    )
     formalization: Annotated[
         str,
         Help(
             "Formalization for fine-tuned models: mc-mlm, mc-sent, mc-sent-no-softmax, mc-sent-no-pair-loss, p-sent, "
             "p-span or mc-lm. Causal models are scored by partial scoring.",
             "NAME",
+            section="release",
         ),
     ] = "mc-mlm"
     seed: Annotated[int, Help("Seed for the public parts: the order of dev and training.")] = 0
@@ -75,15 +82,15 @@ class ReleaseSettings(Settings):
         if self.formalization.partition("?")[0] not in FORMALIZATIONS:
             raise UnknownName("formalization", self.formalization, FORMALIZATIONS)
         if self.name is not None and not NAME.fullmatch(self.name):
-            raise BadInput(f"--name {self.name}: a letter, then letters, digits, '.', '_' or '-' expected")
+            raise BadInput(f"--name {self.name}: expected a letter, then letters, digits, '.', '_' or '-'")
         if not self.version.strip() or not self.version.isprintable():
-            raise BadInput("--version: a version expected, such as 1.0")
+            raise BadInput("--version: expected a version, such as 1.0")
         try:
             known = self.date is None or str(date.fromisoformat(self.date)) == self.date
         except ValueError:
             known = False
         if not known:
-            raise BadInput(f"--date {self.date}: a date such as 2026-05-01 expected")
+            raise BadInput(f"--date {self.date}: expected a date such as 2026-05-01")
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
@@ -94,9 +101,13 @@ class ReleaseSettings(Settings):
 class ReleaseExtras(Settings):
     """What else goes into a card, and where hidden answers go."""
 
-    audit: Annotated[tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN")] = ()
-    collection: Annotated[Path | None, Help("An export of winokit collect, for the card.", "DIR")] = None
-    about: Annotated[Path | None, Help("Your own Markdown text, for the card.", "FILE")] = None
+    audit: Annotated[
+        tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
+    ] = ()
+    collection: Annotated[
+        Path | None, Help("An export of winokit collect, for the card.", "DIR", section="release")
+    ] = None
+    about: Annotated[Path | None, Help("Your own Markdown text, for the card.", "FILE", section="release")] = None
     hidden: Annotated[Path | None, Help("Where to put the test's answers. Default: DIR.hidden.", "PATH")] = None
     secret: Annotated[
         Path | bytes | None,
@@ -105,11 +116,13 @@ class ReleaseExtras(Settings):
             "or a new one.",
             "FILE",
             typed=Path | None,
+            section="release",
         ),
     ] = None
     """A file, or the 32 bytes themselves."""
     reveal: Annotated[
-        bool, Help("Publish problems that other releases of yours keep hidden, and say so in the card.")
+        bool,
+        Help("Publish problems that other releases of yours keep hidden, and say so in the card.", section="release"),
     ] = False
 
 
@@ -123,9 +136,9 @@ def _amount(option: str, value: float | str, *, above: float) -> float:
         if isinstance(value, str):
             value = float(value[:-1]) / 100 if value.endswith("%") else float(value.replace(",", ""))
     except ValueError:
-        raise BadInput(f"--{option} {value}: a share such as 0.1 or a number of problems expected") from None
+        raise BadInput(f"--{option} {value}: expected a share such as 0.1 or a number of problems") from None
     if not above < value < math.inf or (value >= 1 and value != int(value)):
-        raise BadInput(f"--{option} {value:g}: a share below 1 or a number of problems expected")
+        raise BadInput(f"--{option} {value:g}: expected a share below 1 or a number of problems")
     return value
 
 
@@ -135,12 +148,12 @@ def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
         return None
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(map(str, value))
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise BadInput(f"--sizes {value}: numbers with commas between expected, such as 160,640,2560")
+        raise BadInput(f"--sizes {value}: expected numbers with commas between, such as 160,640,2560")
     sizes = tuple(map(int, parts))
     if not 1 <= len(sizes) <= len(SIZES):
-        raise BadInput(f"--sizes: one to {len(SIZES)} numbers expected, found {len(sizes)}")
+        raise BadInput(f"--sizes: expected one to {len(SIZES)} numbers, found {len(sizes)}")
     if min(sizes) < 1 or list(sizes) != sorted(set(sizes)):
-        raise BadInput(f"--sizes {','.join(map(str, sizes))}: rising numbers of problems expected")
+        raise BadInput(f"--sizes {','.join(map(str, sizes))}: expected rising numbers of problems")
     return sizes
 
 

@@ -18,7 +18,7 @@ from winokit.data.loading import Data
 from winokit.methods.training.settings import TrainSettings, need_training
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.search.settings import PATIENCE, UNDRAWN, UNOFFERED, Crew, SearchDesign, SearchSets
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def search(
     model: Annotated[str, Help("builtin, or hf:NAME_OR_DIR: any encoder.", "SPEC")] = "builtin",
     design: SearchDesign = SearchDesign(),
     sets: SearchSets = SearchSets(),
-    settings: Annotated[TrainSettings, Without(*UNDRAWN, *UNOFFERED)] = TrainSettings(patience=PATIENCE),
+    settings: Annotated[TrainSettings, Without(*UNDRAWN, *UNOFFERED), Stored("training")] = TrainSettings(
+        patience=PATIENCE
+    ),
     crew: Crew = Crew(),
     out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.")] = None,
     progress: Progress | None = None,

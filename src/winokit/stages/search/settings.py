@@ -40,7 +40,8 @@ class SearchDesign(Settings):
     space: SearchSpace = SearchSpace()
     seed: Annotated[int, Help("Decides the settings and the seed of every trial, and the holdout.", least=0)] = 0
     human: Annotated[
-        float | None, Help("Human accuracy in per cent, if the dataset does not state it.", above=1, most=100)
+        float | None,
+        Help("Human accuracy in per cent, if the dataset does not state it.", above=1, most=100, section="goal"),
     ] = None
 
     def formalizations_for(self, model: str) -> list[str]:
@@ -90,10 +91,13 @@ class Crew(Settings):
     workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1
     devices: Annotated[
         str | Sequence[str] | None,
-        Help("cuda:0,cuda:1: given to workers in turn. Default: the best there is.", typed=str | None),
+        Help(
+            "cuda:0,cuda:1: given to workers in turn. Default: the best there is.", typed=str | None, section="training"
+        ),
     ] = None
     threads: Annotated[
-        int | None, Help("CPU threads of each worker. Default: an equal share of the cores.", least=1)
+        int | None,
+        Help("CPU threads of each worker. Default: an equal share of the cores.", least=1, section="training"),
     ] = None
     engine: Engine = "local"
     address: Address = None

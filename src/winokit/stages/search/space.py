@@ -58,9 +58,15 @@ class SearchSpace(Settings):
     learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", typed=str)] = "1e-5,2e-5,3e-5"
     batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", typed=str)] = "8,16,32,64"
     epochs: Annotated[Values, Help("Passes over the data.", "VALUES", typed=str)] = "10,20,40"
-    warmup: Annotated[Values, Help("Shares of the steps used for warm-up.", "VALUES", typed=str)] = "0.06"
-    weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str)] = "0.001"
-    sampler: Annotated[Sampler, Help("random, or grid: each combination once, in random order.")] = "random"
+    warmup: Annotated[
+        Values, Help("Shares of the steps used for warm-up.", "VALUES", typed=str, section="training")
+    ] = "0.06"
+    weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str, section="training")] = (
+        "0.001"
+    )
+    sampler: Annotated[
+        Sampler, Help("random, or grid: each combination once, in random order.", section="training")
+    ] = "random"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,5 +147,5 @@ def _number(name: str, text: str, option: str) -> Number:
     if not math.isfinite(number):
         kind, values, ends = ("whole numbers", "8,16", "8..64") if whole else ("numbers", "1e-5,2e-5", "1e-6..1e-4")
         expected = f"{kind} with commas between ({values}) or a range ({ends})"
-        raise BadInput(f"{option}: {expected} expected, found {text.strip()!r}")
+        raise BadInput(f"{option}: expected {expected}, found {text.strip()!r}")
     return number

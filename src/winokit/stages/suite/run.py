@@ -36,12 +36,12 @@ from winokit.models.base import Model, parameters_of
 from winokit.models.registry import Spec, check_model, release
 from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import telling
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
-from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
+from winokit.stages.suite.settings import SuiteData, SuiteInput, SuiteModel, SuiteSettings, read_suite
 
 TOLD_BY_SPEC = ("builtin", "random")
 """Models of which the SPEC says everything that can be known."""
@@ -50,17 +50,17 @@ CELL, RESULTS = "cell.json", "suite.json"
 
 @verb
 def suite(
-    file: Annotated[str | Path | None, Help("A suite.toml that says all this (docs/suite.md).", metavar="FILE")] = None,
+    data: SuiteInput = (),
     *,
-    settings: SuiteSettings = SuiteSettings(),
-    asking: Annotated[Asking, Without("shots")] = Asking(),
+    settings: Annotated[SuiteSettings, Without("data")] = SuiteSettings(),
+    asking: Annotated[Asking, Without("shots"), Stored("asking", "seed", "prompt", "forget")] = Asking(),
     out: Annotated[str | Path | None, Help("The suite's folder.", otherwise=Path("runs/suite"))] = None,
     progress: Watch | None = None,
 ) -> SuiteRun:
     """Run models x datasets x scorings x shots, and write one page: which can be distinguished, and by what.
 
-    Options that take several values take them at once (--models a b c) or one by one. After an interruption,
-    the same command continues. A cell that fails says why, the others are run, and the exit code is 1.
+    After an interruption, the same command continues. A cell that fails says why, the others are run, and the
+    exit code is 1.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def suite(
     progress
         Called with all cells whenever one changes.
     """
-    settings = settings if file is None else read_suite(Path(file), settings)
+    settings = read_settings(data, settings)
     plan = read_plan(asking.plan)
     spending = asking.spending
     folder = None if out is None else Path(out)
@@ -94,6 +94,14 @@ def suite(
     return result
 
 
+def read_settings(data: SuiteInput, settings: SuiteSettings) -> SuiteSettings:
+    """The settings with the data; those of a suite.toml if the first of the data is one."""
+    first = data[0] if data else None
+    if isinstance(first, (str, Path)) and Path(first).suffix == ".toml":
+        return read_suite(Path(first), replace(settings, data=data[1:]))
+    return replace(settings, data=data)
+
+
 def read_plan(plan: ScoringPlan) -> ScoringPlan:
     """The plan with its prompt and its pool of shots loaded."""
     pool = None if plan.shots_from is None else load_one(plan.shots_from)
@@ -109,7 +117,7 @@ def describe_suite(
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "models": [model.title for model in models],
         "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
-        "scorings": list(settings.scorings),
+        "scorings": list(settings.scoring),
         "shots": list(settings.shots),
         "protocol": list(settings.protocol),
         "seed": plan.seed,
@@ -119,24 +127,24 @@ def describe_suite(
 
 def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) -> list[SuiteCell]:
     """Every cell, after a check of all that can be checked before anything is run."""
-    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.models]
+    models = [each if isinstance(each, SuiteModel) else SuiteModel(each) for each in settings.model]
     listed = [each if isinstance(each, SuiteData) else SuiteData(each) for each in settings.data]
     data = [loaded for each in listed for loaded in each.loaded(settings.limit)]
     has_models = models or settings.predictions
     if not has_models or not data:
-        raise BadInput("models and data expected: --models SPEC… --data DATA…, or a suite.toml that has both")
+        raise BadInput("expected models and data: winokit suite DATA --model SPEC, or a suite.toml that has both")
     models += _stored_models(settings.predictions, data)
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
-    for name in settings.scorings:
+    for name in settings.scoring:
         parse_scoring(name)
     for name in settings.protocol:
         PROTOCOLS[name.partition("@")[0]]
     if plan.shots_from is not None and not any(settings.shots):
-        raise BadInput("--shots-from needs --shots: how many to put before each problem")
+        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
     entrants = _entrants(models, settings)
@@ -187,8 +195,8 @@ def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Ent
     entrants: list[Entrant] = []
     for model in models:
         stored = model.predictions is not None
-        for scoring, shots in [(None, 0)] if stored else product(settings.scorings or (None,), settings.shots):
-            more = [scoring] if scoring and len(settings.scorings) > 1 else []
+        for scoring, shots in [(None, 0)] if stored else product(settings.scoring or (None,), settings.shots):
+            more = [scoring] if scoring and len(settings.scoring) > 1 else []
             more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
             entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(entrants) + 1))
     return entrants
@@ -202,7 +210,7 @@ def _model_in(path: Path, whole: Dataset) -> str:
     names = {(part.model, part.scoring) for part in read_predictions(path, whole) if part.variant == ORIGINAL}
     if len(names) != 1:
         said = ", ".join(sorted(f"{model} ({scoring})" for model, scoring in names)) or "none"
-        raise BadInput(f"{path}: predictions by one model under one scoring expected, found {said}")
+        raise BadInput(f"{path}: expected predictions by one model under one scoring, found {said}")
     ((name, _),) = names
     return name
 

@@ -84,24 +84,36 @@ class SuiteData(Settings):
             yield replace(self, data=whole, name=whole.card.name, limit=size, perturbed=perturbed)
 
 
+SuiteInput = Annotated[
+    Sequence[str | Path | Dataset | SuiteData],
+    Help(f"{DATA_HELP} Or a suite.toml that says everything (docs/suite.md).", metavar="DATA", was="file"),
+]
+"""What a suite is of: datasets, or a file that names them."""
+FORMER_KEYS = {"models": "model", "scorings": "scoring"}
+"""Keys of a suite.toml that were called otherwise, and still are read."""
+
+
 @dataclass(frozen=True)
 class SuiteSettings(Settings):
     """Models, datasets, scorings and shots: all of each with all of the others."""
 
-    models: Annotated[Sequence[str | Model | SuiteModel], Help(MODEL_HELP, metavar="SPEC…", greedy=True)] = ()
-    data: Annotated[Sequence[str | Path | Dataset | SuiteData], Help(DATA_HELP, metavar="DATA…", greedy=True)] = ()
+    model: Annotated[
+        Sequence[str | Model | SuiteModel], Help(f"{MODEL_HELP} Repeatable.", metavar="SPEC", was="models")
+    ] = ()
+    data: SuiteInput = ()
     predictions: Annotated[
         Sequence[str],
-        Help("Files of predictions for a dataset by its name, each a model.", metavar="DATA=FILE…", greedy=True),
+        Help("A file of predictions for a dataset by its name; repeatable. Each is a model.", metavar="DATA=FILE"),
     ] = ()
-    scorings: Annotated[
-        Sequence[str], Help("How to score; default: what suits each model.", metavar="NAME…", greedy=True)
+    scoring: Annotated[
+        Sequence[str],
+        Help("How to score; repeatable. Default: depends on the kind of model.", metavar="NAME", was="scorings"),
     ] = ()
     shots: Annotated[
-        Sequence[int], Help("Solved problems to put before each, never its twin.", metavar="N…", least=0, greedy=True)
+        Sequence[int], Help("Solved problems to put before each, never its twin; repeatable.", metavar="N", least=0)
     ] = (0,)
     limit: Limit = None
-    protocol: Annotated[Sequence[str], Help("Only these protocols.", metavar="NAME…", greedy=True)] = ()
+    protocol: Annotated[Sequence[str], Help("Only this protocol; repeatable.", metavar="NAME")] = ()
 
 
 def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
@@ -110,11 +122,14 @@ def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
         table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not TOML: {error}") from None
+    for former, name in FORMER_KEYS.items():
+        if former in table and name not in table:
+            table[name] = table.pop(former)
     names, defaults = [each.name for each in fields(SuiteSettings)], SuiteSettings()
     for key in table:
         check_known(f"key of {path.name}", key, names)
     try:
-        for key, kind in (("models", SuiteModel), ("data", SuiteData)):
+        for key, kind in (("model", SuiteModel), ("data", SuiteData)):
             rows = table.get(key, [])
             table[key] = [_entry(key, kind, row) for row in rows] if isinstance(rows, list) else rows
         table |= {name: getattr(given, name) for name in names if getattr(given, name) != getattr(defaults, name)}

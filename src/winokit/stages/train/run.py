@@ -8,7 +8,7 @@ from winokit.data.loading import Data
 from winokit.methods.training.settings import Device, Trainable, TrainSettings, need_training
 from winokit.problem import Dataset
 from winokit.progress import Progress, tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, Stored, verb
 from winokit.stages.train.page import write_train_page
 from winokit.stages.train.settings import TrainSets
 
@@ -21,7 +21,7 @@ def train(
     data: Data,
     *,
     model: Trainable = "builtin",
-    settings: TrainSettings = TrainSettings(),
+    settings: Annotated[TrainSettings, Stored("training", "keep")] = TrainSettings(),
     sets: TrainSets = TrainSets(),
     out: Annotated[str | Path | None, Help("The folder to write. Default: trained/DATA-FORMALIZATION.")] = None,
     device: Device = None,

@@ -25,7 +25,7 @@ from winokit.methods.training.settings import Trainable, TrainSettings, need_tra
 from winokit.problem import Dataset, grouped
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Detail, Metric, rows_to_json
-from winokit.settings import Help, Without, verb
+from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.transfer import selection
 from winokit.stages.transfer.page import write_transfer_page
 from winokit.stages.transfer.selection import NamedData, TrainingArm, TransferPlan, TransferTarget
@@ -100,7 +100,7 @@ def transfer(
     train: Annotated[
         Sequence[str | Dataset | TrainingArm],
         Help(
-            "An arm: DATA, NAME=DATA, DATA+DATA for both together, DATA>DATA for one, then the other; repeatable.",
+            "An arm: DATA or NAME=DATA; repeatable. Sets of one name are trained on in turn.",
             "DATA",
         ),
     ],
@@ -108,7 +108,7 @@ def transfer(
     sets: TransferSets = TransferSets(),
     model: Trainable = "builtin",
     design: TransferDesign = TransferDesign(),
-    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep")] = TrainSettings(),
+    settings: Annotated[TrainSettings, Without(*CHOSEN_FROM, "keep"), Stored("training", "steps")] = TrainSettings(),
     out: Annotated[str | Path, Help("The folder to write.")] = Path("runs/transfer"),
     progress: Progress | None = None,
 ) -> Transfer:
@@ -118,7 +118,7 @@ def transfer(
     """
     need_training("transfer")
     targets = sets.targets(test)
-    arms = [sets.arm(given) for given in train]
+    arms = sets.arms(train)
     plan = design.plan(model, settings)
     result = train_arms(arms, targets, Path(out), plan, drop_overlap=sets.drop_overlap, progress=progress)
     tell(result.notes)

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from winokit.data.loading import Loading, Plain
+from winokit.data.loading import AsWritten, Loading
 from winokit.errors import BadInput
 from winokit.methods.training.settings import Device, DropOverlap, Keep, Save, TrainSettings
 from winokit.problem import Dataset
@@ -20,6 +20,7 @@ CHOSEN_FROM = ("learning_rate", "epochs", "batch_size", "seed")
 PAPERS = "papers"
 """What is typed for choosing by the papers' rules."""
 ARROW = ">"
+"""What once stood between sets that are trained on in turn."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,12 @@ class TransferDesign(Settings):
     batch_size: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 16.", least=1)] = ()
     seed: Annotated[Sequence[int], Help("Repeatable: one is chosen. Default: 0.")] = ()
     keep: Annotated[
-        Keep, Help("The last weights of each run, or the best where it is chosen.", noun="choice of weights")
+        Keep,
+        Help(
+            "The last weights of each run, or the best where it is chosen.",
+            noun="choice of weights",
+            section="training",
+        ),
     ] = "last"
     device: Device = None
     save: Save = False
@@ -72,7 +78,7 @@ class TransferSets(Settings):
         ),
     ] = ()
     drop_overlap: DropOverlap = False
-    loading: Plain = Loading()
+    loading: AsWritten = Loading()
 
     def targets(self, tests: "Sequence[str | Dataset | NamedData]") -> "tuple[TransferTarget, ...]":
         """Load the test sets and the sets that are chosen on."""
@@ -89,22 +95,33 @@ class TransferSets(Settings):
         by_rule = PAPERS in self.choose
         return with_choices(loaded, own=for_one, pool=for_all, by_rule=by_rule, drop_overlap=self.drop_overlap)
 
-    def arm(self, given: "str | Dataset | TrainingArm") -> "TrainingArm":
-        """Load an arm.
+    def arms(self, given: "Sequence[str | Dataset | TrainingArm]") -> "list[TrainingArm]":
+        """Load the arms.
 
-        It is one set, or several with an arrow between, which are trained on in turn.
+        Sets of one name are the stages of one arm, which are trained on in turn.
         """
         from winokit.stages.transfer.selection import TrainingArm
 
-        if isinstance(given, TrainingArm):
-            return given
-        name, data = split_name(given) if isinstance(given, str) else ("", given)
-        is_one_set = isinstance(data, Dataset) or Path(data).exists()
-        parts = [data] if is_one_set else [stage.strip() for stage in str(data).split(ARROW)]
-        if "" in parts:
-            raise BadInput(f"--train {given}: DATA{ARROW}DATA expected, the first trained on first")
-        stages = tuple(self.loading.one(stage) for stage in parts)
-        return TrainingArm(name or ARROW.join(stage.card.name for stage in stages), stages)
+        arms: dict[str, TrainingArm] = {}
+        alone: list[TrainingArm] = []
+        for each in given:
+            if isinstance(each, TrainingArm):
+                alone.append(each)
+                continue
+            name, data = split_name(each) if isinstance(each, str) else ("", each)
+            refuse_arrow(data)
+            stage = self.loading.one(data)
+            if not name:
+                alone.append(TrainingArm(stage.card.name, (stage,)))
+                continue
+            earlier = arms[name].stages if name in arms else ()
+            arm = TrainingArm(name, (*earlier, stage))
+            if name in arms:
+                alone[alone.index(arms[name])] = arm
+            else:
+                alone.append(arm)
+            arms[name] = arm
+        return alone
 
     def _named_set(self, given: "str | Dataset | NamedData") -> "NamedData":
         from winokit.stages.transfer.selection import NamedData
@@ -114,6 +131,17 @@ class TransferSets(Settings):
         name, data = split_name(given) if isinstance(given, str) else ("", given)
         loaded = self.loading.one(data)
         return NamedData(name or loaded.card.name, loaded)
+
+
+def refuse_arrow(data: str | Dataset) -> None:
+    """Refuse the former spelling of sets that are trained on in turn."""
+    if isinstance(data, str) and ARROW in data and not Path(data).exists():
+        first, _, second = data.partition(ARROW)
+        first, second = first.strip("- ") or "DATA", second.strip() or "DATA"
+        raise BadInput(
+            f"--train {data}: sets that are trained on in turn have one name now: "
+            f"--train NAME={first} --train NAME={second}"
+        )
 
 
 def split_name(text: str) -> tuple[str, str]:

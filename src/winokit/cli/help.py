@@ -1,0 +1,81 @@
+"""The help of our verbs, as a file that `make docs` writes: showing it imports no verb, and so neither NumPy nor SciPy.
+
+The file is derived from the verbs. A test fails if it says anything else than they do.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+STORED = Path(__file__).with_name("help.json")
+HELP_ALL = "--help-all"
+ASKING = ("-h", "--help", HELP_ALL)
+
+Rows = Sequence[Sequence[str]]
+"""Names and what they are for."""
+
+
+@dataclass(frozen=True)
+class CommandHelp:
+    """What the help of a command says."""
+
+    usage: Sequence[str]
+    text: str
+    usual: Mapping[str, Rows]
+    """The sections that `--help` shows."""
+    everything: Mapping[str, Rows]
+    """The sections that `--help-all` shows."""
+
+
+@cache
+def stored_help() -> Mapping[str, CommandHelp]:
+    """The help of each of our commands by its name: "audit", "debias aflite"."""
+    table: Mapping[str, Mapping[str, Any]] = json.loads(STORED.read_text("utf-8"))
+    return {name: CommandHelp(**facts) for name, facts in table.items()}
+
+
+def is_asked_for(words: Sequence[str]) -> bool:
+    """Whether help is asked for by what is typed after a command."""
+    options = words[: words.index("--")] if "--" in words else words
+    return any(word in ASKING for word in options)
+
+
+def write_sections(sections: Mapping[str, Rows], formatter: "HelpFormatter") -> None:
+    """Write the sections that have rows."""
+    for title, rows in sections.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, text in rows])
+
+
+class HelpCommand(TyperCommand):
+    """A command that shows its stored help, and does nothing else."""
+
+    def __init__(self, name: str, stored: CommandHelp) -> None:
+        super().__init__(name=name, help=stored.text, callback=lambda: None, rich_markup_mode=None)
+        self.stored = stored
+        self.sections = stored.usual
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Show the help, and leave."""
+        if HELP_ALL in args:
+            self.sections = self.stored.everything
+        typer.echo(ctx.get_help())
+        ctx.exit()
+
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        """What stands behind the name of the command in the first line."""
+        return list(self.stored.usage)
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write arguments, options and settings."""
+        write_sections(self.sections, formatter)

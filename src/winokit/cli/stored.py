@@ -1,0 +1,109 @@
+"""Settings that are no options: they stand in `winokit.toml`, or behind `--set` for one command.
+
+winokit train open --set 'warmup=0.1&patience=3'
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from winokit.cli.typed import read_texts
+from winokit.errors import BadInput, check_known
+from winokit.project import FILE, read_project
+from winokit.settings import Help, help_of, members_of, signature_of
+
+
+@dataclass(frozen=True)
+class StoredValues:
+    """The values of settings that are no options, and what to say of them."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def is_stored(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter stands in winokit.toml and is no option."""
+    said = help_of(parameter.annotation)
+    return said is not None and said.section is not None
+
+
+def stored_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a verb that are no options, by name."""
+    return {name: each for name, each in signature_of(verb).parameters.items() if is_stored(each)}
+
+
+def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
+    """The values of these parameters, as typed or else as in the winokit.toml of a folder.
+
+    Raises BadInput if a name is not one of them, or if a text cannot be what the setting is.
+    """
+    if not parameters:
+        return StoredValues()
+    in_file = _values_in_file(parameters, folder)
+    values = {**in_file, **_typed_values(parameters, typed)}
+    listing = ", ".join(f"{name} = {value}" for name, value in in_file.items() if values[name] is value)
+    return StoredValues(values, [f"as in {FILE}: {listing}"] if listing else [])
+
+
+def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
+    """Refuse an option that became a setting, with how it is written now."""
+    for name, parameter in stored_parameters(verb).items():
+        option = name.strip("_").replace("_", "-")
+        names = {f"--{option}": "VALUE", f"--no-{option}": "off"}
+        if bool in members_of(parameter.annotation):
+            names[f"--{option}"] = "on"
+        for place, word in enumerate(words):
+            spelling, _, value = word.partition("=")
+            following = words[place + 1 : place + 2]
+            if not value and following and not following[0].startswith("--"):
+                value = following[0]
+            if spelling in names:
+                said = help_of(parameter.annotation)
+                section = said.section if said is not None else ""
+                is_switch = names[spelling] != "VALUE"
+                text = names[spelling] if is_switch else value or "VALUE"
+                raise BadInput(f"{spelling} is a setting now: --set {name}={text}, or {name} in [{section}] of {FILE}")
+
+
+def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
+    """For the help of a command, each setting with its default, and what it is."""
+    for name, parameter in parameters.items():
+        said = help_of(parameter.annotation) or Help("")
+        facts = list(said.bounds)
+        if said.shown and parameter.default not in (None, (), inspect.Parameter.empty):
+            facts.insert(0, f"default: {as_typed_text(parameter.default)}")
+        more = f"  [{'; '.join(facts)}]" if facts else ""
+        yield f"[{said.section}] {name}", f"{said.text}{more}"
+
+
+def _values_in_file(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
+    table = read_project(folder)
+    values = {}
+    for name, parameter in parameters.items():
+        said = help_of(parameter.annotation)
+        section = table.get(said.section, {}) if said is not None and said.section is not None else {}
+        if name in section:
+            values[name] = section[name]
+    return values
+
+
+def _typed_values(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str]) -> dict[str, Any]:
+    """The values of `name=value&name=value`; a setting that takes several may be named several times."""
+    texts: dict[str, list[str]] = {}
+    for part in "&".join(typed).split("&") if typed else []:
+        name, equals, text = part.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise BadInput(f"--set {part}: expected name=value, found no equals sign")
+        check_known("setting of this command (see --help-all)", name, parameters)
+        texts.setdefault(name, []).append(text)
+    return {name: read_texts(f"--set {name}", parameters[name], several) for name, several in texts.items()}
+
+
+def as_typed_text(value: Any) -> str:
+    """A default as it would be typed."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)

@@ -1,0 +1,48 @@
+"""`winokit.toml`: what is said once for a folder, so that no command has to repeat it.
+
+Beside data it says how these are read. In the folder where commands are typed it has the settings that are no options:
+
+    language = "de"
+
+    [columns]
+    text = "satz"
+    options = "auswahl"
+
+    [training]
+    weight_decay = 0.01
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput, check_known, refusing
+from winokit.files import our_toml, read_text
+
+FILE = "winokit.toml"
+READING = ("language", "as", "columns")
+"""What it says of the data beside it."""
+SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
+"""The sections of settings, and the settings that each may have."""
+
+
+def read_project(folder: Path) -> Mapping[str, Any]:
+    """The winokit.toml of a folder as a table; empty if there is none.
+
+    Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):
+        table = tomllib.loads(read_text(path).removeprefix("\ufeff"))
+    for key, value in table.items():
+        if key in SECTIONS and isinstance(value, dict):
+            for name in value:
+                check_known(f"setting of [{key}] in {path}", name, SECTIONS[key])
+        elif key not in READING:
+            raise BadInput(
+                f'{path}: expected language = "…", as = "…", [columns] or [{"], [".join(SECTIONS)}], found {key}'
+            )
+    return table

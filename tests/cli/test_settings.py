@@ -1,0 +1,134 @@
+"""Settings that are no options: `winokit.toml`, `--set`, and what is said to those who type the former option."""
+
+import json
+from importlib import import_module
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import winokit
+from winokit.cli.main import VERBS, app
+from winokit.cli.stored import is_stored
+from winokit.errors import BadInput, UnknownName
+from winokit.project import SECTIONS
+from winokit.settings import help_of, signature_of
+
+MOST_OPTIONS = 300
+SCORE = ("score", "open", "--model", "random", "--limit", "4", "--json")
+
+
+def typed(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def commands_of(command, context):
+    """All commands that can be typed, those of groups too."""
+    if not hasattr(command, "list_commands"):
+        return [command]
+    found = []
+    for name in command.list_commands(context):
+        found += commands_of(command.get_command(context, name), context)
+    return found
+
+
+def calls_of_verbs():
+    """The calls behind all commands of ours."""
+    calls = []
+    for verb in VERBS.values():
+        if not verb.call:
+            continue
+        module, _, name = verb.call.partition(":")
+        call = getattr(import_module(f"winokit.stages.{module}"), name)
+        calls += [call(method) for method in ("aflite", "pmi", "random")] if verb.names else [call]
+    return calls
+
+
+def test_all_commands_together_have_few_options():
+    group = typer.main.get_command(app)
+    context = group.make_context("winokit", ["audit"], resilient_parsing=True)
+    options = []
+    for command in commands_of(group, context):
+        options += [param for param in command.params if param.param_type_name == "option"]
+    assert len(options) <= MOST_OPTIONS
+
+
+def test_the_sections_of_winokit_toml_have_the_settings_that_verbs_take():
+    found = {section: set() for section in SECTIONS}
+    for call in calls_of_verbs():
+        for name, parameter in signature_of(call).parameters.items():
+            if is_stored(parameter):
+                found[help_of(parameter.annotation).section].add(name)
+    assert found == {section: set(names) for section, names in SECTIONS.items()}
+
+
+def test_a_setting_is_given_for_one_command_or_in_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert typed(*SCORE, "--set", "cache=one.db&max-requests=100", "--out", "p.jsonl").exit_code == 0
+    assert (tmp_path / "one.db").exists()
+    (tmp_path / "winokit.toml").write_text('[asking]\ncache = "two.db"\n')
+    assert "note: as in winokit.toml: cache = two.db" in typed(*SCORE, "--out", "p.jsonl").stderr
+    assert (tmp_path / "two.db").exists()
+    told = typed(*SCORE, "--set", "cache=three.db", "--out", "p.jsonl")
+    assert "two.db" not in told.stderr
+    assert (tmp_path / "three.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (("--set", "cahce=off"), UnknownName, "Did you mean 'cache'"),
+        (("--set", "cache"), BadInput, "expected name=value, found no equals sign"),
+        (("--set", "max_requests=few"), BadInput, "--set max_requests: expected a whole number, found 'few'"),
+        (("--set", "max_requests=0"), BadInput, "max_requests"),
+        (("--set", "cache=a&cache=b"), BadInput, "given twice, as a and as b"),
+        (("--set", "forget=perhaps"), BadInput, "--set forget: expected on or off"),
+        (("--cache", "off"), BadInput, r"--cache is a setting now: --set cache=off, or cache in \[asking\]"),
+        (("--forget",), BadInput, "--forget is a setting now: --set forget=on"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_a_line(words, error, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=said):
+        raise typed(*SCORE, *words).exception
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[askng]\ncache = 1", "found askng"),
+        ("[asking]\ncahce = 1", "Did you mean 'cache'"),
+        ("asking = 3", "found asking"),
+        ("[asking", "cannot be read"),
+    ],
+)
+def test_a_file_that_nobody_understands_is_refused_in_a_line(text, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winokit.toml").write_text(text)
+    assert said in str(typed(*SCORE).exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("train", "open", "--lenient"), "winokit convert DATA --lenient --out FILE"),
+        (("embed", "open", "--as", "choice"), "winokit convert DATA --as VIEW --out FILE"),
+        (("debias", "random", "open", "--language", "de"), "a winokit.toml beside DATA"),
+        (("release", "open", "--columns", "text=a"), "winokit stats DATA --columns"),
+    ],
+)
+def test_how_data_are_read_is_said_where_they_are_looked_at(words, said):
+    assert said in str(typed(*words).exception)
+
+
+def test_python_names_the_call_that_reads_data():
+    with pytest.raises(TypeError, match=r"no parameter 'lenient': it is one of winokit\.load\(\) now"):
+        winokit.train("open", lenient=True)
+
+
+def test_other_verbs_read_data_as_a_file_beside_them_says(tmp_path):
+    row = {"text": "The cup fell because _ was wet.", "candidates": ["the cup", "the shelf", "the wall"], "answer": 0}
+    (tmp_path / "three.jsonl").write_text(json.dumps(row) + "\n")
+    assert {len(problem.candidates) for problem in winokit.load(tmp_path / "three.jsonl")} == {3}
+    (tmp_path / "winokit.toml").write_text('as = "binary"\n')
+    assert {len(problem.candidates) for problem in winokit.load(tmp_path / "three.jsonl")} == {2}
