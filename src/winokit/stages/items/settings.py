@@ -1,0 +1,37 @@
+"""The settings of `winokit items`: whose answers, and which models are one family."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from winokit.data.predictions.in_memory import Predictions
+from winokit.settings import Help, Settings
+
+AGREEMENT, NAME = "agreement", "name"
+"""The ways to find families; anything else is a file that has them."""
+
+
+@dataclass(frozen=True)
+class ItemSettings(Settings):
+    """Whose answers judge the items, which models are one family, and how many suspects are listed."""
+
+    predictions: Annotated[
+        Predictions,
+        Help(
+            "Answers of many models: boards (a row per model, a column per item), or any predictions that audit "
+            "reads; a folder is all of its files; repeatable.",
+            metavar="FILE…",
+            typed=list[str],
+            greedy=True,
+        ),
+    ] = ()
+    families: Annotated[
+        str | Path | Mapping[str, str],
+        Help(
+            "Models of one origin, which count once: agreement (right and wrong on the same items), name (the base in "
+            "the name), or a csv file with columns model and family.",
+            typed=str,
+        ),
+    ] = AGREEMENT
+    top: Annotated[int, Help("How many suspects the terminal and the page list.", least=1)] = 30
