@@ -12,6 +12,7 @@
 about the problems without them.
 """
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,8 @@ from winokit.problem import Dataset, Problem, grouped
 
 LABEL = "erratum"
 """The label of a problem that people found wrong."""
+WITHOUT_ERRATA = "without_errata"
+"""The subset of problems that people found nothing wrong with."""
 WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
@@ -77,7 +80,9 @@ def _checked_erratum(row: object, place: str) -> Erratum:
         if not is_count:
             raise BadInput(f"{place}: expected a number as {key}, found {row.get(key)!r}: how many people looked")
     if not 1 <= row["agreed"] <= row["people"]:
-        raise BadInput(f"{place}: {row['agreed']} of {row['people']} people: expected at least 1, and no more than looked")
+        raise BadInput(
+            f"{place}: {row['agreed']} of {row['people']} people: expected at least 1, and no more than looked"
+        )
     who = str(row.get("who", ""))
     note = str(row.get("note", ""))
     return Erratum(row["id"], row["verdict"], row["people"], row["agreed"], who, note)
@@ -92,14 +97,14 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
     for erratum in errata:
         own = places.get(erratum.id, [])
         if len(own) != 1:
-            unused.append(f"{erratum.id} (matches {len(own) or 'no'} problem{'s' if len(own) > 1 else ''})")
+            unused.append(f"{erratum.id} (fits {len(own)} problems)")
             continue
         problems[own[0]] = problems[own[0]].with_labels(**{LABEL: erratum.words})
+    if errata and len(unused) == len(errata):
+        raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
     if unused:
         notes.append(f"{path}: {len(unused):,} of {len(errata):,} errata not used; the first: {unused[0]}")
-    if len(unused) == len(errata):
-        raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; {notes[0] if notes else 'it has none'}")
     return dataset.with_problems(problems, notes)
 
 
@@ -133,8 +138,7 @@ def _toml(value: str | int) -> str:
     """A value as TOML writes it."""
     if isinstance(value, int):
         return str(value)
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return f'"{escaped}"'
+    return json.dumps(value, ensure_ascii=False)  # A text in TOML escapes as one in JSON does.
 
 
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
@@ -163,4 +167,4 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 def _counts(vote: Mapping[str, Any]) -> bool:
     """Whether a vote is on the problem as it is, and counts."""
-    return vote.get("variant", "original") == "original" and bool(vote.get("counted", True))
+    return vote.get("variant", "original") == "original" and bool(vote.get("counted", True)) and not vote.get("gold")

@@ -22,7 +22,7 @@ from winokit.answers import ABSTAINED, Answers, AskedProblems, Scorer, original_
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
 from winokit.data.predictions.match import SOURCE_IDS
 from winokit.errors import BadInput
-from winokit.methods.arrays import IntArray
+from winokit.methods.arrays import IntArray, StateArray
 from winokit.problem import Dataset
 
 UNASKED = -2
@@ -46,7 +46,7 @@ class Board:
     """The choices of several models, a row each, of the labelled problems of a dataset."""
 
     names: tuple[str, ...]
-    choices: IntArray
+    choices: StateArray
     languages: tuple[str, ...] = ()
     """The language that each answered in, if the board says it."""
 
@@ -146,14 +146,16 @@ def _read_columns(
     are_two = items.asked.candidates[columns] == 2
     if not are_two.all():
         where = headings[1 + int(np.argmin(are_two))]
-        raise BadInput(f"{path}: item {where} has more than two candidates: right or wrong does not say what was chosen")
+        raise BadInput(
+            f"{path}: item {where} has more than two candidates: right or wrong does not say what was chosen"
+        )
     given = np.where(right == 1, answers, 1 - answers)
     choices = np.full((len(names), len(items.asked)), UNASKED, np.int8)
     choices[:, columns] = np.where(right < 0, UNASKED, given)
     return Board(tuple(names), choices)
 
 
-def _right_or_wrong(path: Path, line: int, cells: list[str]) -> IntArray:
+def _right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
     """The cells of a model as 1, 0, or -1 where it was not asked."""
     digits = "".join([cell or "-" for cell in cells])
     if len(digits) == len(cells):
@@ -244,7 +246,7 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
         choices[rows] = np.where(board.choices == UNASKED, before, board.choices)
     languages: dict[str, list[int]] = {}
     for _, board in boards:
-        for name, language in zip(board.names, board.languages):
+        for name, language in zip(board.names, board.languages, strict=False):
             languages.setdefault(language, []).append(numbers[name])
     scorer_index, problem_index = np.nonzero(choices != UNASKED)
     answers = Answers(

@@ -1,18 +1,21 @@
 """Families of models: fine-tunes and merges of one base are one witness, not hundreds.
 
 By name, models that name one base are a family; by agreement, those that are right and wrong on nearly the same items.
-Agreement is Cohen's kappa of right and wrong (1960, "A coefficient of agreement for nominal scales"), so that two strong
-models which agree because both are right are no family by that alone.
+Agreement is Cohen's kappa of right and wrong (1960, "A coefficient of agreement for nominal scales"), so that two
+strong models which agree because both are right are no family by that alone.
 """
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.arrays import BoolArray, IntArray
 
+HalfArray: TypeAlias = NDArray[np.float32]
 LEAST_KAPPA = 0.75
 """Models of one family agree at least so much: 100 of 106 items among models that are right on 85 %."""
 BASES = (
@@ -22,6 +25,8 @@ BASES = (
 )
 """Bases that names of models mention; the first one that is found counts."""
 WORD = re.compile(r"[^\W\d_]{2,}")
+BLOCK = 256
+"""Models that are compared with all first members at once."""
 FEWEST_ITEMS = 20
 """Of fewer common items agreement says nothing: each model is a family of its own."""
 
@@ -29,8 +34,8 @@ FEWEST_ITEMS = 20
 def base_of_name(name: str) -> str:
     """The base that a model's name mentions, or the first word of the name.
 
-    >>> base_of_name("someone/OpenHermes-2.5-Mistral-7B"), base_of_name("flan-t5-base-3-shots"), base_of_name("Orca-2-7b")
-    ('mistral', 'flan', 'orca')
+    >>> base_of_name("someone/OpenHermes-2.5-Mistral-7B"), base_of_name("Orca-2-7b")
+    ('mistral', 'orca')
     """
     own = name.rpartition("/")[2].casefold()
     for base in BASES:
@@ -66,33 +71,37 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
     the kappa is at least `least`, and else begins a family. Models that were not asked the same items cannot be told
     to agree: items that one of the two was not asked are left out, and fewer than 20 common items are too few.
     """
-    signs = np.where(asked, np.where(right, 1.0, -1.0), 0.0).astype(np.float32)
-    present = asked.astype(np.float32)
+    columns = asked.any(axis=0)
+    signs = np.where(asked, np.where(right, 1.0, -1.0), 0.0).astype(np.float32)[:, columns]
+    present = asked.astype(np.float32)[:, columns]
     order = np.argsort(-signs.sum(axis=1), kind="stable")
-    leaders = np.zeros_like(signs)
-    leaders_present = np.zeros_like(present)
     families = np.zeros(len(signs), np.int64)
-    count = 0
-    for row in order.tolist():
-        kappas = _kappas(leaders[:count], leaders_present[:count], signs[row], present[row])
-        best = int(kappas.argmax()) if count else 0
-        if count and kappas[best] >= least:
-            families[row] = best
-            continue
-        leaders[count] = signs[row]
-        leaders_present[count] = present[row]
-        families[row] = count
-        count += 1
+    leaders: list[int] = []
+    for start in range(0, len(order), BLOCK):
+        block = order[start : start + BLOCK]
+        earlier = np.array(leaders, np.int64)
+        with_earlier = _kappas(signs[block], present[block], signs[earlier], present[earlier])
+        within = _kappas(signs[block], present[block], signs[block], present[block])
+        new_places: list[int] = []
+        for place, row in enumerate(block.tolist()):
+            kappas = np.concatenate([with_earlier[place], within[place, new_places]])
+            best = int(kappas.argmax()) if len(kappas) else 0
+            if len(kappas) and kappas[best] >= least:
+                families[row] = best
+                continue
+            families[row] = len(leaders)
+            leaders.append(row)
+            new_places.append(place)
     return family_numbers(families.tolist())
 
 
-def _kappas(leaders: FloatArray, leaders_present: FloatArray, signs: FloatArray, present: FloatArray) -> FloatArray:
-    """Cohen's kappa of one model with each leader, on the items that both were asked; -1 if these are too few."""
-    common = leaders_present @ present
+def _kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
+    """Cohen's kappa of each model with each other, on the items that both were asked; -1 if these are too few."""
+    common = present @ others_present.T
     enough = np.maximum(common, 1)
-    leader_share = (leaders @ present / enough + 1) / 2
-    own_share = (leaders_present @ signs / enough + 1) / 2
-    agreed = (leaders @ signs / enough + 1) / 2
-    expected = leader_share * own_share + (1 - leader_share) * (1 - own_share)
-    kappas: FloatArray = (agreed - expected) / np.maximum(1 - expected, 1e-9)
-    return np.where(common >= FEWEST_ITEMS, kappas, -1.0)
+    own_share = (signs @ others_present.T / enough + 1) / 2
+    other_share = (present @ others.T / enough + 1) / 2
+    agreed = (signs @ others.T / enough + 1) / 2
+    expected = own_share * other_share + (1 - own_share) * (1 - other_share)
+    kappas = (agreed - expected) / np.maximum(1 - expected, 1e-9)
+    return np.where(common >= FEWEST_ITEMS, kappas, -1.0).astype(np.float32)

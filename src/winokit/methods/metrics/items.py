@@ -13,7 +13,7 @@ import numpy as np
 
 from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer
 from winokit.errors import BadInput
-from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray, StateArray
 from winokit.units import Units
 
 RIGHT, WRONG, SILENT, UNASKED = 1, 0, -1, -2
@@ -31,7 +31,7 @@ class AnswerMatrix:
 
     asked: AskedProblems
     scorers: tuple[Scorer, ...]
-    states: IntArray
+    states: StateArray
 
     @classmethod
     def of(cls, answers: Answers) -> "AnswerMatrix":

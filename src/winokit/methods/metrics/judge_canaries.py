@@ -2,10 +2,10 @@
 
 A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are one
 canary, given back if the model is "right" on all of them. How likely that is without having seen the test is taken from
-families of the same strength elsewhere, the nearest 100: (k + 1) / (n + 1), if k of n give it back. So with one canary
-p is that of an exact permutation test; with several, canaries are independent by assumption, and the number given back
-has the Poisson binomial distribution. A family's p is its members' least p times their number, and families are
-corrected together (Holm).
+families of the same strength on other items, the nearest fifth: (k + 1) / (n + 1), if k of n give it back. So with one
+canary p is that of an exact permutation test; with several, canaries are independent by assumption, and the number
+given back has the Poisson binomial distribution. A family's p is its members' least p times their number, and families
+are corrected together (Holm).
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.items import AnswerMatrix, FamilyShares, family_means
 
 NEIGHBOURS = 100
-"""Families of nearly the same strength with which a model is compared."""
+NEIGHBOUR_PART = 5
+"""A model is compared with the fifth of the families nearest to it in strength, but no fewer than 100."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]
     given, were_asked = _given_back(matrix, units)
     strengths = _strengths_elsewhere(matrix, families, rows)
     by_family = family_means(given, were_asked, families)
+    family_chances = _chances_of_strength(by_family, strengths)
     canaries = []
     for number, own_rows in enumerate(units):
         model_count = int(were_asked[:, number].sum())
@@ -83,13 +85,13 @@ def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]
         members = np.flatnonzero((families == family) & were_asked.any(axis=1))
         if not len(members):
             continue
-        chances = _chances_of_strength(by_family, strengths, family)
+        chances = family_chances[family]
         singers = [
             _test_singer(int(member), family, len(members), given[member], were_asked[member], chances)
             for member in members.tolist()
         ]
         best.append(min(singers, key=lambda singer: (singer.p, -singer.given_back, singer.scorer)))
-        least_p_values.append(float(np.prod(chances)))
+        least_p_values.append(float(np.prod(chances)) * len(members))
     corrected = holm([singer.p_family for singer in best])
     found = []
     for singer, p in zip(best, corrected, strict=True):
@@ -111,27 +113,34 @@ def _unit_rows(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int, ...
 
 def _given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
     """Whether each scorer is "right" on all of a unit, and whether it was asked all of it."""
-    given = [matrix.right[:, list(rows)].all(axis=1) for rows in units]
-    asked = [matrix.is_asked[:, list(rows)].all(axis=1) for rows in units]
-    return np.stack(given, axis=1), np.stack(asked, axis=1)
+    given = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    return given, asked
 
 
 def _strengths_elsewhere(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
     """The strength of each family on items that are no canaries."""
-    is_other = matrix.is_asked.any(axis=0)
+    is_other = np.array(matrix.is_asked.any(axis=0))
     is_other[list(rows)] = False
     others = np.flatnonzero(is_other)
     return FamilyShares(matrix.family_shares(families)[:, others], matrix.asked.units.take(others)).strengths
 
 
-def _chances_of_strength(by_family: FloatArray, strengths: FloatArray, family: int) -> FloatArray:
-    """For each canary, the chance that a family of this strength gives it back."""
-    chances = np.ones(by_family.shape[1])
-    nearness = np.argsort(np.abs(strengths - strengths[family]), kind="stable")
+def _chances_of_strength(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
+    """By family and canary, the chance that another family of its strength gives it back.
+
+    Neighbours are as many weaker as stronger families; at the ends, more of one side.
+    """
+    chances = np.ones_like(by_family)
+    order = np.argsort(strengths, kind="stable")
     for number in range(by_family.shape[1]):
-        others = [other for other in nearness.tolist() if other != family and not np.isnan(by_family[other, number])]
-        near = by_family[others[:NEIGHBOURS], number]
-        chances[number] = (near.sum() + 1) / (len(near) + 1)
+        asked = order[~np.isnan(by_family[order, number])]
+        given = by_family[asked, number]
+        sums = np.concatenate([[0.0], np.cumsum(given)])
+        count = min(max(NEIGHBOURS, len(asked) // NEIGHBOUR_PART), len(asked) - 1)
+        starts = np.clip(np.arange(len(asked)) - count // 2, 0, len(asked) - 1 - count)
+        near = sums[starts + count + 1] - sums[starts] - given
+        chances[asked, number] = (near + 1) / (count + 1)
     return chances
 
 

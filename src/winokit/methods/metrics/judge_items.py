@@ -5,10 +5,12 @@ Witnesses are families, never models. An item is a suspect for a reason that an 
 - both twins wrong: among strong families that tell the twins apart, more have them the wrong way round;
 - a negative item-rest correlation: the better a family is elsewhere, the less often it is right here;
 - another answer, of a problem without a twin: more than half of the strong families choose the other candidate;
-- languages: wrong in more than half of several languages at once, a translation being a second opinion on the label.
+- languages: wrong in more languages at once than a coin would have wrong one time in twenty, a translation being a
+  second opinion on the label.
 
-A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The queue
-is sorted by m + 2 r, the lowest first; `benchmarks/items.py` measures it on planted errors.
+A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The
+queue is sorted by m + 2 r, the lowest first; of a model in several languages by the margin over all of them, each
+weighed by the log odds of its share right. `benchmarks/items.py` measures both on planted errors.
 """
 
 import math
@@ -23,14 +25,15 @@ from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics.groups import complete_groups
 from winokit.methods.metrics.intervals import share
 from winokit.methods.metrics.items import BANDS as BANDS
+from winokit.methods.metrics.items import RIGHT, UNASKED, WRONG, FamilyShares, correlation
 from winokit.methods.metrics.items import AnswerMatrix as AnswerMatrix
-from winokit.methods.metrics.items import FamilyShares, correlation
 from winokit.problem import folded_text
 from winokit.units import Units
 
 STRONG = "strong"
 REST_WEIGHT = 2.0
 """How much a correlation counts in the order of suspects, beside the margin of strong families."""
+SMALL = 0.05
 FEWEST_LANGUAGES = 3
 """Fewer languages are no second opinion."""
 BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES = "both twins wrong", "negative item-rest", "another answer", "languages"
@@ -183,13 +186,12 @@ class JudgedItems:
             pairs.append(self._judge_pair((first, second), right, wrong, rests))
         return pairs
 
-    def _judge_pair(
-        self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray
-    ) -> JudgedPair:
+    def _judge_pair(self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray) -> JudgedPair:
         """One pair, from the shares of each family with both right and with both wrong."""
         told_apart = share_of_families(right + wrong)
         both_wrong = share_of_families(wrong)
-        assert told_apart is not None and both_wrong is not None
+        assert told_apart is not None
+        assert both_wrong is not None
         strong = self.shares.bands[STRONG] & ~np.isnan(right)
         bands = {}
         for band, members in self.shares.bands.items():
@@ -236,7 +238,10 @@ class JudgedItems:
         if pair.rest is not None and pair.rest.high < 0:
             reasons[NEGATIVE] = _negative_words(pair.rest)
         self._add_languages(pair.rows, reasons)
-        return Suspect(pair.rows, -(pair.strong_margin + REST_WEIGHT * rest), reasons)
+        suspicion = -(pair.strong_margin + REST_WEIGHT * rest)
+        if self.languages:
+            suspicion = -self._margin_of_languages(pair.rows)
+        return Suspect(pair.rows, suspicion, reasons)
 
     def _rank_item(self, item: JudgedItem) -> Suspect:
         """An item with the reasons to doubt its label."""
@@ -250,7 +255,10 @@ class JudgedItems:
         if has_two and right is not None and right.high < 0.5:
             reasons[OTHER_ANSWER] = f"{_percent(1 - right.value)} of {right.n:,} strong families are wrong"
         self._add_languages((item.row,), reasons)
-        return Suspect((item.row,), -(margin + REST_WEIGHT * rest), reasons)
+        suspicion = -(margin + REST_WEIGHT * rest)
+        if self.languages:
+            suspicion = -self._margin_of_languages((item.row,))
+        return Suspect((item.row,), suspicion, reasons)
 
     def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
         """Note that an item, or both twins of a pair, are wrong in more than half of several languages."""
@@ -259,20 +267,35 @@ class JudgedItems:
         wrong = []
         asked_count = 0
         for language, scorers in self.languages.items():
-            states = self.matrix.states[np.ix_(scorers, list(rows))]
-            if (states < 0).any():
+            states = self.matrix.states[np.ix_(scorers, np.array(rows))]
+            if (states == UNASKED).any():
                 continue
             asked_count += 1
-            if (states == 0).all(axis=1).mean() > 0.5:
+            if (states == WRONG).all(axis=1).mean() > 0.5:
                 wrong.append(language)
-        if len(wrong) >= FEWEST_LANGUAGES and 2 * len(wrong) > asked_count:
+        coin = float(np.prod(1 - 1 / self.asked.candidates[list(rows)]))
+        if len(wrong) >= FEWEST_LANGUAGES and at_least_p(len(wrong), asked_count, coin) < SMALL:
             what = "both twins wrong" if len(rows) > 1 else "wrong"
             reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
 
+    @cached_property
+    def _log_odds(self) -> FloatArray:
+        """The log odds of the share right of each scorer; 0 for one no better than a coin."""
+        rights = self.matrix.right.sum(axis=1) / np.maximum(self.matrix.is_asked.sum(axis=1), 1)
+        clipped = np.clip(rights, 0.5, 0.99)
+        odds: FloatArray = np.log(clipped / (1 - clipped))
+        return odds
 
-def judge_items(
-    answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None
-) -> JudgedItems:
+    def _margin_of_languages(self, rows: Sequence[int]) -> float:
+        """From -1 to 1, how much oftener all of the rows are right than all are wrong, the better scorers first."""
+        states = self.matrix.states[:, list(rows)]
+        margins = (states == RIGHT).all(axis=1).astype(np.float64) - (states == WRONG).all(axis=1)
+        weights = np.where((states == UNASKED).any(axis=1), 0.0, self._log_odds)
+        total = float(weights.sum())
+        return float(margins @ weights) / total if total else 0.0
+
+
+def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
     """Judge the items of a table of answers by many scorers, whose families are numbered from 0.
 
     Parameters
@@ -303,6 +326,17 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
     half = float(special.stdtrit(found.families - 1, 0.975)) * found.error
     middle = math.atanh(min(max(found.value, -0.999999), 0.999999))
     return Estimate(found.value, math.tanh(middle - half), math.tanh(middle + half), found.families)
+
+
+def at_least_p(count: int, n: int, chance: float) -> float:
+    """The probability of so many successes or more.
+
+    >>> round(at_least_p(10, 12, 0.5), 3)
+    0.019
+    """
+    from scipy import special
+
+    return float(special.bdtrc(count - 1, n, chance)) if count else 1.0
 
 
 def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:

@@ -77,7 +77,8 @@ def items(
     settings: ItemSettings = ItemSettings(),
     loading: Labelled = Loading(),
     queue: Annotated[
-        str | Path | None, Help("Write the suspects as a dataset for people to solve (collect init --evaluate).", "FILE")
+        str | Path | None,
+        Help("Write the suspects as a dataset for people to solve (collect init --evaluate).", "FILE"),
     ] = None,
     votes: Annotated[
         str | Path | None,
@@ -88,8 +89,8 @@ def items(
     """Find out what items are worth: wrong labels, canaries, families.
 
     Items are judged by the answers of many models, and families of models are the witnesses. A suspect is a problem, or
-    a pair of twins, whose label is to be doubted; it is never changed. With --errata, labels that people found wrong are
-    canaries: who gives them back has seen the test.
+    a pair of twins, whose label is to be doubted; it is never changed. With --errata, labels that people found wrong
+    are canaries: who gives them back may have seen the test.
 
     Parameters
     ----------
@@ -141,4 +142,3 @@ def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
     write_errata(errata, path)
     tell([f"{path}: {len(errata):,} errata from the votes on {judged:,} problems"])
     return path
-

@@ -55,8 +55,8 @@ def canary_sentences(result: ItemsRun) -> Iterator[str]:
         name = result.judged.matrix.scorers[singer.scorer].model
         members = "" if singer.members == 1 else f", the most of {singer.members:,} in its family"
         yield (
-            f"  {name}{members}: {singer.given_back} of {singer.canaries} given back, {singer.expected:.2f} expected of "
-            f"its strength; p {probability(singer.p_family)}, corrected {probability(singer.p_corrected)}"
+            f"  {name}{members}: {singer.given_back} of {singer.canaries} given back, {singer.expected:.2f} "
+            f"expected of its strength; p {probability(singer.p_family)}, corrected {probability(singer.p_corrected)}"
         )
     if len(found.singers) > SHOWN_SINGERS:
         yield f"  and {plural(len(found.singers) - SHOWN_SINGERS, 'family', 'families')} with a larger p"
@@ -74,4 +74,3 @@ def as_json(result: ItemsRun) -> dict[str, Any]:
     """Every judgement, and where the files are."""
     paths = {"queue": result.queue, "errata": result.errata, "page": result.page}
     return {**items_json(result), **{name: path and str(path) for name, path in paths.items()}}
-
