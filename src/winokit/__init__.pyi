@@ -373,8 +373,8 @@ def hunt(
 
 def items(
     data: str | Path | Dataset | Frame,
-    *,
     predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
+    *,
     families: str | Path | Mapping[str, str] = 'agreement',
     top: int = 30,
     language: str | None = None,

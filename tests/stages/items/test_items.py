@@ -33,7 +33,7 @@ def board(tmp_path):
 
 
 def test_a_board_becomes_a_page_a_queue_and_a_table(tmp_path, board):
-    run = winokit.items("open", predictions=board, queue=tmp_path / "suspects.jsonl", out=tmp_path / "items")
+    run = winokit.items("open", board, queue=tmp_path / "suspects.jsonl", out=tmp_path / "items")
     first = run.judged.suspects[0]
     swapped = run.judged.asked.problems[first.rows[0]]
     assert swapped.group == run.dataset[0].group

@@ -126,6 +126,23 @@ class FamilyShares:
         return strengths
 
     @cached_property
+    def reliability(self) -> float:
+        """How reliably items tell strong families from weak ones (Cronbach's alpha), from 0 to 1.
+
+        0 if families differ no more than items that know nothing of each other would make them.
+        """
+        if len(self.strengths) < 2:
+            return 0.0
+        counts = self.is_known.sum(axis=0)
+        # Leads are 0 on average over the families that were asked.
+        variances = (self.leads**2).sum(axis=0) / np.maximum(counts - 1, 1)
+        total = float(((self.strengths - self.strengths.mean()) ** 2).sum() / (len(self.strengths) - 1))
+        total *= float(self.item_counts.mean()) ** 2
+        if total < VARIANCE_FLOOR:
+            return 0.0
+        return float(np.clip(1 - variances.sum() / total, 0.0, 1.0))
+
+    @cached_property
     def unit_columns(self) -> list[IntArray]:
         """The columns of each unit."""
         return self.units.rows()

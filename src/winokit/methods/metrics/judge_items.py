@@ -9,8 +9,10 @@ Witnesses are families, never models. An item is a suspect for a reason that an 
   second opinion on the label.
 
 A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The
-queue is sorted by m + 2 r, the lowest first; of a model in several languages by the margin over all of them, each
-weighed by the log odds of its share right. `benchmarks/items.py` measures both on planted errors.
+queue is sorted by m + 2 r, the lowest first, as far as families differ reliably in strength (alpha, Cronbach, 1951,
+"Coefficient alpha and the internal structure of tests"): a (m + 2 r) + (1 - a) m', where m' is the margin of all
+families. If they are equally strong, who is strong is luck. Of a model in several languages the margin over all of them
+counts, each weighed by the log odds of its share right. `benchmarks/items.py` measures it on planted errors.
 """
 
 import math
@@ -85,8 +87,10 @@ class JudgedPair:
     right_way_round: float | None
     both_wrong: Estimate
     bands: Mapping[str, BandShares]
+    margin: float
+    """The share of families with both right minus that with both wrong."""
     strong_margin: float
-    """Among strong families, the share with both right minus that with both wrong."""
+    """The same among strong families."""
     strong_turned: Estimate | None
     """Among strong families that tell the twins apart, the share that has both wrong; None if there are none."""
     rest: Estimate | None
@@ -206,6 +210,7 @@ class JudgedItems:
             _band_shares(right[all_known], wrong[all_known]).right_way_round,
             both_wrong,
             bands,
+            float((right - wrong)[all_known].mean()),
             margin,
             _turned_share(right[strong], wrong[strong]),
             estimated_correlation(right - wrong, rests),
@@ -238,15 +243,13 @@ class JudgedItems:
         if pair.rest is not None and pair.rest.high < 0:
             reasons[NEGATIVE] = _negative_words(pair.rest)
         self._add_languages(pair.rows, reasons)
-        suspicion = -(pair.strong_margin + REST_WEIGHT * rest)
-        if self.languages:
-            suspicion = -self._margin_of_languages(pair.rows)
-        return Suspect(pair.rows, suspicion, reasons)
+        return Suspect(pair.rows, self._suspicion(pair.rows, pair.margin, pair.strong_margin, rest), reasons)
 
     def _rank_item(self, item: JudgedItem) -> Suspect:
         """An item with the reasons to doubt its label."""
         rest = 0.0 if item.rest is None else item.rest.value
-        margin = 0.0 if item.strong_right is None else 2 * item.strong_right.value - 1
+        margin = 2 * item.right.value - 1
+        strong_margin = margin if item.strong_right is None else 2 * item.strong_right.value - 1
         reasons: dict[str, str] = {}
         if item.rest is not None and item.rest.high < 0:
             reasons[NEGATIVE] = _negative_words(item.rest)
@@ -255,10 +258,14 @@ class JudgedItems:
         if has_two and right is not None and right.high < 0.5:
             reasons[OTHER_ANSWER] = f"{_percent(1 - right.value)} of {right.n:,} strong families are wrong"
         self._add_languages((item.row,), reasons)
-        suspicion = -(margin + REST_WEIGHT * rest)
+        return Suspect((item.row,), self._suspicion((item.row,), margin, strong_margin, rest), reasons)
+
+    def _suspicion(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
+        """How suspicious an item or a pair is, from its margins and its correlation."""
         if self.languages:
-            suspicion = -self._margin_of_languages((item.row,))
-        return Suspect((item.row,), suspicion, reasons)
+            return -self._margin_of_languages(rows)
+        reliability = self.shares.reliability
+        return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
 
     def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
         """Note that an item, or both twins of a pair, are wrong in more than half of several languages."""

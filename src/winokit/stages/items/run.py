@@ -9,6 +9,7 @@ import numpy as np
 
 from winokit.data.errata import errata_of_votes, has_wrong_label, write_errata
 from winokit.data.loading import Data, Labelled, Loading, load_one
+from winokit.data.predictions.in_memory import Predictions
 from winokit.errors import BadInput
 from winokit.files import check_own_folder
 from winokit.methods.metrics.judge_canaries import CanaryTest, judge_canaries
@@ -73,6 +74,17 @@ class ItemsRun(Brief):
 @verb
 def items(
     data: Data,
+    predictions: Annotated[
+        Predictions,
+        Help(
+            "Answers of many models: boards (a row per model, a column per item), or any predictions that audit "
+            "reads; a folder is all of its files; repeatable.",
+            metavar="FILE…",
+            typed=list[str],
+            option=True,
+            greedy=True,
+        ),
+    ] = (),
     *,
     settings: ItemSettings = ItemSettings(),
     loading: Labelled = Loading(),
@@ -94,13 +106,15 @@ def items(
 
     Parameters
     ----------
+    predictions
+        Boards and files of predictions, folders of them, or predictions in memory.
     queue
         Where the suspects are written, in the order in which a person should look. Reasons are in their labels.
     out
         The folder of the page and of items.json; None writes none.
     """
     dataset = loading.one(data)
-    read = read_answers(dataset, settings.predictions)
+    read = read_answers(dataset, predictions)
     families, family_notes = families_of(read, settings.families)
     judged = judge_items(read.answers, families, read.languages)
     wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]

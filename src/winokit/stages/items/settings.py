@@ -1,11 +1,10 @@
-"""The settings of `winokit items`: whose answers, and which models are one family."""
+"""The settings of `winokit items`: which models are one family, and how much is listed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from winokit.data.predictions.in_memory import Predictions
 from winokit.settings import Help, Settings
 
 AGREEMENT, NAME = "agreement", "name"
@@ -14,18 +13,8 @@ AGREEMENT, NAME = "agreement", "name"
 
 @dataclass(frozen=True)
 class ItemSettings(Settings):
-    """Whose answers judge the items, which models are one family, and how many suspects are listed."""
+    """Which models are one family, and how many suspects are listed."""
 
-    predictions: Annotated[
-        Predictions,
-        Help(
-            "Answers of many models: boards (a row per model, a column per item), or any predictions that audit "
-            "reads; a folder is all of its files; repeatable.",
-            metavar="FILE…",
-            typed=list[str],
-            greedy=True,
-        ),
-    ] = ()
     families: Annotated[
         str | Path | Mapping[str, str],
         Help(
