@@ -217,7 +217,9 @@ def bank_pairs(draws: int) -> None:
             judged = judge_items(answers, np.arange(models))
             share = 100 * (states == 1).sum() / (states >= 0).sum()
             nothing = len(judged.suspects)
-            title = f"Bank, {band} ({share:.0f} % right), dependence {dependence:+.1f}; nothing planted: {nothing} suspects"
+            title = (
+                f"Bank, {band} ({share:.0f} % right), dependence {dependence:+.1f}; nothing planted: {nothing} suspects"
+            )
             table_of(title, judged, answers, [pair.rows for pair in judged.pairs], 10, max(1, draws // 4))
 
 
@@ -273,7 +275,9 @@ def nothing_planted(draws: int) -> None:
             empty = Answers(asked, np.zeros(0, np.int64), np.zeros(0, np.int64), scorers)
             judged = judge_items(answers_of(asked, states, empty), np.arange(families))
             counts.append(len(judged.suspects))
-        print(f"nothing planted, {families} families of 55 to 95 % right: {np.mean(counts):.1f} suspects of {len(judged.ranked)}")
+        print(
+            f"nothing planted, {families} families of 55 to 95 % right: {np.mean(counts):.1f} suspects of {len(judged.ranked)}"
+        )
 
 
 TABLES = {

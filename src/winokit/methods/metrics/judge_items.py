@@ -165,12 +165,10 @@ class JudgedItems:
 
         Twins have two candidates and different right answers: else wrong on both does not mean told apart.
         """
-        groups = complete_groups(self.asked.groups, self.asked.group_sizes)
         is_asked = np.zeros(len(self.asked), np.bool_)
         is_asked[self.rows] = True
-        pairs = [rows for rows in groups.values() if len(rows) == 2 and is_asked[rows].all()]
-        opposite = [rows for rows in pairs if are_opposite(self.asked, rows[0], rows[1])]
-        return np.array(opposite, np.int64).reshape(-1, 2)
+        pairs = opposite_pairs(self.asked)
+        return pairs[is_asked[pairs].all(axis=1)]
 
     @cached_property
     def pairs(self) -> list[JudgedPair]:
@@ -344,6 +342,13 @@ def at_least_p(count: int, n: int, chance: float) -> float:
     from scipy import special
 
     return float(special.bdtrc(count - 1, n, chance)) if count else 1.0
+
+
+def opposite_pairs(asked: AskedProblems) -> IntArray:
+    """The rows of complete pairs with the same two candidates of which different ones are right, a row per pair."""
+    groups = complete_groups(asked.groups, asked.group_sizes)
+    pairs = [rows for rows in groups.values() if len(rows) == 2 and are_opposite(asked, rows[0], rows[1])]
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:

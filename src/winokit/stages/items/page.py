@@ -9,8 +9,9 @@ from winokit.drawing.page import INDEX, write_page
 from winokit.files import result_bytes, write_whole
 from winokit.methods.metrics.judge_items import BANDS, Estimate, JudgedItem, JudgedPair
 from winokit.problem import Problem
+from winokit.stages.items.board import write_board
 from winokit.stages.items.records import items_json
-from winokit.stages.items.run import RESULT, FamilyRow, ItemsRun
+from winokit.stages.items.run import BOARD_PAGE, RESULT, FamilyRow, ItemsRun
 from winokit.stages.items.table import canary_sentences, item_sentences
 
 WIDTH, HEIGHT, EDGE = 720, 400, 34
@@ -152,6 +153,7 @@ def say_correlation(estimate: Estimate | None) -> str:
 def write_items(run: ItemsRun, folder: Path) -> Path:
     """Write items.json and the page into a folder, and return the page."""
     write_whole(folder / RESULT, result_bytes(items_json(run)))
+    write_board(run, folder)
     return write_page(
         folder / INDEX,
         "stages/items/page.html.j2",
@@ -159,6 +161,7 @@ def write_items(run: ItemsRun, folder: Path) -> Path:
         size=(WIDTH, HEIGHT, EDGE),
         say_estimate=say_estimate,
         say_correlation=say_correlation,
+        board=BOARD_PAGE,
         sources=(),
         settings=(
             ("dataset", run.dataset.card.name),

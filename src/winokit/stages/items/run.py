@@ -21,7 +21,7 @@ from winokit.settings import Help, verb
 from winokit.stages.items.inputs import families_of, read_answers
 from winokit.stages.items.settings import ItemSettings
 
-PAGE, RESULT, ERRATA = "index.html", "items.json", "errata.toml"
+PAGE, BOARD_PAGE, RESULT, ERRATA = "index.html", "board.html", "items.json", "errata.toml"
 """What the folder of a run has."""
 
 
@@ -133,7 +133,7 @@ def items(
 
         folder = Path(out)
         ours = (folder / PAGE).is_file() and b" winokit items</title>" in (folder / PAGE).read_bytes()
-        check_own_folder(folder, [PAGE, RESULT], ours=ours, of="a run of items")
+        check_own_folder(folder, [PAGE, RESULT, BOARD_PAGE], ours=ours, of="a run of items")
         run = replace(run, page=write_items(run, folder))
     return run
 
