@@ -275,9 +275,8 @@ def nothing_planted(draws: int) -> None:
             empty = Answers(asked, np.zeros(0, np.int64), np.zeros(0, np.int64), scorers)
             judged = judge_items(answers_of(asked, states, empty), np.arange(families))
             counts.append(len(judged.suspects))
-        print(
-            f"nothing planted, {families} families of 55 to 95 % right: {np.mean(counts):.1f} suspects of {len(judged.ranked)}"
-        )
+        said = f"nothing planted, {families} families of 55 to 95 % right"
+        print(f"{said}: {np.mean(counts):.1f} suspects of {len(judged.ranked)}")
 
 
 TABLES = {

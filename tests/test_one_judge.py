@@ -29,6 +29,7 @@ NO_CHOICES = {
     "data/predictions/read.py": "a log's right answers beside the dataset's",
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",
+    "data/errata.py": "people's votes on whether a label is wrong",
     "methods/formalizations/cases.py": "what is trained on",
     "methods/scoring/scorer.py": "the one row of predictions.jsonl",
     "methods/scoring/special_word.py": "a question that is made from its answer",

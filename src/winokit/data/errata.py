@@ -62,10 +62,10 @@ def read_errata(path: str | Path) -> list[Erratum]:
     rows = table.get("erratum", [])
     if not isinstance(rows, list):
         raise BadInput(f"{place}: expected tables [[erratum]]")
-    return [_checked_erratum(row, f"{place}, erratum {number}") for number, row in enumerate(rows, 1)]
+    return [_check_erratum(row, f"{place}, erratum {number}") for number, row in enumerate(rows, 1)]
 
 
-def _checked_erratum(row: object, place: str) -> Erratum:
+def _check_erratum(row: object, place: str) -> Erratum:
     """One entry, with its fields checked."""
     if not isinstance(row, Mapping):
         raise BadInput(f"{place}: expected a table [[erratum]]")
@@ -91,15 +91,15 @@ def _checked_erratum(row: object, place: str) -> Erratum:
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with a label on each problem of the file; entries that fit no problem are noted."""
     errata = read_errata(path)
-    places = grouped((name, place) for place, problem in enumerate(dataset) for name in _names_of(problem))
+    places = grouped((name, place) for place, problem in enumerate(dataset) for name in _collect_names(problem))
     problems = list(dataset)
     unused = []
     for erratum in errata:
-        own = places.get(erratum.id, [])
-        if len(own) != 1:
-            unused.append(f"{erratum.id} (fits {len(own)} problems)")
+        fitting = places.get(erratum.id, [])
+        if len(fitting) != 1:
+            unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
             continue
-        problems[own[0]] = problems[own[0]].with_labels(**{LABEL: erratum.words})
+        problems[fitting[0]] = problems[fitting[0]].with_labels(**{LABEL: erratum.words})
     if errata and len(unused) == len(errata):
         raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
@@ -108,7 +108,7 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
     return dataset.with_problems(problems, notes)
 
 
-def _names_of(problem: Problem) -> set[str]:
+def _collect_names(problem: Problem) -> set[str]:
     """The ids of a problem: its own, and those of its source."""
     return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
 
@@ -128,13 +128,13 @@ def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
     lines: list[str] = []
     for erratum in errata:
         lines.append("[[erratum]]")
-        lines += [f"{key} = {_toml(value)}" for key, value in asdict(erratum).items() if value != ""]
+        lines += [f"{key} = {_write_value(value)}" for key, value in asdict(erratum).items() if value != ""]
         lines.append("")
     write_whole(Path(path), "\n".join(lines).encode())
     return Path(path)
 
 
-def _toml(value: str | int) -> str:
+def _write_value(value: str | int) -> str:
     """A value as TOML writes it."""
     if isinstance(value, int):
         return str(value)
@@ -150,7 +150,7 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
     errata = []
     judged = 0
     for problem in problems:
-        votes = [vote for vote in problem.provenance.get("votes", ()) if _counts(vote)]
+        votes = [vote for vote in problem.provenance.get("votes", ()) if is_counted(vote)]
         if not votes or problem.answer is None:
             continue
         judged += 1
@@ -165,6 +165,6 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
     return errata, judged
 
 
-def _counts(vote: Mapping[str, Any]) -> bool:
+def is_counted(vote: Mapping[str, Any]) -> bool:
     """Whether a vote is on the problem as it is, and counts."""
     return vote.get("variant", "original") == "original" and bool(vote.get("counted", True)) and not vote.get("gold")

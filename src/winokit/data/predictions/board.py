@@ -87,10 +87,10 @@ def is_board(path: Path, items: ItemNames) -> bool:
     if not path.is_file():
         return False
     text = decode_head(read_bytes(path, HEAD_BYTES))
-    return shape_of(_heading_cells(text), items) is not None
+    return shape_of(_split_headings(text), items) is not None
 
 
-def _heading_cells(text: str) -> list[str]:
+def _split_headings(text: str) -> list[str]:
     """The headings of a table, as its first line has them; the last one may be cut off."""
     first = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
     delimiter = max(DELIMITERS, key=first.count)
@@ -139,7 +139,7 @@ def _read_columns(
         if len(cells) != len(headings):
             raise BadInput(f"{path}, line {line}: expected {len(headings):,} cells, found {len(cells):,}")
         names.append(cells[0].strip())
-        lines.append(_right_or_wrong(path, line, cells[1:]))
+        lines.append(_read_right_or_wrong(path, line, cells[1:]))
     _refuse_repeated(path, names)
     right = np.array(lines, np.int8).reshape(len(names), len(columns))
     answers = items.asked.answers[columns].astype(np.int8)
@@ -155,13 +155,13 @@ def _read_columns(
     return Board(tuple(names), choices)
 
 
-def _right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
+def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
     """The cells of a model as 1, 0, or -1 where it was not asked."""
     digits = "".join([cell or "-" for cell in cells])
     if len(digits) == len(cells):
         # Most boards have one character a cell: "-" is 45 and "0" is 48.
         numbers = np.frombuffer(digits.encode("latin-1", "replace"), np.uint8).astype(np.int8) - 48
-        if ((numbers == 0) | (numbers == 1) | (numbers == 45 - 48)).all():
+        if np.isin(numbers, (0, 1, 45 - 48)).all():
             return np.where(numbers < 0, -1, numbers)
     found = [CELLS.get(cell.strip().casefold()) for cell in cells]
     if None in found:
@@ -180,7 +180,7 @@ def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
             raise BadInput(f"{path}, line {line}: expected {len(headings):,} cells, found {len(cells):,}")
         row = items.row(cells[0].strip(), path)
         for model, cell in enumerate(cells[1:]):
-            choices[model, row] = _choice(path, line, cell, items, row)
+            choices[model, row] = _read_choice(path, line, cell, items, row)
     if all(LANGUAGE.fullmatch(name) for name in models):
         stem = path.name.partition(".")[0]
         return Board(tuple(f"{stem} in {name}" for name in models), choices, tuple(models))
@@ -196,7 +196,7 @@ def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
             raise BadInput(f"{path}, line {line}: expected 3 cells, found {len(cells):,}")
         name, item, cell = (each.strip() for each in cells)
         row = items.row(item, path)
-        found.append((numbers.setdefault(name, len(numbers)), row, _choice(path, line, cell, items, row)))
+        found.append((numbers.setdefault(name, len(numbers)), row, _read_choice(path, line, cell, items, row)))
     choices = np.full((len(numbers), len(items.asked)), UNASKED, np.int8)
     for model, row, choice in found:
         if choices[model, row] not in (UNASKED, choice):
@@ -206,7 +206,7 @@ def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
     return Board(tuple(numbers), choices)
 
 
-def _choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
+def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
     """A choice from 1 as the place of a candidate; an empty cell is an abstention."""
     text = cell.strip().removesuffix(".0")
     if not text:
@@ -237,7 +237,8 @@ def join_boards(boards: Sequence[tuple[Path, Board]], items: ItemNames) -> tuple
     for path, board in boards:
         rows = np.array([numbers[name] for name in board.names], np.int64)
         before = choices[rows]
-        conflicts = (before != UNASKED) & (board.choices != UNASKED) & (before != board.choices)
+        are_both = np.minimum(before, board.choices) > UNASKED
+        conflicts = np.not_equal(before, board.choices, where=are_both, out=np.zeros_like(are_both))
         if conflicts.any():
             model, row = np.argwhere(conflicts)[0].tolist()
             raise BadInput(

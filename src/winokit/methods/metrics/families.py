@@ -37,16 +37,16 @@ def base_of_name(name: str) -> str:
     >>> base_of_name("someone/OpenHermes-2.5-Mistral-7B"), base_of_name("Orca-2-7b")
     ('mistral', 'orca')
     """
-    own = name.rpartition("/")[2].casefold()
+    bare_name = name.rpartition("/")[2].casefold()
     for base in BASES:
-        if _base_pattern(base).search(own):
+        if _compile_base(base).search(bare_name):
             return base
-    word = WORD.search(own)
-    return own if word is None else word[0]
+    word = WORD.search(bare_name)
+    return bare_name if word is None else word[0]
 
 
 @lru_cache
-def _base_pattern(base: str) -> re.Pattern[str]:
+def _compile_base(base: str) -> re.Pattern[str]:
     """A base as a word of its own in a name."""
     return re.compile(rf"(?<![a-z]){re.escape(base)}(?![a-z])")
 
@@ -80,8 +80,8 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
     for start in range(0, len(order), BLOCK):
         block = order[start : start + BLOCK]
         earlier = np.array(leaders, np.int64)
-        with_earlier = _kappas(signs[block], present[block], signs[earlier], present[earlier])
-        within = _kappas(signs[block], present[block], signs[block], present[block])
+        with_earlier = _compute_kappas(signs[block], present[block], signs[earlier], present[earlier])
+        within = _compute_kappas(signs[block], present[block], signs[block], present[block])
         new_places: list[int] = []
         for place, row in enumerate(block.tolist()):
             kappas = np.concatenate([with_earlier[place], within[place, new_places]])
@@ -95,7 +95,7 @@ def families_by_agreement(right: BoolArray, asked: BoolArray, least: float = LEA
     return family_numbers(families.tolist())
 
 
-def _kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
+def _compute_kappas(signs: HalfArray, present: HalfArray, others: HalfArray, others_present: HalfArray) -> HalfArray:
     """Cohen's kappa of each model with each other, on the items that both were asked; -1 if these are too few."""
     common = present @ others_present.T
     enough = np.maximum(common, 1)

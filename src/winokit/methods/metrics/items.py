@@ -43,8 +43,8 @@ class AnswerMatrix:
         if answers.scorer_index is not None:
             scorer_index = answers.scorer_index[rows]
         states = np.full((len(answers.scorers), len(answers.asked)), UNASKED, np.int8)
-        given = np.where(answers.silent, SILENT, answers.correct.astype(np.int64))
-        states[scorer_index, problem_index] = given[rows]
+        row_states = np.where(answers.silent, SILENT, answers.correct.astype(np.int64))
+        states[scorer_index, problem_index] = row_states[rows]
         if int((states != UNASKED).sum()) < len(problem_index):
             raise BadInput("expected one answer per scorer and problem: take trials and samples apart first")
         return cls(answers.asked, answers.scorers, states)
@@ -69,10 +69,10 @@ class AnswerMatrix:
         """By family and pair, the share of members with both twins right, and with both wrong and none silent."""
         first = self.states[:, pairs[:, 0]]
         second = self.states[:, pairs[:, 1]]
-        were_asked = (first != UNASKED) & (second != UNASKED)
-        both_right = family_means((first == RIGHT) & (second == RIGHT), were_asked, families)
-        both_wrong = family_means((first == WRONG) & (second == WRONG), were_asked, families)
-        return both_right, both_wrong
+        were_asked = self.is_asked[:, pairs].all(axis=2)
+        both_right = family_means(np.minimum(first, second) == RIGHT, were_asked, families)
+        are_wrong = np.stack([first, second]) == WRONG
+        return both_right, family_means(are_wrong.all(axis=0), were_asked, families)
 
 
 def family_means(flags: BoolArray, are_asked: BoolArray, families: IntArray) -> FloatArray:
@@ -152,9 +152,9 @@ class FamilyShares:
 
         Not a number for a family that was asked nothing else.
         """
-        own = self.unit_columns[self.units.numbers[column]]
-        counts = self.item_counts - self.is_known[:, own].sum(axis=1)
-        leads = self.lead_sums - self.leads[:, own].sum(axis=1)
+        unit_columns = self.unit_columns[self.units.numbers[column]]
+        counts = self.item_counts - self.is_known[:, unit_columns].sum(axis=1)
+        leads = self.lead_sums - self.leads[:, unit_columns].sum(axis=1)
         rests: FloatArray = np.divide(leads, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         return rests
 

@@ -66,59 +66,60 @@ class CanaryTest:
 
 def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
     """Test who gives back the wrong labels of some rows, beyond what families of the same strength do."""
-    units = _unit_rows(matrix, rows)
+    units = _group_canaries(matrix, rows)
     family_count = int(families.max()) + 1
     if not units:
         return CanaryTest((), family_count, (), 1.0)
-    given, were_asked = _given_back(matrix, units)
-    strengths = _strengths_elsewhere(matrix, families, rows)
-    by_family = family_means(given, were_asked, families)
-    family_chances = _chances_of_strength(by_family, strengths)
+    gives_back, were_asked = _find_given_back(matrix, units)
+    strengths = _estimate_strengths(matrix, families, rows)
+    by_family = family_means(gives_back, were_asked, families)
+    family_chances = _estimate_chances(by_family, strengths)
     canaries = []
     for number, own_rows in enumerate(units):
         model_count = int(were_asked[:, number].sum())
-        given_count = int(given[:, number].sum())
+        given_count = int(gives_back[:, number].sum())
         canaries.append(Canary(own_rows, model_count, given_count, float(np.nansum(by_family[:, number]))))
     best: list[CanarySinger] = []
     least_p_values = []
     for family in range(family_count):
-        members = np.flatnonzero((families == family) & were_asked.any(axis=1))
+        is_member = families == family
+        members = np.flatnonzero(is_member & were_asked.any(axis=1))
         if not len(members):
             continue
         chances = family_chances[family]
         singers = [
-            _test_singer(int(member), family, len(members), given[member], were_asked[member], chances)
+            _test_singer(int(member), family, len(members), gives_back[member], were_asked[member], chances)
             for member in members.tolist()
         ]
         best.append(min(singers, key=lambda singer: (singer.p, -singer.given_back, singer.scorer)))
         least_p_values.append(float(np.prod(chances)) * len(members))
     corrected = holm([singer.p_family for singer in best])
-    found = []
+    singers_found = []
     for singer, p in zip(best, corrected, strict=True):
         if singer.given_back:
-            found.append(replace(singer, p_corrected=p))
-    found.sort(key=lambda singer: (singer.p_family, -singer.given_back, singer.family))
+            singers_found.append(replace(singer, p_corrected=p))
+    singers_found.sort(key=lambda singer: (singer.p_family, -singer.given_back, singer.family))
     least_p = min(1.0, min(least_p_values) * len(best)) if best else 1.0
-    return CanaryTest(tuple(canaries), family_count, tuple(found), least_p)
+    return CanaryTest(tuple(canaries), family_count, tuple(singers_found), least_p)
 
 
-def _unit_rows(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int, ...]]:
+def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int, ...]]:
     """The rows of each unit with a canary that somebody was asked."""
-    asked = [row for row in rows if matrix.is_asked[:, row].any()]
+    asked_rows = [row for row in rows if matrix.is_asked[:, row].any()]
     by_unit: dict[int, list[int]] = {}
-    for row in asked:
+    for row in asked_rows:
         by_unit.setdefault(int(matrix.asked.units.numbers[row]), []).append(row)
     return [tuple(own) for own in by_unit.values()]
 
 
-def _given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
+def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
     """Whether each scorer is "right" on all of a unit, and whether it was asked all of it."""
-    given = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
-    asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
-    return given, asked
+    are_right = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    are_asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    return are_right, are_asked
 
 
-def _strengths_elsewhere(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
+def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
     """The strength of each family on items that are no canaries."""
     is_other = np.array(matrix.is_asked.any(axis=0))
     is_other[list(rows)] = False
@@ -126,7 +127,7 @@ def _strengths_elsewhere(matrix: AnswerMatrix, families: IntArray, rows: Sequenc
     return FamilyShares(matrix.family_shares(families)[:, others], matrix.asked.units.take(others)).strengths
 
 
-def _chances_of_strength(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
+def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
     """By family and canary, the chance that another family of its strength gives it back.
 
     Neighbours are as many weaker as stronger families; at the ends, more of one side.
@@ -134,13 +135,13 @@ def _chances_of_strength(by_family: FloatArray, strengths: FloatArray) -> FloatA
     chances = np.ones_like(by_family)
     order = np.argsort(strengths, kind="stable")
     for number in range(by_family.shape[1]):
-        asked = order[~np.isnan(by_family[order, number])]
-        given = by_family[asked, number]
-        sums = np.concatenate([[0.0], np.cumsum(given)])
-        count = min(max(NEIGHBOURS, len(asked) // NEIGHBOUR_PART), len(asked) - 1)
-        starts = np.clip(np.arange(len(asked)) - count // 2, 0, len(asked) - 1 - count)
-        near = sums[starts + count + 1] - sums[starts] - given
-        chances[asked, number] = (near + 1) / (count + 1)
+        asked_order = order[~np.isnan(by_family[order, number])]
+        shares = by_family[asked_order, number]
+        sums = np.concatenate([[0.0], np.cumsum(shares)])
+        count = min(max(NEIGHBOURS, len(asked_order) // NEIGHBOUR_PART), len(asked_order) - 1)
+        starts = np.clip(np.arange(len(asked_order)) - count // 2, 0, len(asked_order) - 1 - count)
+        near = sums[starts + count + 1] - sums[starts] - shares
+        chances[asked_order, number] = (near + 1) / (count + 1)
     return chances
 
 

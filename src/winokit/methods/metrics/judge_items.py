@@ -197,20 +197,20 @@ class JudgedItems:
         strong = self.shares.bands[STRONG] & ~np.isnan(right)
         bands = {}
         for band, members in self.shares.bands.items():
-            known = members & ~np.isnan(right)
-            if known.any():
-                bands[band] = _band_shares(right[known], wrong[known])
+            members_asked = members & ~np.isnan(right)
+            if members_asked.any():
+                bands[band] = _sum_band(right[members_asked], wrong[members_asked])
         margin = float((right - wrong)[strong].mean()) if strong.any() else 0.0
         all_known = ~np.isnan(right)
         return JudgedPair(
             rows,
             told_apart,
-            _band_shares(right[all_known], wrong[all_known]).right_way_round,
+            _sum_band(right[all_known], wrong[all_known]).right_way_round,
             both_wrong,
             bands,
             float((right - wrong)[all_known].mean()),
             margin,
-            _turned_share(right[strong], wrong[strong]),
+            _estimate_turned(right[strong], wrong[strong]),
             estimated_correlation(right - wrong, rests),
         )
 
@@ -223,45 +223,45 @@ class JudgedItems:
     def ranked(self) -> list[Suspect]:
         """All pairs, and all items without a pair, the most suspicious first; most have no reason."""
         paired = {row for pair in self.pairs for row in pair.rows}
-        found = [self._rank_pair(pair) for pair in self.pairs]
-        found += [self._rank_item(item) for item in self.items if item.row not in paired]
-        return sorted(found, key=lambda suspect: (-suspect.suspicion, suspect.rows))
+        suspects = [self._rank_pair(pair) for pair in self.pairs]
+        suspects += [self._rank_item(item) for item in self.items if item.row not in paired]
+        return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
 
     def _rank_pair(self, pair: JudgedPair) -> Suspect:
         """A pair with the reasons to doubt its labels."""
-        rest = 0.0 if pair.rest is None else pair.rest.value
+        rest_value = 0.0 if pair.rest is None else pair.rest.value
         reasons = {}
         turned = pair.strong_turned
         if turned is not None and turned.low > 0.5:
             wrong = pair.bands[STRONG].both_wrong
             reasons[BOTH_WRONG] = (
-                f"{_percent(wrong)} of {turned.n:,} strong families have both twins wrong, "
-                f"{_percent(wrong + pair.strong_margin)} both right"
+                f"{_round_percent(wrong)} of {turned.n:,} strong families have both twins wrong, "
+                f"{_round_percent(wrong + pair.strong_margin)} both right"
             )
         if pair.rest is not None and pair.rest.high < 0:
-            reasons[NEGATIVE] = _negative_words(pair.rest)
+            reasons[NEGATIVE] = _tell_negative(pair.rest)
         self._add_languages(pair.rows, reasons)
-        return Suspect(pair.rows, self._suspicion(pair.rows, pair.margin, pair.strong_margin, rest), reasons)
+        return Suspect(pair.rows, self._rank_value(pair.rows, pair.margin, pair.strong_margin, rest_value), reasons)
 
     def _rank_item(self, item: JudgedItem) -> Suspect:
         """An item with the reasons to doubt its label."""
-        rest = 0.0 if item.rest is None else item.rest.value
+        rest_value = 0.0 if item.rest is None else item.rest.value
         margin = 2 * item.right.value - 1
         strong_margin = margin if item.strong_right is None else 2 * item.strong_right.value - 1
         reasons: dict[str, str] = {}
         if item.rest is not None and item.rest.high < 0:
-            reasons[NEGATIVE] = _negative_words(item.rest)
+            reasons[NEGATIVE] = _tell_negative(item.rest)
         has_two = self.asked.candidates[item.row] == 2
         right = item.strong_right
         if has_two and right is not None and right.high < 0.5:
-            reasons[OTHER_ANSWER] = f"{_percent(1 - right.value)} of {right.n:,} strong families are wrong"
+            reasons[OTHER_ANSWER] = f"{_round_percent(1 - right.value)} of {right.n:,} strong families are wrong"
         self._add_languages((item.row,), reasons)
-        return Suspect((item.row,), self._suspicion((item.row,), margin, strong_margin, rest), reasons)
+        return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
 
-    def _suspicion(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
+    def _rank_value(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
         """How suspicious an item or a pair is, from its margins and its correlation."""
         if self.languages:
-            return -self._margin_of_languages(rows)
+            return -self._estimate_language_margin(rows)
         reliability = self.shares.reliability
         return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
 
@@ -291,7 +291,7 @@ class JudgedItems:
         odds: FloatArray = np.log(clipped / (1 - clipped))
         return odds
 
-    def _margin_of_languages(self, rows: Sequence[int]) -> float:
+    def _estimate_language_margin(self, rows: Sequence[int]) -> float:
         """From -1 to 1, how much oftener all of the rows are right than all are wrong, the better scorers first."""
         states = self.matrix.states[:, list(rows)]
         margins = (states == RIGHT).all(axis=1).astype(np.float64) - (states == WRONG).all(axis=1)
@@ -313,12 +313,12 @@ def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, In
 
 def share_of_families(values: FloatArray) -> Estimate | None:
     """The mean of the shares of families, each an independent witness; None if there is no family."""
-    known = values[~np.isnan(values)]
-    if not len(known):
+    shares = values[~np.isnan(values)]
+    if not len(shares):
         return None
-    found = share(np.clip(known, 0.0, 1.0), Units.alone(len(known)))
-    interval = found.interval()
-    return Estimate(found.value, interval.low, interval.high, len(known))
+    proportion = share(np.clip(shares, 0.0, 1.0), Units.alone(len(shares)))
+    interval = proportion.interval()
+    return Estimate(proportion.value, interval.low, interval.high, len(shares))
 
 
 def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | None:
@@ -353,21 +353,22 @@ def opposite_pairs(asked: AskedProblems) -> IntArray:
 
 def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
     """Whether two problems have the same two candidates, and different ones are right."""
-    one = asked.problems[first]
+    twin = asked.problems[first]
     other = asked.problems[second]
-    own = {folded_text(candidate) for candidate in one.candidates}
-    others = {folded_text(candidate) for candidate in other.candidates}
-    return len(own) == 2 and own == others and folded_text(one.right or "") != folded_text(other.right or "")
+    names = {folded_text(candidate) for candidate in twin.candidates}
+    other_names = {folded_text(candidate) for candidate in other.candidates}
+    are_same = len(names) == 2 and names == other_names
+    return are_same and folded_text(twin.right or "") != folded_text(other.right or "")
 
 
-def _band_shares(right: FloatArray, wrong: FloatArray) -> BandShares:
+def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
     """What some families do with a pair."""
     told_apart = float((right + wrong).mean())
     right_way = float(right.mean()) / told_apart if told_apart > 0 else None
     return BandShares(len(right), told_apart, right_way, float(wrong.mean()))
 
 
-def _turned_share(right: FloatArray, wrong: FloatArray) -> Estimate | None:
+def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
     """Of the families that tell twins apart, the share with both wrong: a family leans the way most members do."""
     leans = right != wrong
     if not leans.any():
@@ -376,11 +377,11 @@ def _turned_share(right: FloatArray, wrong: FloatArray) -> Estimate | None:
     return share_of_families(are_turned.astype(np.float64))
 
 
-def _negative_words(rest: Estimate) -> str:
+def _tell_negative(rest: Estimate) -> str:
     """A negative correlation in words."""
     return f"item-rest correlation {rest.value:+.2f} [{rest.low:+.2f}, {rest.high:+.2f}] over {rest.n:,} families"
 
 
-def _percent(value: float) -> str:
+def _round_percent(value: float) -> str:
     """A share in whole percent."""
     return f"{100 * value:.0f} %"

@@ -15,7 +15,7 @@ import numpy as np
 
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
 from winokit.methods.metrics.intervals import LEVEL, share
-from winokit.methods.metrics.items import RIGHT, SILENT, UNASKED, AnswerMatrix
+from winokit.methods.metrics.items import RIGHT, SILENT, WRONG, AnswerMatrix
 from winokit.methods.metrics.judge_items import Estimate, opposite_pairs
 from winokit.units import Units
 
@@ -52,31 +52,31 @@ def rank_scorers(matrix: AnswerMatrix, *, level: float = LEVEL, seed: int = 0) -
     units = matrix.asked.units.take(rows)
     lows, highs, ranks = rank_intervals(matrix.right[np.ix_(ranked, rows)], units, level=level, seed=seed)
     places = {int(scorer): place for place, scorer in enumerate(ranked)}
-    told_apart, both_right, pair_counts = _pair_counts(matrix)
-    found = []
+    told_apart, both_right, pair_counts = _count_pairs(matrix)
+    judged = []
     for scorer in range(len(matrix.scorers)):
-        own = np.flatnonzero(matrix.is_asked[scorer])
-        if not len(own):
+        columns = np.flatnonzero(matrix.is_asked[scorer])
+        if not len(columns):
             continue
-        place = places.get(scorer)
-        proportion = share(matrix.right[scorer, own], matrix.asked.units.take(own))
+        rank_place = places.get(scorer)
+        proportion = share(matrix.right[scorer, columns], matrix.asked.units.take(columns))
         interval = proportion.interval(level)
         pairs = int(pair_counts[scorer])
-        told = int(told_apart[scorer])
-        found.append(
+        told_count = int(told_apart[scorer])
+        judged.append(
             RankedScorer(
                 scorer,
-                None if place is None else int(ranks[place]),
-                None if place is None else int(lows[place]),
-                None if place is None else int(highs[place]),
+                None if rank_place is None else int(ranks[rank_place]),
+                None if rank_place is None else int(lows[rank_place]),
+                None if rank_place is None else int(highs[rank_place]),
                 Estimate(proportion.value, interval.low, interval.high, proportion.n),
-                int((matrix.states[scorer, own] != SILENT).sum()),
-                told / pairs if pairs else None,
-                int(both_right[scorer]) / told if told else None,
+                int((matrix.states[scorer, columns] != SILENT).sum()),
+                told_count / pairs if pairs else None,
+                int(both_right[scorer]) / told_count if told_count else None,
                 pairs,
             )
         )
-    return sorted(found, key=_rank_order)
+    return sorted(judged, key=_rank_order)
 
 
 def _rank_order(ranked: RankedScorer) -> tuple[bool, int, float, int]:
@@ -95,7 +95,7 @@ def rank_intervals(
     if count < 2:
         ones = np.ones(count, np.int64)
         return ones, ones, ones
-    leads, errors, quantile = _simultaneous(right, units, level, seed)
+    leads, errors, quantile = _estimate_leads(right, units, level, seed)
     low_ends = leads - quantile * errors
     high_ends = leads + quantile * errors
     surely_ahead = count - np.searchsorted(np.sort(low_ends), high_ends, side="right")
@@ -105,7 +105,7 @@ def rank_intervals(
     return 1 + surely_ahead, count - surely_behind, ranks
 
 
-def _simultaneous(right: BoolArray, units: Units, level: float, seed: int) -> tuple[FloatArray, FloatArray, float]:
+def _estimate_leads(right: BoolArray, units: Units, level: float, seed: int) -> tuple[FloatArray, FloatArray, float]:
     """How far each scorer is ahead of the mean, the standard errors, and how many of them hold for all at once."""
     from scipy import special
 
@@ -125,8 +125,8 @@ def _simultaneous(right: BoolArray, units: Units, level: float, seed: int) -> tu
         variances = (sums**2).sum(axis=1) * units.count / max(units.count - 1, 1)
         errors[block] = np.sqrt(variances) / problem_count
         scales = np.maximum(np.sqrt(variances), LEAST_ERROR)
-        drawn = multipliers @ (sums / scales[:, None]).astype(np.float32).T
-        largest = np.maximum(largest, np.abs(drawn).max(axis=1))
+        sums_drawn = multipliers @ (sums / scales[:, None]).astype(np.float32).T
+        largest = np.maximum(largest, np.abs(sums_drawn).max(axis=1))
     normal = float(np.quantile(largest, level))
     # Few units deserve Student's tail where the bootstrap has the normal one.
     tail = float(special.ndtr(-normal))
@@ -134,13 +134,13 @@ def _simultaneous(right: BoolArray, units: Units, level: float, seed: int) -> tu
     return leads, errors, quantile
 
 
-def _pair_counts(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
+def _count_pairs(matrix: AnswerMatrix) -> tuple[IntArray, IntArray, IntArray]:
     """By scorer: pairs told apart, pairs with both right, and pairs that it was asked whole."""
     pairs = opposite_pairs(matrix.asked)
     first = matrix.states[:, pairs[:, 0]]
     second = matrix.states[:, pairs[:, 1]]
-    both_right = (first == RIGHT) & (second == RIGHT)
-    both_wrong = (first == 0) & (second == 0)
-    were_asked = (first != UNASKED) & (second != UNASKED)
-    told_apart: IntArray = (both_right | both_wrong).sum(axis=1)
+    were_asked = matrix.is_asked[:, pairs].all(axis=2)
+    both_right = np.minimum(first, second) == RIGHT
+    are_wrong = np.stack([first, second]) == WRONG
+    told_apart: IntArray = (both_right | are_wrong.all(axis=0)).sum(axis=1)
     return told_apart, both_right.sum(axis=1), were_asked.sum(axis=1)

@@ -41,7 +41,7 @@ def board_of(run: ItemsRun) -> DrawnBoard:
 
 
 def family_names(run: ItemsRun) -> Mapping[int, str]:
-    """What each family is called."""
+    """The name of each family by its number."""
     return {family.number: f"{family.name} {family.number}" for family in run.families}
 
 

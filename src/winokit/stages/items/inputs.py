@@ -40,22 +40,22 @@ def read_answers(dataset: Dataset, predictions: Predictions) -> ItemAnswers:
     items = ItemNames(dataset)
     if not len(items.asked):
         raise BadInput(f"{dataset.card.name}: no problem has an answer, so right and wrong mean nothing")
-    board_paths, other_paths, notes = _sorted_files(predictions, items)
+    board_paths, other_paths, notes = _sort_files(predictions, items)
     boards = [(path, read_board(path, items)) for path in board_paths]
     sources = prediction_files(other_paths) if are_files(predictions) else tables_in_memory(predictions, dataset)
     if sources:
         reads, skipped = read_files(sources, dataset)
         notes += skipped
         for path, parts in reads.items():
-            boards.append((path, _board_of_predictions(parts, items)))
+            boards.append((path, _read_predictions(parts, items)))
     if not boards:
         raise BadInput("no predictions: name boards or files of predictions after --predictions")
-    boards = _told_apart(boards)
+    boards = _tell_apart(boards)
     answers, languages = join_boards(boards, items)
     return ItemAnswers(answers, languages, tuple(notes), tuple(scorer.model for scorer in answers.scorers))
 
 
-def _sorted_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path], list[Path], list[str]]:
+def _sort_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path], list[Path], list[str]]:
     """The boards, the other files, and notes; of a folder with boards only these are read."""
     boards: list[Path] = []
     others: list[Path] = []
@@ -77,8 +77,8 @@ def _sorted_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path
     return boards, others, notes
 
 
-def _board_of_predictions(parts: Sequence[ReadPredictions], items: ItemNames) -> Board:
-    """What a file of predictions says of problems as they are, a row per model."""
+def _read_predictions(parts: Sequence[ReadPredictions], items: ItemNames) -> Board:
+    """The predictions of a file for problems as they are, a row per model."""
     originals = [part for part in parts if part.variant == ORIGINAL]
     choices = np.full((len(originals), len(items.asked)), UNASKED, np.int8)
     for number, part in enumerate(originals):
@@ -91,7 +91,7 @@ def _board_of_predictions(parts: Sequence[ReadPredictions], items: ItemNames) ->
     return Board(tuple(names), choices)
 
 
-def _told_apart(boards: Sequence[tuple[Path, Board]]) -> list[tuple[Path, Board]]:
+def _tell_apart(boards: Sequence[tuple[Path, Board]]) -> list[tuple[Path, Board]]:
     """The boards; files of one model each whose names are the same go by their files."""
     singles = [board.names[0] for _, board in boards if len(board.names) == 1]
     told_apart = []
@@ -106,11 +106,11 @@ def families_of(read: ItemAnswers, families: str | Path | Mapping[str, str]) -> 
     """The number of the family of each scorer, and notes. Languages of one model are witnesses of their own."""
     names = read.names
     if isinstance(families, Mapping):
-        return _families_by_column(names, families, "the mapping")
+        return _match_families(names, families, "the mapping")
     if families == NAME:
         return family_numbers(families_by_name(names)), []
     if families != AGREEMENT:
-        return _families_by_column(names, _read_families(Path(families)), str(families))
+        return _match_families(names, _read_families(Path(families)), str(families))
     if read.languages:
         return np.arange(len(names)), ["each language is a family of its own"]
     matrix = AnswerMatrix.of(read.answers)
@@ -122,7 +122,7 @@ def families_of(read: ItemAnswers, families: str | Path | Mapping[str, str]) -> 
     return numbers, notes
 
 
-def _families_by_column(names: Sequence[str], families: Mapping[str, str], source: str) -> tuple[IntArray, list[str]]:
+def _match_families(names: Sequence[str], families: Mapping[str, str], source: str) -> tuple[IntArray, list[str]]:
     """Families as somebody says them; a model that nobody names is a family of its own."""
     missing = [name for name in names if name not in families]
     if len(missing) == len(names):

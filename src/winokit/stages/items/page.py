@@ -71,13 +71,16 @@ class ItemsPage:
     @cached_property
     def points(self) -> dict[int, ItemPoint]:
         """The items that have a correlation, by row."""
-        place_of = {row: card.place for card in self.cards for row in [item.row for item in card.items]}
+        place_of: dict[int, int] = {}
+        for card in self.cards:
+            place_of |= {item.row: card.place for item in card.items}
         points = {}
         for item in self.judged.items:
             if item.rest is not None:
                 text = self.judged.asked.problems[item.row].text
                 words = f"{text} – {say_estimate(item.right)} right, item-rest {item.rest.value:+.2f}"
-                x, y = across(item.right.value), upwards(item.rest.value)
+                x = across(item.right.value)
+                y = upwards(item.rest.value)
                 points[item.row] = ItemPoint(x, y, place_of.get(item.row), words)
         return points
 
@@ -106,9 +109,9 @@ class ItemsPage:
     @cached_property
     def band_rows(self) -> list[tuple[str, float, float | None, float, int]]:
         """By band: pairs told apart, the right way round, both wrong, on average over pairs; and how many families."""
-        return list(self._band_rows())
+        return list(self._sum_bands())
 
-    def _band_rows(self) -> Iterator[tuple[str, float, float | None, float, int]]:
+    def _sum_bands(self) -> Iterator[tuple[str, float, float | None, float, int]]:
         for band in BANDS:
             shares = [pair.bands[band] for pair in self.judged.pairs if band in pair.bands]
             if shares:
@@ -119,7 +122,7 @@ class ItemsPage:
 
     @property
     def singers(self) -> list[tuple[str, object]]:
-        """Who gives canaries back, by the name of the model."""
+        """The models that give canaries back, by name."""
         if self.run.canaries is None:
             return []
         scorers = self.judged.matrix.scorers
@@ -127,12 +130,12 @@ class ItemsPage:
 
 
 def across(share: float) -> float:
-    """Where a share is on the chart, from the left."""
+    """The place of a share on the chart, from the left."""
     return round(EDGE + share * (WIDTH - 2 * EDGE), 1)
 
 
 def upwards(level: float) -> float:
-    """Where a correlation is on the chart, from the top."""
+    """The place of a correlation on the chart, from the top."""
     return round(EDGE + (1 - level) / 2 * (HEIGHT - 2 * EDGE), 1)
 
 

@@ -30,15 +30,15 @@ def items_json(run: ItemsRun) -> dict[str, Any]:
         "dataset": run.dataset.card.name,
         "models": len(judged.matrix.scorers),
         "families": [asdict(family) for family in run.families],
-        "items": [_item_json(run, item) for item in judged.items],
-        "pairs": [_pair_json(run, pair) for pair in judged.pairs],
-        "suspects": [_suspect_json(run, place, suspect) for place, suspect in enumerate(judged.suspects, 1)],
-        "canaries": None if run.canaries is None else _canaries_json(run),
+        "items": [_describe_item(run, item) for item in judged.items],
+        "pairs": [_describe_pair(run, pair) for pair in judged.pairs],
+        "suspects": [_describe_suspect(run, place, suspect) for place, suspect in enumerate(judged.suspects, 1)],
+        "canaries": None if run.canaries is None else _describe_canaries(run),
         "notes": list(run.notes),
     }
 
 
-def _item_json(run: ItemsRun, item: JudgedItem) -> dict[str, Any]:
+def _describe_item(run: ItemsRun, item: JudgedItem) -> dict[str, Any]:
     """One item by its id."""
     row = asdict(item)
     del row["row"]
@@ -46,7 +46,7 @@ def _item_json(run: ItemsRun, item: JudgedItem) -> dict[str, Any]:
     return {"id": problem.id, "group": problem.group, LABEL: problem.labels.get(LABEL), **row}
 
 
-def _pair_json(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:
+def _describe_pair(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:
     """One pair by the ids of its twins."""
     row = asdict(pair)
     del row["rows"]
@@ -54,13 +54,13 @@ def _pair_json(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:
     return {"ids": [run.judged.asked.problems[place].id for place in pair.rows], **row}
 
 
-def _suspect_json(run: ItemsRun, place: int, suspect: Suspect) -> dict[str, Any]:
+def _describe_suspect(run: ItemsRun, place: int, suspect: Suspect) -> dict[str, Any]:
     """One suspect with its place in the queue."""
     ids = [run.judged.asked.problems[row].id for row in suspect.rows]
     return {"place": place, "ids": ids, "suspicion": suspect.suspicion, "reasons": dict(suspect.reasons)}
 
 
-def _canaries_json(run: ItemsRun) -> dict[str, Any]:
+def _describe_canaries(run: ItemsRun) -> dict[str, Any]:
     """The canaries, and who gives them back."""
     assert run.canaries is not None
     found = asdict(run.canaries)

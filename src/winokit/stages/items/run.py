@@ -42,7 +42,7 @@ class FamilyRow:
 
 @dataclass(frozen=True, repr=False)
 class ItemsRun(Brief):
-    """What items, pairs and labels are worth; canaries; families; and where the page and the queue are."""
+    """The judgement of items, pairs and labels, with canaries, families and paths."""
 
     dataset: Dataset
     judged: JudgedItems
@@ -119,7 +119,7 @@ def items(
     judged = judge_items(read.answers, families, read.languages)
     wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]
     canaries = judge_canaries(judged.matrix, families, wrong_rows) if wrong_rows else None
-    notes = [*read.notes, *family_notes, *_notes_on_witnesses(judged)]
+    notes = [*read.notes, *family_notes, *_describe_witnesses(judged)]
     run = ItemsRun(dataset, judged, canaries, settings.top, tuple(notes))
     tell(notes)
     if votes is not None:
@@ -138,7 +138,7 @@ def items(
     return run
 
 
-def _notes_on_witnesses(judged: JudgedItems) -> list[str]:
+def _describe_witnesses(judged: JudgedItems) -> list[str]:
     """Say how few witnesses there are, if they are too few to doubt a label."""
     count = judged.family_count
     if count < 4:

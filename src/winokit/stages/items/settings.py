@@ -13,7 +13,7 @@ AGREEMENT, NAME = "agreement", "name"
 
 @dataclass(frozen=True)
 class ItemSettings(Settings):
-    """Which models are one family, and how many suspects are listed."""
+    """The families of models, and how many suspects are listed."""
 
     families: Annotated[
         str | Path | Mapping[str, str],

@@ -13,11 +13,13 @@ SHOWN_SINGERS = 5
 
 
 def lines(result: ItemsRun) -> Lines:
-    """Who judged, the suspects in order, the canaries, and where the files are."""
+    """The witnesses, the suspects in order, the canaries and the paths of the files."""
     yield from item_sentences(result)
     suspects = result.judged.suspects[: result.top]
     if suspects:
-        yield table(("", "suspect", "why"), [_suspect_cells(result, place) for place in range(len(suspects))], left=3)
+        yield table(
+            ("", "suspect", "why"), [_describe_suspect(result, place) for place in range(len(suspects))], left=3
+        )
     yield from canary_sentences(result)
     for name, path in (("queue", result.queue), ("errata", result.errata), ("page", result.page)):
         if path is not None:
@@ -25,7 +27,7 @@ def lines(result: ItemsRun) -> Lines:
 
 
 def item_sentences(result: ItemsRun) -> Iterator[str]:
-    """How many items by how many families, and how many are suspects."""
+    """The numbers of items, families and suspects."""
     judged = result.judged
     models = plural(len(judged.matrix.scorers), "model")
     families = plural(judged.family_count, "family", "families")
@@ -38,7 +40,7 @@ def item_sentences(result: ItemsRun) -> Iterator[str]:
 
 
 def canary_sentences(result: ItemsRun) -> Iterator[str]:
-    """Who gives wrong labels back, or how few such labels there are."""
+    """The models that give wrong labels back, or how few such labels there are."""
     found = result.canaries
     if found is None:
         return
@@ -62,7 +64,7 @@ def canary_sentences(result: ItemsRun) -> Iterator[str]:
         yield f"  and {plural(len(found.singers) - SHOWN_SINGERS, 'family', 'families')} with a larger p"
 
 
-def _suspect_cells(result: ItemsRun, place: int) -> tuple[str, ...]:
+def _describe_suspect(result: ItemsRun, place: int) -> tuple[str, ...]:
     """One suspect: its place, its text with the label, and the reasons."""
     suspect = result.judged.suspects[place]
     problem = result.judged.asked.problems[suspect.rows[0]]
