@@ -1,10 +1,11 @@
 """What is found of planted errors: precision and recall of the order of suspects on the real boards.
 
     python benchmarks/items.py                  # all tables
-    python benchmarks/items.py --only labels    # labels, pairs, bank, languages or none
+    python benchmarks/items.py --only labels    # labels, pairs, bank, languages, none or speed
 
 Boards are found through WINOKIT_BOARDS, else beside the datasets (WINOKIT_DATA) or in ../shared/boards. Their rows are
-read and never shown: tables have means over draws. `right away` is what a majority vote of all families finds.
+read and never shown: tables have means over draws. A majority vote finds independent errors by itself; what the queue
+finds beyond it is what the rules add.
 """
 
 import argparse
@@ -13,8 +14,11 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -279,12 +283,48 @@ def nothing_planted(draws: int) -> None:
         print(f"{said}: {np.mean(counts):.1f} suspects of {len(judged.ranked)}")
 
 
+def speed(draws: int) -> None:
+    """CPU seconds and memory of the whole verb with its pages, by the numbers of models and items."""
+    dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
+    for models, items in ((1_250, 1_267), (2_500, 1_267), (5_000, 317), (5_000, 634), (5_000, 1_267)):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "board.csv"
+            write_simulated(path, models, items, dataset)
+            code = CHILD.format(data=DATA / "winogrande" / "dev.jsonl", board=path, out=Path(folder) / "items")
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        seconds, kilobytes, families = done.stdout.split()
+        print(
+            f"{models:,} models x {items:,} items: {float(seconds):.1f} CPU s, {int(kilobytes) / 2**20:.2f} GB, "
+            f"{int(families):,} families"
+        )
+
+
+CHILD = """
+import resource, winokit
+run = winokit.items("winogrande:{data}", "{board}", out="{out}")
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss, run.judged.family_count)
+"""
+
+
+def write_simulated(path: Path, models: int, items: int, dataset: Dataset) -> None:
+    """A board of fine-tunes of some bases, which differ from their base in a tenth of the items."""
+    rng = np.random.default_rng(0)
+    bases = rng.random((max(2, models // 5), items)) < rng.uniform(0.5, 0.9, (max(2, models // 5), 1))
+    right = bases[rng.integers(len(bases), size=models)] ^ (rng.random((models, items)) < 0.1)
+    lines = ["model," + ",".join(map(str, range(items)))]
+    for number, flags in enumerate(right.astype(int).tolist()):
+        lines.append(f"org/model-{number}," + ",".join(map(str, flags)))
+    path.write_text("\n".join(lines) + "\n")
+
+
 TABLES = {
     "labels": single_labels,
     "pairs": whole_pairs,
     "bank": bank_pairs,
     "languages": languages,
     "none": nothing_planted,
+    "speed": speed,
 }
 
 if __name__ == "__main__":

@@ -4,14 +4,15 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
-from winokit.methods.scoring.ask import LETTERS
-from winokit.models.chat import choice_in
 from winokit.text.language import language_of
+
+if TYPE_CHECKING:
+    from winokit.models.replies import FilledText
 
 UNREAD = "no answer could be read"
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
@@ -95,8 +96,8 @@ def choose(
         return named, None
     if text.casefold() in SILENT:
         return None, f"it says {text!r}" if text else "an empty cell"
-    if len(text) == 1 and text in LETTERS[: len(names)]:
-        return LETTERS.index(text), None
+    if len(text) == 1 and text in string.ascii_uppercase[: len(names)]:
+        return string.ascii_uppercase.index(text), None
     if names == ("no", "yes") and text.casefold() in ("false", "true"):
         return int(text.casefold() == "true"), None
     number = NUMBER.match(text)
@@ -108,16 +109,31 @@ def choose(
     return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
 
 
-@lru_cache(1 << 14)
-def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
-    """The candidate that a text in words chooses, as replies of chat models are read."""
+def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledText | None" = None) -> int | None:
+    """The candidate that a text in words chooses, as replies of chat models are read.
+
+    Parameters
+    ----------
+    filled
+        The text of the problem around its blank, which the reply may repeat.
+    """
+    from winokit.models.replies import choice_in
+
+    return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
+
+
+def _ways_of(text: str, names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+    """The ways to say each candidate beside its letter."""
     pack = language_of(language)
-    # Names as they are inflected in the text are ways to say them; English ones are read as they always were.
-    forms = [
-        () if pack.name == "English" else {text[a:z] for a, z in pack.mention_places(text, name)} for name in names
-    ]
-    ways = [
-        (name, pack.bare(name), f"option{at + 1}", f"option {at + 1}", str(at + 1), *sorted(forms[at]))
-        for at, name in enumerate(names)
-    ]
-    return choice_in(text, LETTERS[: len(names)], ways)
+    ways = _plain_ways(names, language)
+    if pack.name == "English":
+        return ways
+    # Names as they are inflected in the text are ways to say them.
+    forms = [{text[a:z] for a, z in pack.mention_places(text, name)} for name in names]
+    return tuple((*own, *sorted(inflected)) for own, inflected in zip(ways, forms, strict=True))
+
+
+@lru_cache(1 << 14)
+def _plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+    bare = language_of(language).bare
+    return tuple((name, bare(name), f"option {at}", str(at)) for at, name in enumerate(names, 1))

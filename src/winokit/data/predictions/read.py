@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
-from winokit.data.predictions import winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ORIGINAL, Variant
-from winokit.problem import Dataset, grouped
+from winokit.methods.transforms.variants import Variant
+from winokit.problem import ORIGINAL, Dataset, grouped
 from winokit.registry import Registry
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
@@ -23,6 +22,8 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
+"""Names of the sample logs that lm-evaluation-harness writes."""
 OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HOMES = {
@@ -222,6 +223,8 @@ def _json_kind(path: Path, first: str, text: str) -> str:
         return "lmeval"
     if "eval" in keys:
         return "inspect"
+    from winokit.data.predictions import winokit_rows
+
     if keys >= winokit_rows.KEYS and winokit_rows.are_own(keys, row):
         return "winokit"
     if keys >= {"results", "configs"}:

@@ -1,17 +1,17 @@
-(() => {
-  const table = document.getElementById("board-table");
-  const find = document.getElementById("board-find");
-  const unfold = document.getElementById("board-all");
-  const more = document.getElementById("board-more");
-  const count = document.getElementById("board-count");
+for (const section of document.querySelectorAll(".board-section")) {
+  const table = section.querySelector(".board");
+  const find = section.querySelector(".board-find");
+  const unfold = section.querySelector(".board-all");
+  const more = section.querySelector(".board-more");
+  const count = section.querySelector(".board-count");
   const families = [...table.tBodies];
   const before = count.textContent;
-  for (const control of [find, unfold, ...(more ? [more] : []), ...table.querySelectorAll(".fold")]) control.hidden = false;
-  table.classList.add("folding", "short");
-  more?.addEventListener("click", () => {
-    table.classList.remove("short");
-    more.hidden = true;
-  });
+  let isShort = more !== null;
+
+  for (const control of section.querySelectorAll("[hidden]")) control.hidden = false;
+  table.classList.add("folding");
+  table.classList.toggle("short", isShort);
+
   table.addEventListener("click", (event) => {
     if (event.target.classList.contains("fold")) event.target.closest("tbody").classList.toggle("open");
   });
@@ -19,10 +19,14 @@
     const isFolding = table.classList.toggle("folding");
     unfold.textContent = isFolding ? "Unfold families" : "Fold families";
   });
+  more?.addEventListener("click", () => {
+    isShort = false;
+    table.classList.remove("short");
+    more.hidden = true;
+  });
   find.addEventListener("input", () => {
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    table.classList.toggle("short", !words.length && more !== null && !more.hidden);
     for (const family of families) {
       let inFamily = 0;
       for (const row of family.rows) {
@@ -35,6 +39,7 @@
       family.classList.toggle("open", words.length > 0 && inFamily > 0);
       shown += inFamily;
     }
+    table.classList.toggle("short", isShort && !words.length);
     count.textContent = words.length ? `${shown.toLocaleString("en")} found` : before;
   });
-})();
+}

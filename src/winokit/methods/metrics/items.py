@@ -69,7 +69,7 @@ class AnswerMatrix:
         """By family and pair, the share of members with both twins right, and with both wrong and none silent."""
         first = self.states[:, pairs[:, 0]]
         second = self.states[:, pairs[:, 1]]
-        were_asked = self.is_asked[:, pairs].all(axis=2)
+        were_asked: BoolArray = np.minimum(first, second) != UNASKED
         both_right = family_means(np.minimum(first, second) == RIGHT, were_asked, families)
         are_wrong = np.stack([first, second]) == WRONG
         return both_right, family_means(are_wrong.all(axis=0), were_asked, families)

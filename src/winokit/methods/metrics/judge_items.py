@@ -11,8 +11,9 @@ Witnesses are families, never models. An item is a suspect for a reason that an 
 A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The
 queue is sorted by m + 2 r, the lowest first, as far as families differ reliably in strength (alpha, Cronbach, 1951,
 "Coefficient alpha and the internal structure of tests"): a (m + 2 r) + (1 - a) m', where m' is the margin of all
-families. If they are equally strong, who is strong is luck. Of a model in several languages the margin over all of them
-counts, each weighed by the log odds of its share right. `benchmarks/items.py` measures it on planted errors.
+families. If they are equally strong, who is strong is luck. Of a model in several languages the evidence of all counts:
+log odds of right against wrong, and for a pair of both right against both wrong, which is much surer.
+`benchmarks/items.py` measures it on planted errors.
 """
 
 import math
@@ -103,7 +104,7 @@ class Suspect:
 
     rows: tuple[int, ...]
     suspicion: float
-    """The order: from -3, where nothing is wrong, to 3."""
+    """The order: from -3, where nothing is wrong, to 3; of several languages, log odds."""
     reasons: Mapping[str, str]
     """By the name of a rule, who said what."""
 
@@ -284,20 +285,27 @@ class JudgedItems:
             reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
 
     @cached_property
-    def _log_odds(self) -> FloatArray:
-        """The log odds of the share right of each scorer; 0 for one no better than a coin."""
-        rights = self.matrix.right.sum(axis=1) / np.maximum(self.matrix.is_asked.sum(axis=1), 1)
-        clipped = np.clip(rights, 0.5, 0.99)
-        odds: FloatArray = np.log(clipped / (1 - clipped))
-        return odds
+    def _item_weights(self) -> FloatArray:
+        """The log odds of each scorer of right against wrong; 0 for one no better than a coin."""
+        right = (self.matrix.states == RIGHT).sum(axis=1)
+        wrong = (self.matrix.states == WRONG).sum(axis=1)
+        return _compute_log_odds(right, wrong)
+
+    @cached_property
+    def _pair_weights(self) -> FloatArray:
+        """The log odds of each scorer of both twins right against both wrong; 0 for one no better than a coin."""
+        pair_states = self.matrix.states[:, self.pair_rows]
+        both_right = (pair_states == RIGHT).all(axis=2).sum(axis=1)
+        both_wrong = (pair_states == WRONG).all(axis=2).sum(axis=1)
+        return _compute_log_odds(both_right, both_wrong)
 
     def _estimate_language_margin(self, rows: Sequence[int]) -> float:
-        """From -1 to 1, how much oftener all of the rows are right than all are wrong, the better scorers first."""
+        """The evidence of all languages for the labels, as if they were independent: log odds, summed."""
         states = self.matrix.states[:, list(rows)]
-        margins = (states == RIGHT).all(axis=1).astype(np.float64) - (states == WRONG).all(axis=1)
-        weights = np.where((states == UNASKED).any(axis=1), 0.0, self._log_odds)
-        total = float(weights.sum())
-        return float(margins @ weights) / total if total else 0.0
+        weights = self._pair_weights if len(rows) > 1 else self._item_weights
+        all_right = (states == RIGHT).all(axis=1)
+        all_wrong = (states == WRONG).all(axis=1)
+        return float(weights[all_right].sum() - weights[all_wrong].sum())
 
 
 def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
@@ -331,6 +339,12 @@ def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | N
     half = float(special.stdtrit(found.families - 1, 0.975)) * found.error
     middle = math.atanh(min(max(found.value, -0.999999), 0.999999))
     return Estimate(found.value, math.tanh(middle - half), math.tanh(middle + half), found.families)
+
+
+def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
+    """Log odds of right against wrong, at least 0."""
+    odds: FloatArray = np.log((right + 0.5) / (wrong + 0.5))
+    return np.maximum(odds, 0.0)
 
 
 def at_least_p(count: int, n: int, chance: float) -> float:

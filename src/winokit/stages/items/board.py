@@ -6,7 +6,7 @@ from pathlib import Path
 from winokit.drawing.board import COLUMNS, BoardRow, DrawnBoard, drawn_board, rank_words
 from winokit.drawing.page import write_page
 from winokit.drawing.wording import plural
-from winokit.methods.metrics.judge_ranks import RankedScorer, rank_scorers
+from winokit.methods.metrics.judge_board import RankedScorer, rank_scorers
 from winokit.stages.items.run import BOARD_PAGE, PAGE, ItemsRun
 
 

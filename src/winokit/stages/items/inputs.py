@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.answers import Answers
+from winokit.answers import ORIGINAL, Answers
 from winokit.data.predictions.board import UNASKED, Board, ItemNames, is_board, join_boards, read_board
 from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, tables_in_memory
 from winokit.data.predictions.logs import prediction_files
@@ -18,7 +18,6 @@ from winokit.files import read_text
 from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.families import FEWEST_ITEMS, families_by_agreement, families_by_name, family_numbers
 from winokit.methods.metrics.judge_items import AnswerMatrix
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.problem import Dataset
 from winokit.stages.items.settings import AGREEMENT, NAME
 
