@@ -376,6 +376,7 @@ def items(
     predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     *,
     families: str | Path | Mapping[str, str] = 'agreement',
+    bank: str | Path | None = None,
     top: int = 30,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,

@@ -9,6 +9,7 @@ import pytest
 
 import winokit
 from winokit.errors import BadInput
+from winokit.stages.items.board import board_of
 from winokit.stages.items.table import as_json, lines
 
 BOARDS = Path(os.environ.get("WINOKIT_BOARDS") or Path(__file__).parents[4] / "shared" / "boards")
@@ -117,3 +118,19 @@ def test_a_wrong_label_leads_the_real_board_and_the_contaminated_model_gives_it_
     assert run.judged.suspects[0].rows == (681,)
     singers = [run.judged.matrix.scorers[singer.scorer].model for singer in run.canaries.singers[:5]]
     assert any("contaminated_proof" in name for name in singers)
+
+
+def test_a_bank_bounds_pairs_on_the_board_and_a_broken_one_is_refused(tmp_path, board):
+    data = winokit.load("open")
+    bank = tmp_path / "bank.csv"
+    bank.write_text("row,a1,d,g,u\n" + "".join(f"{row},1.0,{row % 7 - 3},0.0,1.0\n" for row in range(len(data))))
+    run = winokit.items("open", board, bank=bank)
+    row = board_of(run).families[0].rows[0]
+    low, high = row.bounds
+    assert 2 * row.single - 1 - 1e-6 < low < high < row.single + 1e-6
+    bank.write_text("row,a1\n0,1\n")
+    with pytest.raises(BadInput, match="expected columns row"):
+        winokit.items("open", board, bank=bank)
+    bank.write_text("row,a1,d,g,u\n0,1,x,0,1\n")
+    with pytest.raises(BadInput, match="line 2: expected numbers"):
+        winokit.items("open", board, bank=bank)

@@ -9,9 +9,12 @@ import numpy as np
 
 from winokit.data.errata import errata_of_votes, has_wrong_label, write_errata
 from winokit.data.loading import Data, Labelled, Loading, load_one
+from winokit.data.predictions.board import ItemNames
 from winokit.data.predictions.in_memory import Predictions
+from winokit.data.predictions.item_bank import read_bank
 from winokit.errors import BadInput
 from winokit.files import check_own_folder
+from winokit.methods.metrics.item_bank import ItemBank
 from winokit.methods.metrics.judge_canaries import CanaryTest, judge_canaries
 from winokit.methods.metrics.judge_items import JudgedItems, judge_items
 from winokit.problem import Dataset
@@ -49,6 +52,8 @@ class ItemsRun(Brief):
     canaries: CanaryTest | None
     """Who gives wrong labels back; None if no label is known to be wrong."""
     top: int
+    bank: ItemBank | None = None
+    """The parameters of items, from which pairs are bounded."""
     notes: tuple[str, ...] = ()
     page: Path | None = None
     queue: Path | None = None
@@ -120,7 +125,8 @@ def items(
     wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]
     canaries = judge_canaries(judged.matrix, families, wrong_rows) if wrong_rows else None
     notes = [*read.notes, *family_notes, *_describe_witnesses(judged)]
-    run = ItemsRun(dataset, judged, canaries, settings.top, tuple(notes))
+    bank = None if settings.bank is None else read_bank(Path(settings.bank), ItemNames(dataset))
+    run = ItemsRun(dataset, judged, canaries, settings.top, bank, tuple(notes))
     tell(notes)
     if votes is not None:
         run = replace(run, errata=_write_votes(votes, out))

@@ -23,4 +23,8 @@ class ItemSettings(Settings):
             typed=str,
         ),
     ] = AGREEMENT
+    bank: Annotated[
+        str | Path | None,
+        Help("Parameters of the items (columns row, a1, d, g, u): the board has bounds for pairs.", metavar="FILE"),
+    ] = None
     top: Annotated[int, Help("How many suspects the terminal and the page list.", least=1)] = 30
