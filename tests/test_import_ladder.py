@@ -47,7 +47,7 @@ FLOORS = {
             "convert",
             "datasets",
         },
-        {"report", "compare", "search", "curve", "transfer", "release"},
+        {"report", "compare", "items", "search", "curve", "transfer", "release"},
         {"grade", "gate", "suite"},
         {"evolve"},
     ],

@@ -43,6 +43,7 @@ NO_CHOICES = {
     "data/predictions/proposals.py": "a column that may be the dataset's right answers",
     "data/formats/knowref.py": "two columns of right answers",
     "data/checks/leaks.py": "guesses that read no problem",
+    "data/errata.py": "people's votes on whether a label is wrong",
     "methods/aflite/inputs.py": "two right answers as 0 and 1",
     "methods/aflite/rows.py": "classifiers that choose what is removed",
     "methods/formalizations/cases.py": "what is trained on",

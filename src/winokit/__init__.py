@@ -34,6 +34,7 @@ HOMES = {
     "gate": "winokit.stages.gate.run",
     "grade": "winokit.stages.grade.run",
     "hunt": "winokit.stages.hunt",
+    "items": "winokit.stages.items.run",
     "load": "winokit.data.loading",
     "load_model": "winokit.models.registry",
     "read_predictions": "winokit.stages.check",

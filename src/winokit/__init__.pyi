@@ -41,6 +41,8 @@ from winokit.stages.gate.verdict import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
 from winokit.stages.grade.settings import GradeSettings
+from winokit.stages.items.run import ItemsRun
+from winokit.stages.items.settings import ItemSettings
 from winokit.stages.release.run import Release
 from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 from winokit.stages.release.verify import Verification
@@ -86,6 +88,7 @@ def audit(
     language: str | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
     limit: int | None = None,
     lenient: bool = False,
     columns: str | Mapping[str, str] | None = None,
@@ -131,6 +134,7 @@ def check(
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
     lenient: bool = False,
     progress: Callable[[float, float], None] | None = None,
     loading: Loading = ...,
@@ -161,6 +165,7 @@ def convert(
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
     limit: int | None = None,
     lenient: bool = False,
     settings: ConvertSettings = ...,
@@ -354,11 +359,32 @@ def hunt(
     examples: int = 5,
 ) -> Hunt: ...
 
+def items(
+    data: str | Path | Dataset | Frame,
+    predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
+    *,
+    families: str | Path | Mapping[str, str] = 'agreement',
+    bank: str | Path | None = None,
+    top: int = 30,
+    language: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    as_: Literal['binary', 'choice', 'judgements'] | None = None,
+    labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
+    lenient: bool = False,
+    queue: str | Path | None = None,
+    votes: str | Path | None = None,
+    out: str | Path | None = None,
+    settings: ItemSettings = ...,
+    loading: Loading = ...,
+) -> ItemsRun: ...
+
 def load(
     data: str | Path | Dataset | Frame,
     *,
     as_: str | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
     groups: bool = True,
     lenient: bool = False,
     language: str | None = None,
@@ -487,6 +513,7 @@ def stats(
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
+    errata: str | Path | None = None,
     lenient: bool = False,
     remember: bool = False,
     loading: Loading = ...,

@@ -36,6 +36,10 @@ Labels = Annotated[
     Sequence[str | Path],
     Help("Labels to join: Trichelair et al.'s, or labels.jsonl of collect export; repeatable.", "FILE"),
 ]
+Errata = Annotated[
+    str | Path | None,
+    Help("Labels that people found wrong (errata.toml): results are also said without them.", "FILE"),
+]
 Perturbed = Annotated[
     Sequence[str | Path | Dataset],
     Help("Perturbed versions of DATA, linked to it by their labels; repeatable.", "DATA"),
@@ -88,24 +92,32 @@ class Loading(Reading):
 
     as_: As = None
     labels: Labels = ()
+    errata: Errata = None
     limit: Limit = None
     lenient: Lenient = False
 
     @property
     def how(self) -> dict[str, Any]:
         """What `load` takes of it."""
-        return {"as_": self.as_, "labels": self.labels, "lenient": self.lenient, "reading": self}
+        return {
+            "as_": self.as_,
+            "labels": self.labels,
+            "errata": self.errata,
+            "lenient": self.lenient,
+            "reading": self,
+        }
 
     def one(self, data: DataLike) -> Dataset:
         """Load a dataset, and tell its notes."""
         return load_one(data, limit=self.limit, **self.how)
 
 
-Labelled = Annotated[Loading, Without("limit")]
-Limited = Annotated[Loading, Without("labels")]
+Labelled = Annotated[Loading, Without("errata", "limit")]
+Judged = Annotated[Loading, Without("limit")]
+Limited = Annotated[Loading, Without("labels", "errata")]
 """What verbs take of it that read data as they come: without a limit, or without labels to join."""
-AsWritten = Annotated[Loading, Without("labels", "limit"), Without(*HOW_TO_READ, now_in="load")]
-AsWrittenLimited = Annotated[Loading, Without("labels"), Without(*HOW_TO_READ, now_in="load")]
+AsWritten = Annotated[Loading, Without("labels", "errata", "limit"), Without(*HOW_TO_READ, now_in="load")]
+AsWrittenLimited = Annotated[Loading, Without("labels", "errata"), Without(*HOW_TO_READ, now_in="load")]
 """What the other verbs take of it. They read what `convert` wrote, or as a winokit.toml says."""
 
 BUNDLED = ("open",)
@@ -121,6 +133,7 @@ def load(
     *,
     as_: str | None = None,
     labels: Sequence[str | Path] = (),
+    errata: str | Path | None = None,
     groups: bool = True,
     lenient: bool = False,
     reading: Reading = Reading(),
@@ -137,6 +150,8 @@ def load(
         `binary`, `choice` or `judgements`: another view of the same problems.
     labels
         Trichelair's label files, joined by text and pronoun; `labels.jsonl` of `collect export`, by id.
+    errata
+        Labels that people found wrong, as errata.toml: these problems are marked, and their labels stay.
     groups
         Find twins where the format does not name them.
     lenient
@@ -153,6 +168,10 @@ def load(
 
         formats = {path: "jsonl" if str(path).endswith(".jsonl") else "trichelair" for path in labels}
         dataset = annotate(dataset, [read(path, kind, lenient=lenient) for path, kind in formats.items()])
+    if errata is not None:
+        from winokit.data.errata import mark_errata
+
+        dataset = mark_errata(dataset, errata)
     as_ = as_ or view_beside(data)
     if as_ is not None:
         from winokit.methods.transforms.views import VIEWS

@@ -11,6 +11,8 @@ from winokit.errors import BadInput
 BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
+StateArray: TypeAlias = NDArray[np.int8]
+"""Many small numbers, such as the choices of thousands of models."""
 
 Choices: TypeAlias = Sequence[int | None] | NDArray[np.integer[Any]]
 """One candidate index per problem, None for an abstention."""

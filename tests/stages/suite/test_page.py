@@ -1,10 +1,12 @@
 import csv
 import re
 
+import numpy as np
 import pytest
 
 from winokit.data.loading import load
-from winokit.stages.suite.matrix import tex
+from winokit.stages.suite.boards import boards_of
+from winokit.stages.suite.matrix import SuiteMatrix, tex
 from winokit.stages.suite.run import suite
 from winokit.stages.suite.settings import SuiteModel
 
@@ -84,3 +86,30 @@ def test_csv_has_the_flat_rows(folder):
     found = [row for row in rows if row["protocol"] == row["metric"] == "accuracy"]
     assert len(found) == 5
     assert found[0]["letters"] == "a"
+
+
+def test_a_suite_of_many_models_is_ranked_on_a_board_instead_of_letters(open_data, tmp_path):
+    data = open_data[:40]
+    rng = np.random.default_rng(0)
+    models = []
+    for number in range(30):
+        path = tmp_path / f"m{number}.txt"
+        is_right = rng.random(len(data)) < 0.5 + number / 60
+        labels = [str(p.answer + 1 if right else 2 - p.answer) for p, right in zip(data, is_right, strict=True)]
+        path.write_text("\n".join(labels) + "\n")
+        family = "twins" if number in (3, 29) else None
+        models.append(SuiteModel(name=f"model {number}", predictions={data.card.name: path}, family=family))
+    out = tmp_path / "suite"
+    run = suite(models=models, data=[data], protocol=["accuracy", "groups"], out=out)
+    matrix = SuiteMatrix(run)
+    board = boards_of(matrix)[0]
+    assert board.row_count == 30
+    first = board.families[0].rows[0]
+    assert first.rank == 1
+    assert "to" in first.ranks
+    assert [family.rows[1].name for family in board.families if family.name == "twins"] == ["model 3"]
+    assert matrix.pairs == []
+    page = (out / "index.html").read_text()
+    assert 'class="suite"' not in page
+    assert f'href="{first.link}"' in page
+    assert (out / first.link).is_file()

@@ -8,6 +8,7 @@ than it should be.
 
 from collections.abc import Mapping, Sequence
 
+from winokit.data.errata import WITHOUT_ERRATA
 from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.methods.metrics.judge import can_be_shown, score_to_find
@@ -168,9 +169,23 @@ def _with_margin(word: str, beyond: str) -> str:
 
 def _headline(rows: MetricRows, state: State, beyond: str) -> str:
     """The numbers behind the word, in sentences."""
-    sentences = [_fall_sentence(rows, state), _single_sentence(rows, state, beyond), *_twins_sentences(rows, state)]
+    sentences = [
+        _fall_sentence(rows, state),
+        _single_sentence(rows, state, beyond),
+        _errata_sentence(rows),
+        *_twins_sentences(rows, state),
+    ]
     said = [sentence for sentence in sentences if sentence]
     return " ".join(said) if said else "The run has no accuracy over all problems, so there is no score to judge."
+
+
+def _errata_sentence(rows: MetricRows) -> str:
+    """The score without the problems that people found wrong; nothing if there are none."""
+    row, sound = rows.single, rows.find("accuracy", WITHOUT_ERRATA)
+    if row is None or sound is None:
+        return ""
+    left_out = plural(row.n - sound.n, "problem")
+    return f"{percent(row.value)}; {percent(sound.value)} without {left_out} that people found wrong (errata)."
 
 
 def _fall_sentence(rows: MetricRows, state: State) -> str:

@@ -9,7 +9,7 @@ from winokit.data.loading import Data, Loading, paths_of
 from winokit.errors import BadInput
 from winokit.files import refuse_overwriting
 from winokit.progress import tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, Without, verb
 from winokit.stages.convert.settings import DEFAULT, HARNESSES, VARIANTS, ConvertSettings
 from winokit.stages.convert.tasks import WrittenTasks, write_tasks
 from winokit.stages.convert.variants import WrittenVariants, write_variants
@@ -24,7 +24,7 @@ def convert(
     ],
     *,
     settings: ConvertSettings = ConvertSettings(),
-    loading: Loading = Loading(),
+    loading: Annotated[Loading, Without("errata")] = Loading(),
 ) -> WrittenFile | WrittenTasks | WrittenVariants:
     """Write a dataset in another format, as tasks of a harness, or as the variants of an audit.
 

@@ -19,6 +19,7 @@ from statistics import fmean
 from typing import Any
 
 from winokit.data.runs import Run
+from winokit.drawing.board import COLUMNS
 from winokit.drawing.decision import SMALL
 from winokit.drawing.page import INDEX, flat, rendered_plain, write_page
 from winokit.drawing.plots import Forest
@@ -44,6 +45,8 @@ VIEWS = {
     "artifacts": ("Artifacts", "artifacts", ("no-cands", "part-sent", "local-context"), "accuracy"),
 }
 """By name, the title of a view and the rows it shows: of several subsets the one furthest above chance."""
+MOST_COMPARED = 26
+"""Entrants of which every two are compared, as many as there are letters; more are ranked."""
 MEASURES = ("accuracy", "group_accuracy")
 """What entrants are compared by."""
 SPECIAL = {
@@ -169,7 +172,9 @@ class SuiteMatrix:
         self.cells = {(cell.entrant.name, cell.dataset): cell for cell in run.cells}
         self.entrants = list({name: cell.entrant for (name, _), cell in self.cells.items()}.values())
         self.datasets = list(dict.fromkeys(dataset for _, dataset in self.cells))
-        self.pairs = list(self._pairs())
+        self.is_large = len(self.entrants) > MOST_COMPARED
+        """Whether there are too many entrants to compare every two: then they are ranked, on boards."""
+        self.pairs = [] if self.is_large else list(self._pairs())
         """Each dataset with a test on it, corrected for the number of all."""
         self.views = {name: view for name in VIEWS if (view := self._view(name))}
         """By view, entrant and dataset, what stands there; a view that has nothing is left out."""
@@ -227,11 +232,11 @@ class SuiteMatrix:
         names = sorted(view, key=rank_key)
         place = {name: at for at, name in enumerate(names)}
         apart = sorted((place[pair.first], place[pair.second]) for pair in tests if pair.ahead)
-        bands = compact_letters(len(names), apart)
+        bands = [] if self.is_large else compact_letters(len(names), apart)
         ahead = Counter(pair.ahead for pair in tests)
         for name, at in place.items():
             letters = "".join(letter_name(letter) for letter, band in enumerate(bands) if at in band)
-            alone = len(names) > 1 and ahead[name] == len(names) - 1
+            alone = len(names) > 1 and not self.is_large and ahead[name] == len(names) - 1
             self.views[measure][name, dataset] = replace(view[name], letters=letters, alone=alone)
         return Ranking(dataset, [self.views[measure][name, dataset] for name in names], bands)
 
@@ -268,7 +273,17 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
         )
     sizes = {cell.entrant.name: log10(cell.parameters) for cell in run.cells if cell.parameters}
     decades = range(floor(min(sizes.values())), ceil(max(sizes.values())) + 1) if sizes else range(0)
-    shown = {"titles": titles, "sizes": sizes, "decades": decades, "scale": Forest(()), "sentences": sentences}
+    from winokit.stages.suite.boards import boards_of  # which needs the matrix
+
+    boards = {"boards": boards_of(matrix), "columns": COLUMNS}
+    shown = {
+        **boards,
+        "titles": titles,
+        "sizes": sizes,
+        "decades": decades,
+        "scale": Forest(()),
+        "sentences": sentences,
+    }
     settings = tuple(flat(run.settings))
     return write_page(folder / INDEX, "stages/suite/page.html.j2", matrix=matrix, settings=settings, **shown)
 

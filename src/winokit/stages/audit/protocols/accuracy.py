@@ -6,10 +6,11 @@ The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of
 from collections import Counter
 from collections.abc import Iterable
 
+from winokit.data.errata import WITHOUT_ERRATA, has_erratum
 from winokit.methods.metrics.accuracy import abstained, majority_class
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
-from winokit.stages.audit.sheet import AuditSheet
+from winokit.stages.audit.sheet import AuditSheet, flags
 
 
 @protocol()
@@ -25,6 +26,9 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("accuracy", "all", answers)
     if not len(answers):
         return
+    is_sound = flags(not has_erratum(problem) for problem in answers.problems)
+    if not is_sound.all():
+        yield from sheet.accuracy("accuracy", WITHOUT_ERRATA, answers.subset(is_sound))
     yield from sheet.judge.expected_accuracy("all", answers)
     silent = abstained(answers.predictions)
     yield sheet.judge.row(("accuracy", "all", "abstained"), silent, len(answers), details=_abstentions(sheet))

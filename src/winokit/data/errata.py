@@ -1,0 +1,170 @@
+"""Errata: labels that people found wrong, in a file beside the dataset. Labels are marked, never mended.
+
+    [[erratum]]
+    id = "3b5d…"                # of the problem, or of its source (qID)
+    verdict = "wrong label"     # or "ambiguous", "broken text"
+    people = 3                  # how many looked
+    agreed = 3                  # how many say so
+    who = "three readers, paid"
+    note = "the healthy diet keeps weight off"
+
+`load("winogrande", errata="errata.toml")` gives each of these problems the label `erratum`; a row of an audit is then
+about the problems without them.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from winokit.errors import BadInput, check_known
+from winokit.files import read_text, write_whole
+from winokit.problem import Dataset, Problem, grouped
+
+LABEL = "erratum"
+"""The label of a problem that people found wrong."""
+WITHOUT_ERRATA = "without_errata"
+"""The subset of problems that people found nothing wrong with."""
+WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
+VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
+FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
+IDS = ("qID", "idx", "id", "index", "UID")
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What people say of one problem, how many of them, and how many agree."""
+
+    id: str
+    verdict: str
+    people: int
+    agreed: int
+    who: str = ""
+    note: str = ""
+
+    @property
+    def words(self) -> str:
+        """The verdict with how many say so: "wrong label (3 of 3 people)"."""
+        return f"{self.verdict} ({self.agreed:,} of {self.people:,} people)"
+
+
+def read_errata(path: str | Path) -> list[Erratum]:
+    """The errata in a file. Raises BadInput if an entry lacks what is needed to judge it."""
+    place = Path(path)
+    try:
+        table = tomllib.loads(read_text(place).removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{place}: not TOML: {error}") from None
+    for key in table:
+        check_known(f"key of {place.name}", key, ("erratum",))
+    rows = table.get("erratum", [])
+    if not isinstance(rows, list):
+        raise BadInput(f"{place}: expected tables [[erratum]]")
+    return [_check_erratum(row, f"{place}, erratum {number}") for number, row in enumerate(rows, 1)]
+
+
+def _check_erratum(row: object, place: str) -> Erratum:
+    """One entry, with its fields checked."""
+    if not isinstance(row, Mapping):
+        raise BadInput(f"{place}: expected a table [[erratum]]")
+    for key in row:
+        check_known("key of [[erratum]]", key, FIELDS)
+    for key in ("id", "verdict"):
+        if not isinstance(row.get(key), str):
+            raise BadInput(f"{place}: expected a text as {key}, found {row.get(key)!r}")
+    check_known("verdict", row["verdict"], VERDICTS)
+    for key in ("people", "agreed"):
+        is_count = isinstance(row.get(key), int) and not isinstance(row.get(key), bool)
+        if not is_count:
+            raise BadInput(f"{place}: expected a number as {key}, found {row.get(key)!r}: how many people looked")
+    if not 1 <= row["agreed"] <= row["people"]:
+        raise BadInput(
+            f"{place}: {row['agreed']} of {row['people']} people: expected at least 1, and no more than looked"
+        )
+    who = str(row.get("who", ""))
+    note = str(row.get("note", ""))
+    return Erratum(row["id"], row["verdict"], row["people"], row["agreed"], who, note)
+
+
+def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
+    """The dataset with a label on each problem of the file; entries that fit no problem are noted."""
+    errata = read_errata(path)
+    places = grouped((name, place) for place, problem in enumerate(dataset) for name in _collect_names(problem))
+    problems = list(dataset)
+    unused = []
+    for erratum in errata:
+        fitting = places.get(erratum.id, [])
+        if len(fitting) != 1:
+            unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
+            continue
+        problems[fitting[0]] = problems[fitting[0]].with_labels(**{LABEL: erratum.words})
+    if errata and len(unused) == len(errata):
+        raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
+    notes = []
+    if unused:
+        notes.append(f"{path}: {len(unused):,} of {len(errata):,} errata not used; the first: {unused[0]}")
+    return dataset.with_problems(problems, notes)
+
+
+def _collect_names(problem: Problem) -> set[str]:
+    """The ids of a problem: its own, and those of its source."""
+    return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
+
+
+def has_erratum(problem: Problem) -> bool:
+    """Whether people found something wrong with a problem."""
+    return LABEL in problem.labels
+
+
+def has_wrong_label(problem: Problem) -> bool:
+    """Whether people found that a problem's label is wrong."""
+    return str(problem.labels.get(LABEL, "")).startswith(WRONG_LABEL)
+
+
+def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
+    """Write errata as TOML."""
+    lines: list[str] = []
+    for erratum in errata:
+        lines.append("[[erratum]]")
+        lines += [f"{key} = {_write_value(value)}" for key, value in asdict(erratum).items() if value != ""]
+        lines.append("")
+    write_whole(Path(path), "\n".join(lines).encode())
+    return Path(path)
+
+
+def _write_value(value: str | int) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, int):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)  # A text in TOML escapes as one in JSON does.
+
+
+def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
+    """The errata that people's votes make of problems, and how many have votes.
+
+    `problems` are those of `evaluated.jsonl` of `winokit collect export`: their votes are in the provenance. A label is
+    wrong if more than half of those who chose chose one other candidate, and ambiguous if more than half cannot tell.
+    """
+    errata = []
+    judged = 0
+    for problem in problems:
+        votes = [vote for vote in problem.provenance.get("votes", ()) if is_counted(vote)]
+        if not votes or problem.answer is None:
+            continue
+        judged += 1
+        choices = [vote.get("choice") for vote in votes]
+        silent = sum(choice is None for choice in choices)
+        others = [choice for choice in choices if choice is not None and choice != problem.answer]
+        most = max((others.count(choice) for choice in set(others)), default=0)
+        if 2 * most > len(votes):
+            errata.append(Erratum(problem.id, WRONG_LABEL, len(votes), most, who))
+        elif 2 * silent > len(votes):
+            errata.append(Erratum(problem.id, AMBIGUOUS, len(votes), silent, who))
+    return errata, judged
+
+
+def is_counted(vote: Mapping[str, Any]) -> bool:
+    """Whether a vote is on the problem as it is, and counts."""
+    return vote.get("variant", "original") == "original" and bool(vote.get("counted", True)) and not vote.get("gold")

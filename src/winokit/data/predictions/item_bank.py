@@ -1,0 +1,39 @@
+"""A file with the parameters of items, as response models store them: item, slope, intercept, lower and upper bound.
+
+The item's column is called as in boards (`row`, `id`, `dev_row0`); the others `a1`, `d`, `g` and `u`, as in mirt.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+
+from winokit.data.formats.source import Source
+from winokit.data.predictions.board import ROW, ItemNames
+from winokit.errors import BadInput
+from winokit.methods.metrics.item_bank import ItemBank
+
+PARAMETERS = ("a1", "d", "g", "u")
+
+
+def read_bank(path: Path, items: ItemNames) -> ItemBank:
+    """Read the parameters of items, each by its row among the labelled problems."""
+    reader = csv.DictReader(io.StringIO(Source(path).text()))
+    headings = list(reader.fieldnames or ())
+    item_columns = [name for name in headings if ROW.fullmatch(name)]
+    if not item_columns or not set(PARAMETERS) <= set(headings):
+        found = ", ".join(headings[:6]) or "nothing"
+        raise BadInput(f"{path}: expected columns row (or id), a1, d, g and u, found {found}")
+    rows = []
+    values = []
+    for line, cells in enumerate(reader, 2):
+        rows.append(items.row(str(cells[item_columns[0]]).strip(), path))
+        try:
+            values.append([float(cells[name]) for name in PARAMETERS])
+        except (TypeError, ValueError):
+            raise BadInput(f"{path}, line {line}: expected numbers as {', '.join(PARAMETERS)}") from None
+    if not rows:
+        raise BadInput(f"{path}: the bank has no item")
+    slopes, intercepts, lowest, highest = np.array(values).T
+    return ItemBank(tuple(rows), slopes, intercepts, lowest, highest)

@@ -1,0 +1,82 @@
+"""A stored bank of items (three or four parameters of a response model), read for bounds and never fitted here.
+
+If only a model's share right is known, a bank says how likely a model of that strength is right on each item. What that
+means for pairs depends on how twins hang together, which margins do not say: the share of pairs right lies between
+the sums of max(0, p + q - 1) and of min(p, q) (Fréchet's bounds).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from winokit.errors import BadInput
+from winokit.methods.arrays import FloatArray
+
+STRENGTHS = (-12.0, 12.0)
+"""Abilities between which a model is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemBank:
+    """The parameters of items by their rows: slope, intercept, lower and upper bound of being right."""
+
+    rows: tuple[int, ...]
+    slopes: FloatArray
+    intercepts: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+
+    def chances(self, strength: float) -> FloatArray:
+        """The chance of a model of some strength to be right on each item."""
+        logits = self.slopes * strength + self.intercepts
+        chances: FloatArray = self.lowest + (self.highest - self.lowest) / (1 + np.exp(-logits))
+        return chances
+
+    def strength_of(self, right: float) -> float | None:
+        """The strength at which the share right over all items of the bank is `right`; None if there is none."""
+        from scipy import optimize
+
+        ends = [float(self.chances(strength).mean()) for strength in STRENGTHS]
+        if not min(ends) < right < max(ends):
+            return None
+        return float(optimize.brentq(lambda strength: self.chances(strength).mean() - right, *STRENGTHS))
+
+    def pair_bounds(
+        self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None
+    ) -> tuple[float, float] | None:
+        """Between what the share of pairs right lies, for a model with a share right over some rows.
+
+        None if no model of the bank is right so often or so seldom.
+
+        Parameters
+        ----------
+        pairs
+            Rows of both twins. Those of which the bank lacks one are left out.
+        asked
+            The rows that the share right is about; by default all of the bank.
+
+        >>> one = np.array([1.0, 1.0])
+        >>> bank = ItemBank((0, 1), one, np.zeros(2), np.zeros(2), one)
+        >>> [round(share, 3) for share in bank.pair_bounds(0.8, [(0, 1)])]
+        [0.6, 0.8]
+        """
+        place_of = {row: place for place, row in enumerate(self.rows)}
+        places = np.array([(place_of[a], place_of[b]) for a, b in pairs if a in place_of and b in place_of])
+        if not len(places):
+            raise BadInput("the bank has both twins of no pair")
+        own_bank = self if asked is None else self.take([place_of[row] for row in asked if row in place_of])
+        strength = own_bank.strength_of(right) if own_bank.rows else None
+        if strength is None:
+            return None
+        chances = self.chances(strength)
+        first = chances[places[:, 0]]
+        second = chances[places[:, 1]]
+        low = np.maximum(0.0, first + second - 1).mean()
+        return float(low), float(np.minimum(first, second).mean())
+
+    def take(self, places: Sequence[int]) -> "ItemBank":
+        """Some of the items."""
+        index = np.array(places, np.int64)
+        rows = tuple(self.rows[place] for place in places)
+        return ItemBank(rows, self.slopes[index], self.intercepts[index], self.lowest[index], self.highest[index])

@@ -1,0 +1,171 @@
+"""A door of the judge: who is "right" on labels that people found wrong?
+
+A model that has learned a test by heart gives wrong labels back. A canary is such a label; problems of one unit are one
+canary, given back if the model is "right" on all of them. How likely that is without having seen the test is taken from
+families of the same strength on other items, the nearest fifth: (k + 1) / (n + 1), if k of n give it back. So with one
+canary p is that of an exact permutation test; with several, canaries are independent by assumption, and the number
+given back has the Poisson binomial distribution. A family's p is its members' least p times their number, and families
+are corrected together (Holm).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.metrics.corrections import holm
+from winokit.methods.metrics.items import AnswerMatrix, FamilyShares, family_means
+
+NEIGHBOURS = 100
+NEIGHBOUR_PART = 5
+"""A model is compared with the fifth of the families nearest to it in strength, but no fewer than 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A unit of labels that people found wrong, and how many give it back."""
+
+    rows: tuple[int, ...]
+    models: int
+    """Models that were asked it."""
+    given_back: int
+    families_given_back: float
+    """The sum over families of the share of members that give it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanarySinger:
+    """The model of a family that gives back most for its strength."""
+
+    scorer: int
+    family: int
+    members: int
+    given_back: int
+    canaries: int
+    expected: float
+    """How many it would give back if it knew as much as others of its strength."""
+    p: float
+    """That of the model alone."""
+    p_family: float
+    """Times the number of members."""
+    p_corrected: float
+    """Corrected for the number of families, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryTest:
+    """The canaries, and every family with one given back, the least p first."""
+
+    canaries: tuple[Canary, ...]
+    families: int
+    singers: tuple[CanarySinger, ...]
+    least_p: float
+    """The least corrected p that a family of one model could have had; 1 if nothing can be shown."""
+
+
+def judge_canaries(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> CanaryTest:
+    """Test who gives back the wrong labels of some rows, beyond what families of the same strength do."""
+    units = _group_canaries(matrix, rows)
+    family_count = int(families.max()) + 1
+    if not units:
+        return CanaryTest((), family_count, (), 1.0)
+    gives_back, were_asked = _find_given_back(matrix, units)
+    strengths = _estimate_strengths(matrix, families, rows)
+    by_family = family_means(gives_back, were_asked, families)
+    family_chances = _estimate_chances(by_family, strengths)
+    canaries = []
+    for number, own_rows in enumerate(units):
+        model_count = int(were_asked[:, number].sum())
+        given_count = int(gives_back[:, number].sum())
+        canaries.append(Canary(own_rows, model_count, given_count, float(np.nansum(by_family[:, number]))))
+    best: list[CanarySinger] = []
+    least_p_values = []
+    for family in range(family_count):
+        is_member = families == family
+        members = np.flatnonzero(is_member & were_asked.any(axis=1))
+        if not len(members):
+            continue
+        chances = family_chances[family]
+        singers = [
+            _test_singer(int(member), family, len(members), gives_back[member], were_asked[member], chances)
+            for member in members.tolist()
+        ]
+        best.append(min(singers, key=lambda singer: (singer.p, -singer.given_back, singer.scorer)))
+        least_p_values.append(float(np.prod(chances)) * len(members))
+    corrected = holm([singer.p_family for singer in best])
+    singers_found = []
+    for singer, p in zip(best, corrected, strict=True):
+        if singer.given_back:
+            singers_found.append(replace(singer, p_corrected=p))
+    singers_found.sort(key=lambda singer: (singer.p_family, -singer.given_back, singer.family))
+    least_p = min(1.0, min(least_p_values) * len(best)) if best else 1.0
+    return CanaryTest(tuple(canaries), family_count, tuple(singers_found), least_p)
+
+
+def _group_canaries(matrix: AnswerMatrix, rows: Sequence[int]) -> list[tuple[int, ...]]:
+    """The rows of each unit with a canary that somebody was asked."""
+    asked_rows = [row for row in rows if matrix.is_asked[:, row].any()]
+    by_unit: dict[int, list[int]] = {}
+    for row in asked_rows:
+        by_unit.setdefault(int(matrix.asked.units.numbers[row]), []).append(row)
+    return [tuple(own) for own in by_unit.values()]
+
+
+def _find_given_back(matrix: AnswerMatrix, units: Sequence[tuple[int, ...]]) -> tuple[BoolArray, BoolArray]:
+    """Whether each scorer is "right" on all of a unit, and whether it was asked all of it."""
+    are_right = np.stack([matrix.right[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    are_asked = np.stack([matrix.is_asked[:, list(rows)].all(axis=1) for rows in units], axis=1)
+    return are_right, are_asked
+
+
+def _estimate_strengths(matrix: AnswerMatrix, families: IntArray, rows: Sequence[int]) -> FloatArray:
+    """The strength of each family on items that are no canaries."""
+    is_other = np.array(matrix.is_asked.any(axis=0))
+    is_other[list(rows)] = False
+    others = np.flatnonzero(is_other)
+    return FamilyShares(matrix.family_shares(families)[:, others], matrix.asked.units.take(others)).strengths
+
+
+def _estimate_chances(by_family: FloatArray, strengths: FloatArray) -> FloatArray:
+    """By family and canary, the chance that another family of its strength gives it back.
+
+    Neighbours are as many weaker as stronger families; at the ends, more of one side.
+    """
+    chances = np.ones_like(by_family)
+    order = np.argsort(strengths, kind="stable")
+    for number in range(by_family.shape[1]):
+        asked_order = order[~np.isnan(by_family[order, number])]
+        shares = by_family[asked_order, number]
+        sums = np.concatenate([[0.0], np.cumsum(shares)])
+        count = min(max(NEIGHBOURS, len(asked_order) // NEIGHBOUR_PART), len(asked_order) - 1)
+        starts = np.clip(np.arange(len(asked_order)) - count // 2, 0, len(asked_order) - 1 - count)
+        near = sums[starts + count + 1] - sums[starts] - shares
+        chances[asked_order, number] = (near + 1) / (count + 1)
+    return chances
+
+
+def _test_singer(
+    scorer: int, family: int, members: int, given: BoolArray, were_asked: BoolArray, chances: FloatArray
+) -> CanarySinger:
+    """One model: how many canaries it gives back, and how likely so many are."""
+    own_chances = chances[were_asked]
+    count = int(given[were_asked].sum())
+    p = float(poisson_binomial(own_chances)[count:].sum())
+    p = min(1.0, p)
+    p_family = min(1.0, p * members)
+    return CanarySinger(
+        scorer, family, members, count, int(were_asked.sum()), float(own_chances.sum()), p, p_family, p_family
+    )
+
+
+def poisson_binomial(chances: FloatArray) -> FloatArray:
+    """The probability of each number of successes, from independent chances.
+
+    >>> poisson_binomial(np.array([0.5, 0.5])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    distribution = np.ones(1)
+    for chance in chances.tolist():
+        distribution = np.convolve(distribution, [1 - chance, chance])
+    return distribution

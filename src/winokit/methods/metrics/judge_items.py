@@ -1,0 +1,401 @@
+"""A door of the judge: what items are worth, each number with its interval, and which labels are to be doubted.
+
+Witnesses are families, never models. An item is a suspect for a reason that an interval shows:
+
+- both twins wrong: among strong families that tell the twins apart, more have them the wrong way round;
+- a negative item-rest correlation: the better a family is elsewhere, the less often it is right here;
+- another answer, of a problem without a twin: more than half of the strong families choose the other candidate;
+- languages: wrong in more languages at once than a coin would have wrong one time in twenty, a translation being a
+  second opinion on the label.
+
+A swapped label turns the margin of the strong families round (from m to -m) and the sign of the correlation r. The
+queue is sorted by m + 2 r, the lowest first, as far as families differ reliably in strength (alpha, Cronbach, 1951,
+"Coefficient alpha and the internal structure of tests"): a (m + 2 r) + (1 - a) m', where m' is the margin of all
+families. If they are equally strong, who is strong is luck. Of a model in several languages the evidence of all counts:
+log odds of right against wrong, and for a pair of both right against both wrong, which is much surer.
+`benchmarks/items.py` measures it on planted errors.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from winokit.answers import Answers, AskedProblems
+from winokit.methods.arrays import BoolArray, FloatArray, IntArray
+from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.intervals import share
+from winokit.methods.metrics.items import BANDS as BANDS
+from winokit.methods.metrics.items import RIGHT, UNASKED, WRONG, FamilyShares, correlation
+from winokit.methods.metrics.items import AnswerMatrix as AnswerMatrix
+from winokit.problem import folded_text
+from winokit.units import Units
+
+STRONG = "strong"
+REST_WEIGHT = 2.0
+"""How much a correlation counts in the order of suspects, beside the margin of strong families."""
+SMALL = 0.05
+FEWEST_LANGUAGES = 3
+"""Fewer languages are no second opinion."""
+BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES = "both twins wrong", "negative item-rest", "another answer", "languages"
+REASONS = (BOTH_WRONG, NEGATIVE, OTHER_ANSWER, LANGUAGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its interval over families, and the number of families."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """One item: how often families are right on it, and whether better ones are."""
+
+    row: int
+    """Its row among the problems asked."""
+    models: int
+    right: Estimate
+    """The share of families that are right; a family counts by the share of its members."""
+    strong_right: Estimate | None
+    """The same of the strong third; None if none of it was asked."""
+    rest: Estimate | None
+    """The correlation with the rest over families; None if fewer than four vary."""
+
+
+@dataclass(frozen=True, slots=True)
+class BandShares:
+    """What a third of the families does with a pair."""
+
+    families: int
+    told_apart: float
+    right_way_round: float | None
+    """The share of those told apart that have both right; None if none is told apart."""
+    both_wrong: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """One pair of twins: told apart, the right way round, both wrong."""
+
+    rows: tuple[int, int]
+    told_apart: Estimate
+    right_way_round: float | None
+    both_wrong: Estimate
+    bands: Mapping[str, BandShares]
+    margin: float
+    """The share of families with both right minus that with both wrong."""
+    strong_margin: float
+    """The same among strong families."""
+    strong_turned: Estimate | None
+    """Among strong families that tell the twins apart, the share that has both wrong; None if there are none."""
+    rest: Estimate | None
+    """The correlation of both right minus both wrong with the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """An item, or a pair of twins, whose label is to be doubted, and why."""
+
+    rows: tuple[int, ...]
+    suspicion: float
+    """The order: from -3, where nothing is wrong, to 3; of several languages, log odds."""
+    reasons: Mapping[str, str]
+    """By the name of a rule, who said what."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedItems:
+    """Everything the judge says of the items that somebody was asked."""
+
+    matrix: AnswerMatrix
+    families: IntArray
+    """The number of the family of each scorer."""
+    languages: Mapping[str, IntArray] = field(default_factory=dict)
+    """The scorers that answered in each language, if the languages are known."""
+
+    @cached_property
+    def asked(self) -> AskedProblems:
+        """The problems, of which `row` and `rows` are places."""
+        return self.matrix.asked
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The rows of the items that somebody was asked."""
+        return np.flatnonzero(self.matrix.is_asked.any(axis=0))
+
+    @cached_property
+    def family_count(self) -> int:
+        """How many families there are."""
+        return int(self.families.max()) + 1
+
+    @cached_property
+    def shares(self) -> FamilyShares:
+        """The share right of each family on each item that somebody was asked."""
+        family_shares = self.matrix.family_shares(self.families)[:, self.rows]
+        return FamilyShares(family_shares, self.asked.units.take(self.rows))
+
+    @cached_property
+    def items(self) -> list[JudgedItem]:
+        """The judgement of each item, in the order of the problems."""
+        models = self.matrix.is_asked[:, self.rows].sum(axis=0)
+        strong = self.shares.bands[STRONG]
+        items = []
+        for column, row in enumerate(self.rows.tolist()):
+            values = self.shares.shares[:, column]
+            right = share_of_families(values)
+            assert right is not None
+            item = JudgedItem(
+                row,
+                int(models[column]),
+                right,
+                share_of_families(values[strong]),
+                estimated_correlation(values, self.shares.rests(column)),
+            )
+            items.append(item)
+        return items
+
+    @cached_property
+    def pair_rows(self) -> IntArray:
+        """The rows of both twins of each complete pair that somebody was asked whole, a row per pair.
+
+        Twins have two candidates and different right answers: else wrong on both does not mean told apart.
+        """
+        is_asked = np.zeros(len(self.asked), np.bool_)
+        is_asked[self.rows] = True
+        pairs = opposite_pairs(self.asked)
+        return pairs[is_asked[pairs].all(axis=1)]
+
+    @cached_property
+    def pairs(self) -> list[JudgedPair]:
+        """The judgement of each pair, in the order of the problems."""
+        pair_rows = self.pair_rows
+        if not len(pair_rows):
+            return []
+        both_right, both_wrong = self.matrix.pair_shares(self.families, pair_rows)
+        columns = np.searchsorted(self.rows, pair_rows[:, 0])
+        pairs = []
+        for number, (first, second) in enumerate(pair_rows.tolist()):
+            right = both_right[:, number]
+            wrong = both_wrong[:, number]
+            if np.isnan(right).all():
+                continue
+            rests = self.shares.rests(int(columns[number]))
+            pairs.append(self._judge_pair((first, second), right, wrong, rests))
+        return pairs
+
+    def _judge_pair(self, rows: tuple[int, int], right: FloatArray, wrong: FloatArray, rests: FloatArray) -> JudgedPair:
+        """One pair, from the shares of each family with both right and with both wrong."""
+        told_apart = share_of_families(right + wrong)
+        both_wrong = share_of_families(wrong)
+        assert told_apart is not None
+        assert both_wrong is not None
+        strong = self.shares.bands[STRONG] & ~np.isnan(right)
+        bands = {}
+        for band, members in self.shares.bands.items():
+            members_asked = members & ~np.isnan(right)
+            if members_asked.any():
+                bands[band] = _sum_band(right[members_asked], wrong[members_asked])
+        margin = float((right - wrong)[strong].mean()) if strong.any() else 0.0
+        all_known = ~np.isnan(right)
+        return JudgedPair(
+            rows,
+            told_apart,
+            _sum_band(right[all_known], wrong[all_known]).right_way_round,
+            both_wrong,
+            bands,
+            float((right - wrong)[all_known].mean()),
+            margin,
+            _estimate_turned(right[strong], wrong[strong]),
+            estimated_correlation(right - wrong, rests),
+        )
+
+    @cached_property
+    def suspects(self) -> list[Suspect]:
+        """The items and pairs whose label is to be doubted, in the order in which a person should look."""
+        return [suspect for suspect in self.ranked if suspect.reasons]
+
+    @cached_property
+    def ranked(self) -> list[Suspect]:
+        """All pairs, and all items without a pair, the most suspicious first; most have no reason."""
+        paired = {row for pair in self.pairs for row in pair.rows}
+        suspects = [self._rank_pair(pair) for pair in self.pairs]
+        suspects += [self._rank_item(item) for item in self.items if item.row not in paired]
+        return sorted(suspects, key=lambda suspect: (-suspect.suspicion, suspect.rows))
+
+    def _rank_pair(self, pair: JudgedPair) -> Suspect:
+        """A pair with the reasons to doubt its labels."""
+        rest_value = 0.0 if pair.rest is None else pair.rest.value
+        reasons = {}
+        turned = pair.strong_turned
+        if turned is not None and turned.low > 0.5:
+            wrong = pair.bands[STRONG].both_wrong
+            reasons[BOTH_WRONG] = (
+                f"{_round_percent(wrong)} of {turned.n:,} strong families have both twins wrong, "
+                f"{_round_percent(wrong + pair.strong_margin)} both right"
+            )
+        if pair.rest is not None and pair.rest.high < 0:
+            reasons[NEGATIVE] = _tell_negative(pair.rest)
+        self._add_languages(pair.rows, reasons)
+        return Suspect(pair.rows, self._rank_value(pair.rows, pair.margin, pair.strong_margin, rest_value), reasons)
+
+    def _rank_item(self, item: JudgedItem) -> Suspect:
+        """An item with the reasons to doubt its label."""
+        rest_value = 0.0 if item.rest is None else item.rest.value
+        margin = 2 * item.right.value - 1
+        strong_margin = margin if item.strong_right is None else 2 * item.strong_right.value - 1
+        reasons: dict[str, str] = {}
+        if item.rest is not None and item.rest.high < 0:
+            reasons[NEGATIVE] = _tell_negative(item.rest)
+        has_two = self.asked.candidates[item.row] == 2
+        right = item.strong_right
+        if has_two and right is not None and right.high < 0.5:
+            reasons[OTHER_ANSWER] = f"{_round_percent(1 - right.value)} of {right.n:,} strong families are wrong"
+        self._add_languages((item.row,), reasons)
+        return Suspect((item.row,), self._rank_value((item.row,), margin, strong_margin, rest_value), reasons)
+
+    def _rank_value(self, rows: Sequence[int], margin: float, strong_margin: float, rest: float) -> float:
+        """How suspicious an item or a pair is, from its margins and its correlation."""
+        if self.languages:
+            return -self._estimate_language_margin(rows)
+        reliability = self.shares.reliability
+        return -(reliability * (strong_margin + REST_WEIGHT * rest) + (1 - reliability) * margin)
+
+    def _add_languages(self, rows: Sequence[int], reasons: dict[str, str]) -> None:
+        """Note that an item, or both twins of a pair, are wrong in more than half of several languages."""
+        if len(self.languages) < FEWEST_LANGUAGES:
+            return
+        wrong = []
+        asked_count = 0
+        for language, scorers in self.languages.items():
+            states = self.matrix.states[np.ix_(scorers, np.array(rows))]
+            if (states == UNASKED).any():
+                continue
+            asked_count += 1
+            if (states == WRONG).all(axis=1).mean() > 0.5:
+                wrong.append(language)
+        coin = float(np.prod(1 - 1 / self.asked.candidates[list(rows)]))
+        if len(wrong) >= FEWEST_LANGUAGES and at_least_p(len(wrong), asked_count, coin) < SMALL:
+            what = "both twins wrong" if len(rows) > 1 else "wrong"
+            reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
+
+    @cached_property
+    def _item_weights(self) -> FloatArray:
+        """The log odds of each scorer of right against wrong; 0 for one no better than a coin."""
+        right = (self.matrix.states == RIGHT).sum(axis=1)
+        wrong = (self.matrix.states == WRONG).sum(axis=1)
+        return _compute_log_odds(right, wrong)
+
+    @cached_property
+    def _pair_weights(self) -> FloatArray:
+        """The log odds of each scorer of both twins right against both wrong; 0 for one no better than a coin."""
+        pair_states = self.matrix.states[:, self.pair_rows]
+        both_right = (pair_states == RIGHT).all(axis=2).sum(axis=1)
+        both_wrong = (pair_states == WRONG).all(axis=2).sum(axis=1)
+        return _compute_log_odds(both_right, both_wrong)
+
+    def _estimate_language_margin(self, rows: Sequence[int]) -> float:
+        """The evidence of all languages for the labels, as if they were independent: log odds, summed."""
+        states = self.matrix.states[:, list(rows)]
+        weights = self._pair_weights if len(rows) > 1 else self._item_weights
+        all_right = (states == RIGHT).all(axis=1)
+        all_wrong = (states == WRONG).all(axis=1)
+        return float(weights[all_right].sum() - weights[all_wrong].sum())
+
+
+def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:
+    """Judge the items of a table of answers by many scorers, whose families are numbered from 0.
+
+    Parameters
+    ----------
+    languages
+        By language, the scorers that answered in it: places in `answers.scorers`.
+    """
+    return JudgedItems(AnswerMatrix.of(answers), families, languages or {})
+
+
+def share_of_families(values: FloatArray) -> Estimate | None:
+    """The mean of the shares of families, each an independent witness; None if there is no family."""
+    shares = values[~np.isnan(values)]
+    if not len(shares):
+        return None
+    proportion = share(np.clip(shares, 0.0, 1.0), Units.alone(len(shares)))
+    interval = proportion.interval()
+    return Estimate(proportion.value, interval.low, interval.high, len(shares))
+
+
+def estimated_correlation(values: FloatArray, rests: FloatArray) -> Estimate | None:
+    """A correlation over families with Student's interval of its Fisher transform, by the jackknife."""
+    from scipy import special
+
+    found = correlation(values, rests)
+    if found is None:
+        return None
+    half = float(special.stdtrit(found.families - 1, 0.975)) * found.error
+    middle = math.atanh(min(max(found.value, -0.999999), 0.999999))
+    return Estimate(found.value, math.tanh(middle - half), math.tanh(middle + half), found.families)
+
+
+def _compute_log_odds(right: IntArray, wrong: IntArray) -> FloatArray:
+    """Log odds of right against wrong, at least 0."""
+    odds: FloatArray = np.log((right + 0.5) / (wrong + 0.5))
+    return np.maximum(odds, 0.0)
+
+
+def at_least_p(count: int, n: int, chance: float) -> float:
+    """The probability of so many successes or more.
+
+    >>> round(at_least_p(10, 12, 0.5), 3)
+    0.019
+    """
+    from scipy import special
+
+    return float(special.bdtrc(count - 1, n, chance)) if count else 1.0
+
+
+def opposite_pairs(asked: AskedProblems) -> IntArray:
+    """The rows of complete pairs with the same two candidates of which different ones are right, a row per pair."""
+    groups = complete_groups(asked.groups, asked.group_sizes)
+    pairs = [rows for rows in groups.values() if len(rows) == 2 and are_opposite(asked, rows[0], rows[1])]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def are_opposite(asked: AskedProblems, first: int, second: int) -> bool:
+    """Whether two problems have the same two candidates, and different ones are right."""
+    twin = asked.problems[first]
+    other = asked.problems[second]
+    names = {folded_text(candidate) for candidate in twin.candidates}
+    other_names = {folded_text(candidate) for candidate in other.candidates}
+    are_same = len(names) == 2 and names == other_names
+    return are_same and folded_text(twin.right or "") != folded_text(other.right or "")
+
+
+def _sum_band(right: FloatArray, wrong: FloatArray) -> BandShares:
+    """What some families do with a pair."""
+    told_apart = float((right + wrong).mean())
+    right_way = float(right.mean()) / told_apart if told_apart > 0 else None
+    return BandShares(len(right), told_apart, right_way, float(wrong.mean()))
+
+
+def _estimate_turned(right: FloatArray, wrong: FloatArray) -> Estimate | None:
+    """Of the families that tell twins apart, the share with both wrong: a family leans the way most members do."""
+    leans = right != wrong
+    if not leans.any():
+        return None
+    are_turned: BoolArray = wrong[leans] > right[leans]
+    return share_of_families(are_turned.astype(np.float64))
+
+
+def _tell_negative(rest: Estimate) -> str:
+    """A negative correlation in words."""
+    return f"item-rest correlation {rest.value:+.2f} [{rest.low:+.2f}, {rest.high:+.2f}] over {rest.n:,} families"
+
+
+def _round_percent(value: float) -> str:
+    """A share in whole percent."""
+    return f"{100 * value:.0f} %"

@@ -1,0 +1,163 @@
+"""`winokit items`: what the items of a benchmark are worth, by the answers of many models."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from winokit.data.errata import errata_of_votes, has_wrong_label, write_errata
+from winokit.data.loading import Data, Judged, Loading, load_one
+from winokit.data.predictions.board import ItemNames
+from winokit.data.predictions.in_memory import Predictions
+from winokit.data.predictions.item_bank import read_bank
+from winokit.errors import BadInput
+from winokit.files import check_own_folder
+from winokit.methods.metrics.item_bank import ItemBank
+from winokit.methods.metrics.judge_canaries import CanaryTest, judge_canaries
+from winokit.methods.metrics.judge_items import JudgedItems, judge_items
+from winokit.problem import Dataset
+from winokit.progress import tell
+from winokit.results import Brief
+from winokit.settings import Help, verb
+from winokit.stages.items.inputs import families_of, read_answers
+from winokit.stages.items.settings import ItemSettings
+
+PAGE, BOARD_PAGE, RESULT, ERRATA = "index.html", "board.html", "items.json", "errata.toml"
+"""What the folder of a run has."""
+
+
+@dataclass(frozen=True)
+class FamilyRow:
+    """One family: its strongest member, how many it has, and how often they are right."""
+
+    number: int
+    name: str
+    """Its strongest member."""
+    members: int
+    right: float
+    """The mean share right over members."""
+    best: float
+    strength: float
+    """How much oftener it is right than families are on average, item by item."""
+
+
+@dataclass(frozen=True, repr=False)
+class ItemsRun(Brief):
+    """The judgement of items, pairs and labels, with canaries, families and paths."""
+
+    dataset: Dataset
+    judged: JudgedItems
+    canaries: CanaryTest | None
+    """Who gives wrong labels back; None if no label is known to be wrong."""
+    top: int
+    bank: ItemBank | None = None
+    """The parameters of items, from which pairs are bounded."""
+    notes: tuple[str, ...] = ()
+    page: Path | None = None
+    queue: Path | None = None
+    errata: Path | None = None
+
+    @cached_property
+    def families(self) -> list[FamilyRow]:
+        """The families, the strongest first."""
+        matrix = self.judged.matrix
+        counts = np.maximum(matrix.is_asked.sum(axis=1), 1)
+        rights = matrix.right.sum(axis=1) / counts
+        strengths = self.judged.shares.strengths
+        rows = []
+        for number in range(self.judged.family_count):
+            members = np.flatnonzero(self.judged.families == number)
+            best = int(members[rights[members].argmax()])
+            mean = float(rights[members].mean())
+            name = matrix.scorers[best].model
+            rows.append(FamilyRow(number, name, len(members), mean, float(rights[best]), float(strengths[number])))
+        return sorted(rows, key=lambda row: (-row.strength, row.number))
+
+
+@verb
+def items(
+    data: Data,
+    predictions: Annotated[
+        Predictions,
+        Help(
+            "Answers of many models: boards (a row per model, a column per item), or any predictions that audit "
+            "reads; a folder is all of its files; repeatable.",
+            metavar="FILE…",
+            typed=list[str],
+            option=True,
+        ),
+    ] = (),
+    *,
+    settings: ItemSettings = ItemSettings(),
+    loading: Judged = Loading(),
+    queue: Annotated[
+        str | Path | None,
+        Help("Write the suspects as a dataset for people to solve (collect init --evaluate).", "FILE"),
+    ] = None,
+    votes: Annotated[
+        str | Path | None,
+        Help("evaluated.jsonl of collect export: write what people say of the labels as errata.toml.", "FILE"),
+    ] = None,
+    out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("items"))] = None,
+) -> ItemsRun:
+    """Find out what items are worth: wrong labels, canaries, families.
+
+    Items are judged by the answers of many models, and families of models are the witnesses. A suspect is a problem, or
+    a pair of twins, whose label is to be doubted; it is never changed. With --errata, labels that people found wrong
+    are canaries: who gives them back may have seen the test.
+
+    Parameters
+    ----------
+    predictions
+        Boards and files of predictions, folders of them, or predictions in memory.
+    queue
+        Where the suspects are written, in the order in which a person should look. Reasons are in their labels.
+    out
+        The folder of the page and of items.json; None writes none.
+    """
+    dataset = loading.one(data)
+    read = read_answers(dataset, predictions)
+    families, family_notes = families_of(read, settings.families)
+    judged = judge_items(read.answers, families, read.languages)
+    wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]
+    canaries = judge_canaries(judged.matrix, families, wrong_rows) if wrong_rows else None
+    notes = [*read.notes, *family_notes, *_describe_witnesses(judged)]
+    bank = None if settings.bank is None else read_bank(Path(settings.bank), ItemNames(dataset))
+    run = ItemsRun(dataset, judged, canaries, settings.top, bank, tuple(notes))
+    tell(notes)
+    if votes is not None:
+        run = replace(run, errata=_write_votes(votes, out))
+    if queue is not None:
+        from winokit.stages.items.records import write_queue
+
+        run = replace(run, queue=write_queue(run, Path(queue)))
+    if out is not None:
+        from winokit.stages.items.page import write_items
+
+        folder = Path(out)
+        ours = (folder / PAGE).is_file() and b" winokit items</title>" in (folder / PAGE).read_bytes()
+        check_own_folder(folder, [PAGE, RESULT, BOARD_PAGE], ours=ours, of="a run of items")
+        run = replace(run, page=write_items(run, folder))
+    return run
+
+
+def _describe_witnesses(judged: JudgedItems) -> list[str]:
+    """Say how few witnesses there are, if they are too few to doubt a label."""
+    count = judged.family_count
+    if count < 4:
+        return [f"{count} families: an item-rest correlation needs four, and a label is hardly doubted by fewer"]
+    return []
+
+
+def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
+    """Write what people's votes say of the labels as errata.toml, into the folder of the page."""
+    dataset = load_one(votes)
+    errata, judged = errata_of_votes(dataset, f"people of {dataset.card.name}")
+    if not judged:
+        raise BadInput(f"{votes}: no votes in it; expected evaluated.jsonl of `winokit collect export`")
+    path = Path(out or ".") / ERRATA
+    write_errata(errata, path)
+    tell([f"{path}: {len(errata):,} errata from the votes on {judged:,} problems"])
+    return path

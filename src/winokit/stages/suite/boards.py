@@ -1,0 +1,62 @@
+"""The boards of a suite with many entrants: each dataset's ranking, families folded, a row opens a model's audit."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import numpy as np
+
+from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
+from winokit.drawing.board import DrawnBoard, drawn_board
+from winokit.methods.metrics.families import families_by_agreement
+from winokit.methods.metrics.judge_board import rank_scorers
+from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.stages.items.board import board_row
+from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
+
+
+def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
+    """A board for each dataset of a large suite; none of a small one, whose page compares every two."""
+    if not matrix.is_large:
+        return []
+    boards = []
+    for dataset in matrix.datasets:
+        cells = [cell for (_, name), cell in matrix.cells.items() if name == dataset and cell.run is not None]
+        if cells:
+            boards.append(_draw_board(dataset, cells))
+    return boards
+
+
+def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
+    """The board of the entrants that have a result on a dataset."""
+    answers = AnswerMatrix.of(_collect_answers(cells))
+    numbers = families_by_agreement(answers.right, answers.is_asked)
+    rows = []
+    for ranked in rank_scorers(answers):
+        cell = cells[ranked.scorer]
+        assert cell.run is not None
+        family = cell.entrant.model.family or f"{numbers[ranked.scorer]}"
+        switched = cell.run.find_or_none("switching", "switchable", "switched_accuracy")
+        link = None if cell.folder_link is None else f"{quote(cell.folder_link)}/report/index.html"
+        value = None if switched is None else switched.value
+        rows.append(board_row(ranked, cell.entrant.name, family, value, link))
+    return drawn_board(dataset, rows)
+
+
+def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
+    """The answers of all cells to the problems of their dataset, a scorer per cell."""
+    asked = AskedProblems.of(cells[0].data.asked)
+    row_of = {name: row for row, name in enumerate(asked.ids)}
+    problem_index: list[int] = []
+    choices: list[int | None] = []
+    counts = []
+    for cell in cells:
+        assert cell.run is not None
+        predictions = [row for row in cell.run.predictions if row.id in row_of]
+        problem_index += [row_of[row.id] for row in predictions]
+        choices += [row.prediction for row in predictions]
+        counts.append(len(predictions))
+    scorers = tuple(Scorer(cell.entrant.name) for cell in cells)
+    scorer_index = np.repeat(np.arange(len(cells)), counts)
+    return Answers(
+        asked, np.array(problem_index, np.int64), choice_numbers(choices), scorers, scorer_index=scorer_index
+    )
