@@ -12,6 +12,7 @@ from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
+from winokit.methods.hunting.ngram_corpus import LookupSettings, NgramCorpus
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.cache import Cache
@@ -121,7 +122,7 @@ def check(
     *,
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
-    corpus: str | SentenceIndex | None = None,
+    corpus: str | SentenceIndex | NgramCorpus | None = None,
     train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
     examples: int = 2,
     language: str | None = None,
@@ -129,8 +130,13 @@ def check(
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
     lenient: bool = False,
+    max_requests: int | None = None,
+    forget: bool = False,
+    cache: str | Path | Cache | None = None,
     progress: Callable[[float, float], None] | None = None,
     loading: Loading = ...,
+    lookups: LookupSettings = ...,
+    spending: Spending = ...,
 ) -> Findings: ...
 
 def compare(
@@ -353,7 +359,7 @@ def grade(
 ) -> Grading | Leaderboard: ...
 
 def hunt(
-    index: str | Path | SentenceIndex,
+    index: str | Path | SentenceIndex | NgramCorpus,
     data: str | Path | Dataset | Frame | None = None,
     *,
     row: int = 1,

@@ -1,6 +1,8 @@
 """`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Annotated, Any
 
 from winokit.data.checks import checkup
@@ -9,8 +11,9 @@ from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import Datasets, Labelled, Loading, load_all, load_with_records
 from winokit.drawing.tables import Lines, dim, styled
 from winokit.drawing.wording import plural
-from winokit.methods.hunting.search import SentenceIndex
-from winokit.progress import Progress
+from winokit.methods.hunting.ngram_corpus import LookupSettings, NgramCorpus
+from winokit.methods.hunting.search import Corpus, SentenceIndex
+from winokit.progress import Progress, tell
 from winokit.settings import Help, verb
 
 
@@ -36,14 +39,19 @@ def check(
         ),
     ] = None,
     corpus: Annotated[
-        str | SentenceIndex | None,
-        Help("An index of text (`winokit hunt index`): which problems appear in it?", "INDEX"),
+        str | SentenceIndex | NgramCorpus | None,
+        Help(
+            "An index of text (`winokit hunt index`), or infinigram:INDEX@URL: which problems appear in it?",
+            "INDEX",
+            typed=str,
+        ),
     ] = None,
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
     ] = (),
     examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
+    lookups: LookupSettings = LookupSettings(),
     progress: Progress | None = None,
 ) -> checkup.Findings:
     """Find malformed records, leaks, broken twins, duplicates and broken rules.
@@ -51,20 +59,33 @@ def check(
     Each file is checked by itself and against the others. Every record that is malformed, unanswered or doubled is
     listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
-    text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS
-    findings = checkup.check(
-        [each.dataset for each in loaded],
-        wanted,
-        rules,
-        corpus=text,
-        train=trained,
-        files=[each.files for each in loaded],
-        progress=progress,
-    )
-    return checkup.Findings(findings, examples)
+    with ExitStack() as stack:
+        text = None if corpus is None else stack.enter_context(lookups.opened(corpus))
+        findings = checkup.check(
+            [each.dataset for each in loaded],
+            wanted,
+            rules,
+            corpus=text,
+            train=trained,
+            files=[each.files for each in loaded],
+            progress=progress,
+        )
+        return checkup.Findings(_dated(findings, text), examples)
+
+
+def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
+    """Findings in a corpus with counts and dates of what was looked up before; the same is told in sentences."""
+    if not isinstance(corpus, NgramCorpus):
+        return list(findings)
+    tell(corpus.notes)
+    replayed = {"replayed": corpus.replayed}
+    return [
+        replace(finding, details={**finding.details, **replayed}) if finding.check == checkup.CORPUS else finding
+        for finding in findings
+    ]
 
 
 def lines(findings: Findings) -> Lines:
