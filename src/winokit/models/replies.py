@@ -10,7 +10,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from winokit.files import our_toml
@@ -53,11 +54,15 @@ NEGATING, DECLARING, DOUBTING = (
 """Words without which a reply in ASCII need not be searched for such patterns."""
 LONGEST_NEGATION = 40
 """Characters before a name in which a negation of it is looked for."""
+LEAST_ENDING = 6
+"""Letters after a blank by which a reply is known to repeat them."""
 OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
 _LEAD = rf"(?i:{'|'.join(REPLIES['declares'])})[(\[\"'“‘「]*"
 _NO_CLAUSE = rf"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)(?:\w|{NAME}))"
 DECLARED = re.compile(rf"{_LEAD}({NAME})")
 DECLARED_BOTH = re.compile(rf"{_LEAD}{NAME}(?:{OR}|{AND}(?={NAME}{_NO_CLAUSE}))({NAME})")
+DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
+"""Where a pattern of `declares` may begin, in lower case."""
 DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
 OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
 _STOP = r"[)\]\"”.:,;!?。、」\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
@@ -100,8 +105,10 @@ class OptionNames:
     """Options by their names in lower case, to the letter."""
     lettered: dict[str, int]
     """Options by the letters and digits of their names, the longest first."""
+    single: frozenset[str]
+    """Names of one character in lower case."""
     written: frozenset[str]
-    """Names of one character, which count as they are written."""
+    """The same as they are written, which is how letters count."""
 
 
 def choice_in(
@@ -201,7 +208,7 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
         del spelled[name]
     for letters in alike:
         del lettered[letters]
-    return OptionNames(spelled, lettered, frozenset(written))
+    return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
 
 
 class ReplyReading:
@@ -210,12 +217,19 @@ class ReplyReading:
     def __init__(self, text: str, names: OptionNames) -> None:
         self.text, self.names = text, names
         self.is_ascii = text.isascii()
-        folded = text.lower() if self.is_ascii else ""
-        found = _PLAIN_WORD.finditer(folded) if self.is_ascii else _WORD.finditer(text)
-        places = [match.span() for match in found]
-        self.words = [folded[a:z] for a, z in places] if self.is_ascii else [_folded(text[a:z]) for a, z in places]
-        self.places = places
+        self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_folded, _WORD.findall(text))]
         self.letters = "".join(self.words)
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """From which character to which each word stands."""
+        found = _PLAIN_WORD.finditer(self.text.lower()) if self.is_ascii else _WORD.finditer(self.text)
+        return [match.span() for match in found]
+
+    @cached_property
+    def edges(self) -> dict[int, int]:
+        """Words by where each begins among the letters; the last edge is the end."""
+        return dict(zip(accumulate(map(len, self.words), initial=0), range(len(self.words) + 1), strict=True))
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
         """The option that the reply chooses."""
@@ -229,7 +243,7 @@ class ReplyReading:
         if solved is not None:
             return solved
         for ways in (self.listed, self.declared, self.leading, self.bracketed):
-            options = ways()
+            options = ways() if self.mentions else set()
             if options:
                 return options.pop() if len(options) == 1 else None
         ended = self.ended(filled)
@@ -267,13 +281,12 @@ class ReplyReading:
 
     def ended(self, filled: FilledText | None) -> int | None:
         """The one option of which the reply says what the text says after its blank."""
-        if filled is None or len(filled.after) < 8:
+        if filled is None or len(filled.after) < LEAST_ENDING:
             return None
-        starts = self._starts()
         options = set()
         for name, option in self.names.lettered.items():
             at = self.letters.find(name + filled.after) if len(name) > 1 else -1
-            if at in starts and not self._is_negated(self.places[starts[at]][0]):
+            if at >= 0 and at in self.edges and not self._is_negated(self.edges[at]):
                 options.add(option)
         return options.pop() if len(options) == 1 else None
 
@@ -283,27 +296,31 @@ class ReplyReading:
         second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
         if first is None or second is None:
             return set()
-        named = [mention for mention in self.mentions() if ord(mention.mark) >= IN_WORDS]
+        named = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
         ahead = {mention.option for mention in named if first.end() <= mention.start < second.start()}
         behind = {mention.option for mention in named if mention.start >= second.end()}
         return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
 
     def declared(self, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and the like; with `at_once` only if a text begins so."""
-        if self.is_ascii and DECLARING.isdisjoint(self.words):
+        if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
             return set()
-        marked = self.marked()
+        marked = self.marked
         if at_once:
             return _options_in(DECLARED_AT_ONCE.findall(marked))
-        return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
+        if not self.is_ascii:
+            return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
+        leads = [lead.start() for lead in DECLARING_WORD.finditer(marked.lower())]
+        found = [pattern.match(marked, lead) for lead in leads for pattern in (DECLARED, DECLARED_BOTH)]
+        return _options_in([match[1] for match in found if match])
 
     def leading(self) -> set[int]:
         """The option before the first punctuation, and any other that is said right after it or listed below it.
 
         "B is right" begins with its answer; "the jug was poured out" need not.
         """
-        marked = self.marked()
-        first = LEADING.match(marked)
+        marked = self.marked
+        first = LEADING.match(marked) if self.mentions else None
         if first is None:
             return set()
         end = first.end(1) if first[1] else first.end(2)
@@ -314,21 +331,21 @@ class ReplyReading:
 
     def bracketed(self) -> set[int]:
         """Options in parentheses."""
-        marked = self.marked()
+        marked = self.marked
         if "(" in marked or "[" in marked or "「" in marked:
             return _options_in(BRACKETED.findall(marked))
         return set()
 
     def closing(self) -> set[int]:
         """The option that ends a text, if it is the only one in it."""
-        mentions = self.mentions()
-        ends = bool(mentions) and bool(self.places) and mentions[-1].end >= self.places[-1][1]
+        mentions = self.mentions
+        ends = bool(mentions) and mentions[-1].end >= self.places[-1][1]
         options = {mention.option for mention in mentions}
         return options if ends and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
         """Options that a text names by a word which means nothing else."""
-        return {mention.option for mention in self.mentions() if ord(mention.mark) >= IN_WORDS}
+        return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
         """Whether the reply says that it does not choose."""
@@ -336,37 +353,37 @@ class ReplyReading:
             return False
         return UNSURE.search(self.text) is not None
 
+    @cached_property
     def marked(self) -> str:
         """The reply with a character in the place of each name."""
         parts, at = [], 0
-        for mention in self.mentions():
+        for mention in self.mentions:
             parts += [self.text[at : mention.start], mention.mark]
             at = mention.end
         return "".join([*parts, self.text[at:]])
 
+    @cached_property
     def mentions(self) -> list[Mention]:
         """The names in the reply that are not denied, in order; of names within names the longest counts."""
-        if not hasattr(self, "_mentions"):
-            self._mentions = self._found_mentions()
-        return self._mentions
-
-    def _found_mentions(self) -> list[Mention]:
-        found = list[tuple[int, int, int, int]]()
-        starts, ends = self._starts(), self._ends()
-        for name, option in self.names.lettered.items():
-            at = self.letters.find(name)
+        found, single = [], self.names.single
+        if not single.isdisjoint(self.words):
+            found += [(at, at + 1) for at, word in enumerate(self.words) if word in single]
+        for name in self.names.lettered:
+            at = self.letters.find(name) if len(name) > 1 else -1
             while at >= 0:
-                first, last = starts.get(at), ends.get(at + len(name))
-                if first is not None and last is not None and self._counts(name, first, last):
-                    kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
-                    found.append((at, -len(name), option, kind))
+                first, last = self.edges.get(at), self.edges.get(at + len(name))
+                if first is not None and last is not None:
+                    found.append((first, last))
                 at = self.letters.find(name, at + 1)
-        mentions, reached = [], 0
-        for at, length, option, kind in sorted(found):
-            if at >= reached:
-                reached = at - length
-                start, end = self.places[starts[at]][0], self.places[ends[reached]][1]
-                if not self._is_negated(start) and (self.is_ascii or not DENIED.match(self.text, end)):
+        mentions, reached = list[Mention](), 0
+        for first, last in sorted(found, key=lambda span: (span[0], -span[1])):
+            name = "".join(self.words[first:last])
+            if first >= reached and self._counts(name, first, last - 1):
+                reached = last
+                start, end = self.places[first][0], self.places[last - 1][1]
+                if not self._is_negated(first) and (self.is_ascii or not DENIED.match(self.text, end)):
+                    kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+                    option = self.names.lettered[name]
                     mentions.append(Mention(start, end, option, chr(kind + option)))
         return mentions
 
@@ -389,26 +406,12 @@ class ReplyReading:
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
-    def _is_negated(self, start: int) -> bool:
-        if self.is_ascii and NEGATING.isdisjoint(self.words):
+    def _is_negated(self, word: int) -> bool:
+        """Whether what stands before a word denies what begins there."""
+        if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
+        start = self.places[word][0]
         return NEGATED.search(self.text[max(0, start - LONGEST_NEGATION) : start]) is not None
-
-    def _starts(self) -> dict[int, int]:
-        """Words by where each begins among the letters."""
-        starts, at = {}, 0
-        for index, word in enumerate(self.words):
-            starts[at] = index
-            at += len(word)
-        return starts
-
-    def _ends(self) -> dict[int, int]:
-        """Words by where each ends among the letters."""
-        ends, at = {}, 0
-        for index, word in enumerate(self.words):
-            at += len(word)
-            ends[at] = index
-        return ends
 
 
 def _goes_on(name: str, edge: str, beyond: str) -> bool:

@@ -58,9 +58,9 @@ class AnswerReading:
             return gold
         if read is None and (verdict is False or not score):
             read = self.stated(completion)
-        if read is None and verdict is False:
-            mentioned = self.mentioned(completion)
-            return mentioned if mentioned != gold else None
+        if read is None and (verdict is False or not score):
+            said = self.said(completion)
+            return said if verdict is not False or said != gold else None
         return read
 
     def exactly(self, answer: str) -> int | None:
@@ -79,11 +79,12 @@ class AnswerReading:
         answers = ANSWER.findall(text)
         return self.exactly(answers[-1] if answers else text)
 
-    def mentioned(self, text: str) -> int | None:
-        """The one candidate that a text mentions at all."""
-        pack = language_of(self.language)
-        places = [place for place, name in enumerate(self.candidates) if pack.mention_places(text, name)]
-        return places[0] if len(places) == 1 else None
+    def said(self, text: str) -> int | None:
+        """The candidate that a text in words chooses; a letter counts if the candidates had letters."""
+        names = tuple(self.candidates)
+        if self.lettered:
+            return named_in(text, names, self.language)
+        return choice_in(text, names, _ways_of(text, names, self.language, numbered=False))
 
 
 @lru_cache(1 << 15)
@@ -122,10 +123,12 @@ def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledTe
     return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
 
 
-def _ways_of(text: str, names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool = True) -> tuple[tuple[str, ...], ...]:
     """The ways to say each candidate beside its letter."""
     pack = language_of(language)
     ways = _plain_ways(names, language)
+    if not numbered:
+        ways = tuple(own[:2] for own in ways)
     if pack.name == "English":
         return ways
     # Names as they are inflected in the text are ways to say them.

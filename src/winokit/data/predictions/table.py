@@ -284,12 +284,11 @@ class TableReading:
                 f"{self.table.path}: in column {self.columns.prediction!r} no answer could be read; "
                 f"the first: {self.unread[0]}"
             )
-        for places, what in (
-            (self.unread, "no answer could be read; they are abstentions"),
-            (self.other_choice, "the prediction is not the candidate with the highest score; the prediction counts"),
-        ):
-            if places:
-                self.source.note(f"in {len(places):,} rows {what}; the first: {places[0]}")
+        if self.other_choice:
+            self.source.note(
+                f"in {len(self.other_choice):,} rows the prediction is not the candidate with the highest score; the "
+                f"prediction counts; the first: {self.other_choice[0]}"
+            )
 
 
 def said(value: Any) -> str:
