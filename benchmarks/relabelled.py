@@ -30,9 +30,10 @@ from winokit.answers import Answers, AskedProblems, Scorer
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import standing
 from winokit.methods.aflite.aflite import AFLite, RepeatedAFLite
-from winokit.methods.aflite.null import BEYOND, null_runs
+from winokit.methods.aflite.null import null_runs
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.metrics.judge import Judge
+from winokit.methods.metrics.judge_ranks import BEYOND
 from winokit.problem import Card, Dataset, Problem
 from winokit.results import ABOVE, BELOW
 from winokit.stages.debias.features import DebiasFeatures

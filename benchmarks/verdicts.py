@@ -32,8 +32,8 @@ from winokit.answers import Answers
 from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.judge_pairs import compare_answers, verdicts
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, Variant
-from winokit.problem import Dataset, Problem
+from winokit.methods.transforms.variants import ARTIFACTS, Variant
+from winokit.problem import ORIGINAL, Dataset, Problem
 from winokit.results import ABOVE, AT, BELOW, Metric
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.scored_rows import FALLS

@@ -8,7 +8,7 @@ import pytest
 
 import winokit
 from winokit import notebook
-from winokit.errors import BadInput, Malformed, UnknownName
+from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
 from winokit.models.registry import load_model
 
 
@@ -132,6 +132,12 @@ def test_a_figure_of_the_report_is_one_of_matplotlib(run, tmp_path):
     assert (tmp_path / "groups.png").stat().st_size > 5_000
     with pytest.raises(UnknownName, match="groups"):
         run.figure("nonsense")
+
+
+def test_a_figure_without_matplotlib_names_the_extra(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'winokit\[figures\]'"):
+        run.figure("groups")
 
 
 def test_a_run_is_saved_and_loaded_by_a_name_or_a_path(run, tmp_path):

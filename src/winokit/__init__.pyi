@@ -12,7 +12,7 @@ from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
-from winokit.methods.hunting.ngram_corpus import LookupSettings, NgramCorpus
+from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.cache import Cache
@@ -122,7 +122,6 @@ def check(
     *,
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
-    corpus: str | SentenceIndex | NgramCorpus | None = None,
     train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
     examples: int = 2,
     language: str | None = None,
@@ -130,12 +129,13 @@ def check(
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
     labels: str | Path | Sequence[str | Path] = ...,
     lenient: bool = False,
+    corpus: str | SentenceIndex | NgramCorpus | None = None,
     max_requests: int | None = None,
     forget: bool = False,
     cache: str | Path | Cache | None = None,
     progress: Callable[[float, float], None] | None = None,
     loading: Loading = ...,
-    lookups: LookupSettings = ...,
+    source: CorpusSettings = ...,
     spending: Spending = ...,
 ) -> Findings: ...
 

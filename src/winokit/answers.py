@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.errors import BadInput
-from winokit.problem import Dataset, Problem
+from winokit.problem import ORIGINAL, Dataset, Problem, original_id
 from winokit.units import Units, require_units
 
 ABSTAINED = -1
 """The choice of a scorer that does not choose."""
-ORIGINAL = "original"
-"""The variant of problems as they stand in the dataset."""
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -43,12 +41,6 @@ class TrialName(NamedTuple):
     seed: int | None = None
     size: int | None = None
     name: str = ""
-
-
-def original_id(problem: Problem) -> str:
-    """The id of the problem a variant was made from, or its own."""
-    original = problem.provenance.get("of")
-    return str(original) if original else problem.id
 
 
 class AskedProblems:

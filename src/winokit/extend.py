@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from winokit.methods.transforms.part_sent import part_sent
     from winokit.methods.transforms.substitute import substitute
     from winokit.methods.transforms.switch import switch
-    from winokit.methods.transforms.variants import ORIGINAL, TRANSFORMS, Variant, one_by_one
+    from winokit.methods.transforms.variants import TRANSFORMS, Variant, one_by_one
     from winokit.models.base import Answer, Choose, Continuation, Model, Request, Scores
     from winokit.models.base import cannot as cannot_answer
     from winokit.models.registry import MODELS, Spec
-    from winokit.problem import BLANK, Card, Dataset, Problem, grouped
+    from winokit.problem import BLANK, ORIGINAL, Card, Dataset, Problem, grouped
     from winokit.progress import Progress, tell, telling
     from winokit.registry import Registry
     from winokit.results import Metric, decide

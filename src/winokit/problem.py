@@ -26,6 +26,8 @@ BLANK = "_"
 NO_TEXT = "no text around the blank; whole texts to choose from are given as `texts`"
 NO_BLANK = "whole texts to choose from, without a blank"
 """Why there is nothing to be done with a problem where a blank is needed."""
+ORIGINAL = "original"
+"""The variant of problems as they stand in the dataset."""
 SHOWN = 4
 """Groups of a dataset that a notebook shows."""
 K = TypeVar("K")
@@ -392,6 +394,12 @@ def joined(links: Iterable[Iterable[tuple[str, Hashable]]]) -> list[int]:
                 earlier, later = sorted((root(row), root(first)))
                 parents[later] = earlier
     return [root(row) for row in range(len(parents))]
+
+
+def original_id(problem: Problem) -> str:
+    """The id of the problem a variant was made from, or its own."""
+    original = problem.provenance.get("of")
+    return str(original) if original else problem.id
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:

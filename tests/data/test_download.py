@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from winokit.data import download
+from winokit.data import known
 from winokit.data.known import CATALOGUE
 from winokit.data.loading import check_part, load
 from winokit.errors import BadInput, UnknownName
@@ -204,12 +204,12 @@ def test_every_dataset_has_files_with_hashes_a_home_and_a_default(name):
     assert all(len(digest) == 64 and path.count("/") == 1 for path, digest in entry.files.values())
 
 
-@pytest.mark.parametrize("name", download.dataset_names())
+@pytest.mark.parametrize("name", known.dataset_names())
 def test_every_name_loads_the_file_whose_hash_is_in_the_catalogue(name, real_file, monkeypatch):
-    known = download.named_parts(name)
-    if known is None:
+    of_name = known.named_parts(name)
+    if of_name is None:
         return
-    entry, parts = known
+    entry, parts = of_name
     for part in parts:
         path, digest = entry.files[part]
         assert hashlib.sha256(real_file(path).read_bytes()).hexdigest() == digest

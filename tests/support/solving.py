@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from winokit.answers import ORIGINAL, AskedProblems
+from winokit.answers import AskedProblems
 from winokit.methods.scoring.scorer import Prediction
-from winokit.problem import Dataset, Problem
+from winokit.problem import ORIGINAL, Dataset, Problem
 from winokit.stages.evolve.solved import SWITCHED, EvolveAnswers
 
 

@@ -174,7 +174,7 @@ def one_of_two(name: str, as_option: Any, as_argument: Any) -> Any:
 
 def complete_data(incomplete: str) -> list[str]:
     """What DATA may go on as: names of datasets and their parts, files and folders."""
-    from winokit.data.download import dataset_names
+    from winokit.data.known import dataset_names
 
     folder, _, start = incomplete.rpartition("/")
     inside = sorted(Path(folder or ("/" if "/" in incomplete else ".")).glob(f"{escape(start)}*"))

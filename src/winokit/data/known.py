@@ -18,8 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from winokit.errors import UnknownName
 from winokit.files import our_toml
 from winokit.problem import Card, Dataset, Problem
 from winokit.text.words import letters
@@ -71,6 +73,32 @@ class CatalogueEntry:
 
 
 CATALOGUE = {name: CatalogueEntry.of(name, facts) for name, facts in our_toml("assets/catalogue.toml").items()}
+
+
+def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
+    """The dataset that a name means, and its parts: `winogrande/xl`, or `winogrande` for the default part.
+
+    None where the catalogue has no such dataset. A part may go by the name of its file too: `winogrande/train_xl`.
+
+    >>> named_parts("winogrande")[1], named_parts("winogrande/train_xl")[1], named_parts("my/dev")
+    (('dev',), ('xl',), None)
+    """
+    dataset, slash, part = name.partition("/")
+    entry = CATALOGUE.get(dataset)
+    if entry is None or not entry.files:
+        return None
+    if not slash:
+        return entry, entry.default
+    stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
+    if part not in entry.files and part not in stems:
+        raise UnknownName(f"part of {dataset}", part, entry.files)
+    return entry, (part if part in entry.files else stems[part],)
+
+
+def dataset_names() -> list[str]:
+    """Every name that stands for data: datasets, and their parts where there are several."""
+    parts = [f"{name}/{part}" for name, entry in CATALOGUE.items() for part in entry.files if len(entry.files) > 1]
+    return [*CATALOGUE, *parts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from winokit.data.checks.groups import with_groups
-from winokit.data.download import find_file, named_parts
 from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import FILE, NoProblems, has_columns, remember
 from winokit.data.formats.records import FileRecords, remembering_records
-from winokit.data.known import CATALOGUE, CatalogueEntry
+from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
@@ -462,6 +461,8 @@ def _read_own(name: str, lenient: bool) -> Dataset:
 
 def _read_named(name: str, entry: CatalogueEntry, parts: Sequence[str], lenient: bool) -> Dataset:
     """Parts of a public dataset as one."""
+    from winokit.data.download import find_file
+
     loaded = [read(find_file(entry, part), entry.read_as, lenient=lenient) for part in parts]
     dataset = loaded[0]
     if len(loaded) > 1:

@@ -11,23 +11,25 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import winokit
-from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
+from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.replay import replay_sentences
 from winokit.methods.scoring.scorer import Prediction, write_predictions
-from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
-from winokit.problem import Dataset, Problem, collector_off
+from winokit.problem import ORIGINAL, Dataset, Problem, collector_off, original_id
 from winokit.progress import tell
 from winokit.results import Brief, Metric, rows_to_json
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
 TRANSCRIPTS = "transcripts.jsonl.gz"
@@ -60,7 +62,7 @@ class Run(Brief):
     variants: Mapping[str, Dataset] = field(default_factory=dict)
     """The problems of each variant; each carries the id of its original in provenance["of"]."""
     left_out: list[LeftOut] = field(default_factory=list)
-    transcripts: list[Transcript] = field(default_factory=list)
+    transcripts: "list[Transcript]" = field(default_factory=list)
     """What was said where models were asked questions."""
     report: Path | None = None
     """The page on it, where one was written."""
@@ -241,6 +243,8 @@ class Run(Brief):
         ------
         UnknownName
             This run has no such figure; the message lists those it has.
+        MissingExtra
+            matplotlib is not installed; it is the extra `figures`.
         """
         return import_module(self.shown_by).figure(self, name)
 
@@ -348,8 +352,10 @@ def _audited(settings: Mapping[str, Any]) -> set[str]:
     return {str(name) for names in named if isinstance(names, (list, dict)) for name in names}
 
 
-def _transcripts(path: Path) -> Iterator[Transcript]:
+def _transcripts(path: Path) -> "Iterator[Transcript]":
     """What was said; a run of an earlier version, or of models that are not asked questions, has none."""
     if path.exists():
+        from winokit.methods.scoring.transcripts import Transcript
+
         with gzip.open(path, "rt", encoding="utf-8") as file:
             yield from (Transcript.from_json(json.loads(line)) for line in file)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from winokit.drawing.plots import Forest, ForestMark
+from winokit.drawing.plots import COLOURS, Forest, ForestMark
+from winokit.errors import needing
 from winokit.results import ABOVE, BELOW
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
-COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
 STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False}
 """How matplotlib draws; a name is a name, dollar signs and all."""
@@ -46,8 +46,9 @@ class Figure:
 
 def canvas(figure: Figure) -> "Canvas":
     """The figure as one of matplotlib's, drawn: a notebook shows it, `savefig` writes it."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure as Canvas
+    with needing("a figure", "figures"):
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure as Canvas
 
     with rc_context(STYLE):
         rows, columns = figure.shape

@@ -16,6 +16,8 @@ from winokit.drawing.wording import POINTS, SHARE, kind_of, percent
 from winokit.problem import grouped
 from winokit.results import Metric, stands
 
+COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
+"""Of scorers, in their order."""
 SECONDARY = {
     *("expected_accuracy", "abstained", "one_right", "none_right", "independent_group_accuracy"),
     *("majority", "majority_class"),

@@ -200,6 +200,18 @@ class Model(Protocol):
         """Answer requests in whatever order suits, yielding (index, answer) as soon as each is known."""
 
 
+@runtime_checkable
+class ModelOfModels(Model, Protocol):
+    """A model made of several, an ensemble: each is asked by itself, and it combines their answers."""
+
+    members: Sequence[Model]
+    combine: str
+    """How: `vote` counts the predictions of the members, any other way combines their answers to a request."""
+
+    def combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
+        """The answer of all to a request, from the answers of the members."""
+
+
 @dataclass(slots=True)
 class Usage:
     """What a server was asked and charged, and whether it may be asked more."""

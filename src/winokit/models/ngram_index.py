@@ -16,6 +16,7 @@ Options: those of servers (`server.retry_policy`); `documents`: how many are loo
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from winokit.errors import BadInput
@@ -90,15 +91,15 @@ class NgramIndex:
         return ServerIdentity({"id": self.index, "tokens": tokens})
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """What a request makes the server read; it writes no tokens."""
-        return [(json.dumps(_body(request)), 0)] if isinstance(request, Lookup) else []
+        """The query of a request; the server writes no tokens."""
+        return [(json.dumps(_build_body(request)), 0)] if isinstance(request, Lookup) else []
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Look everything up, several queries at once, yielding what was found as it comes."""
         lookups = [request for request in requests if isinstance(request, Lookup)]
         if len(lookups) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Lookup)))
-        return self._server.stream("", [_body(lookup) for lookup in lookups], self._read)
+        return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read)
 
     def _read(self, payload: dict[str, Any]) -> Found:
         if "error" in payload:
@@ -106,10 +107,10 @@ class NgramIndex:
         count = payload["cnt"] if "documents" in payload else payload["count"]
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise ValueError(f"not a count: {count!r}")
-        documents = tuple((_text_of(document), self._name_of(document)) for document in payload.get("documents", ()))
-        return Found(count, bool(payload.get("approx")), documents)
+        documents = [(_join_spans(document), self._get_name(document)) for document in payload.get("documents", ())]
+        return Found(count, bool(payload.get("approx")), tuple(documents))
 
-    def _name_of(self, document: Mapping[str, Any]) -> str:
+    def _get_name(self, document: Mapping[str, Any]) -> str:
         return f"{self.index}, document {document['doc_ix']:,}"
 
 
@@ -134,11 +135,11 @@ def is_askable(term: str) -> bool:
     return bool(term.strip()) and not OPERATOR.search(term)
 
 
-def _body(lookup: Lookup) -> Body:
+def _build_body(lookup: Lookup) -> Body:
     """The JSON of a query, without the index."""
-    terms = [term for clause in lookup.clauses for term in clause]
+    terms = list(chain.from_iterable(lookup.clauses))
     widest = max((len(clause) for clause in lookup.clauses), default=0)
-    query = " AND ".join(" OR ".join(clause) for clause in lookup.clauses)
+    query = " AND ".join(map(" OR ".join, lookup.clauses))
     is_small = len(lookup.clauses) <= MOST_CLAUSES and widest <= MOST_TERMS and len(query) <= MOST_CHARACTERS
     if not (terms and is_small and all(map(is_askable, terms))):
         raise BadInput(f"{PREFIX}: a query of n-grams expected, at most four clauses of four, found {query[:80]!r}")
@@ -150,6 +151,6 @@ def _body(lookup: Lookup) -> Body:
     return body
 
 
-def _text_of(document: Mapping[str, Any]) -> str:
+def _join_spans(document: Mapping[str, Any]) -> str:
     """The text of a document from its spans, each a text and the clause that it matches."""
     return "".join(str(text) for text, *_ in document["spans"])

@@ -138,7 +138,7 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
 
 
 def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
-    """How a server is asked, as the options of a SPEC say."""
+    """The policy that the options of a SPEC name."""
     return RetryPolicy(
         concurrency=spec.number("concurrency", usual.concurrency, least=1),
         timeout=spec.number("timeout", usual.timeout, least=0.001),
@@ -198,7 +198,7 @@ class ModelServer:
         return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
 
     def ask_identity(self, path: str, body: Body | None = None) -> Outcome:
-        """What comes back for a request about what is served: a GET, or a POST of a body; asked again if that helps."""
+        """Send a request about what is served, a GET or a POST of a body; once more if that may help."""
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
         sent = None if body is None else json.dumps({**self.settings, **body}).encode()
         outcome = self._fetch(path, give_up_at, sent)

@@ -6,6 +6,8 @@ which the first is often part of the prompt and missing.
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
 
 from winokit.files import our_toml
 
@@ -17,6 +19,28 @@ MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
 """What stands around a thought in the text of a reply."""
 BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z))", re.DOTALL)
 """A reply of gpt-oss whose marks have been dropped, and only the names of its channels are left."""
+
+
+class MarkPatterns(NamedTuple):
+    """The patterns of the marks around a thought; the first two are None where thoughts begin without a mark."""
+
+    whole: re.Pattern[str] | None
+    begins: re.Pattern[str] | None
+    ends: re.Pattern[str]
+
+
+@cache
+def _patterns_of(start: str, end: str) -> MarkPatterns:
+    """The patterns of two marks, compiled once: a reply is searched for each of them."""
+    ends = re.compile(re.escape(end), re.IGNORECASE)
+    if not start:
+        return MarkPatterns(None, None, ends)
+    whole = re.compile(f"{re.escape(start)}.*?{ends.pattern}", re.IGNORECASE | re.DOTALL)
+    return MarkPatterns(whole, re.compile(re.escape(start), re.IGNORECASE), ends)
+
+
+MARKED = re.compile("|".join(re.escape(mark) for pair in MARKS for mark in pair), re.IGNORECASE)
+"""Any of the marks: a reply without one is all answer."""
 
 
 def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
@@ -35,12 +59,15 @@ def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
     bare = BARE_HARMONY.match(text)
     if bare:
         return None if bare[2] is not None else text[bare.end() :]
-    for start, end in (*MARKS, *more):
-        begins, ends = (re.compile(re.escape(mark), re.IGNORECASE) for mark in (start, end))
-        if start:
-            text = re.sub(f"{begins.pattern}.*?{ends.pattern}", "", text, flags=re.DOTALL | re.IGNORECASE)
+    marks = [*more]
+    if ("<" in text or "[" in text or "◁" in text) and MARKED.search(text):
+        marks = [*MARKS, *marks]
+    for start, end in marks:
+        whole, begins, ends = _patterns_of(start, end)
+        if whole is not None:
+            text = whole.sub("", text)
         text = ends.split(text)[-1]
-        if start and begins.search(text):
+        if begins is not None and begins.search(text):
             return None
     return text
 

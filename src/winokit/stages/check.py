@@ -1,7 +1,6 @@
 """`winokit check`: malformed records, leaks, broken twins, duplicates across splits, rule violations."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -11,8 +10,8 @@ from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import Datasets, Labelled, Loading, load_all, load_with_records
 from winokit.drawing.tables import Lines, dim, styled
 from winokit.drawing.wording import plural
-from winokit.methods.hunting.ngram_corpus import LookupSettings, NgramCorpus
-from winokit.methods.hunting.search import Corpus, SentenceIndex
+from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
+from winokit.methods.hunting.search import Corpus
 from winokit.progress import Progress, tell
 from winokit.settings import Help, verb
 
@@ -38,20 +37,12 @@ def check(
             shown=False,
         ),
     ] = None,
-    corpus: Annotated[
-        str | SentenceIndex | NgramCorpus | None,
-        Help(
-            "An index of text (`winokit hunt index`), or infinigram:INDEX@URL: which problems appear in it?",
-            "INDEX",
-            typed=str,
-        ),
-    ] = None,
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
     ] = (),
     examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
-    lookups: LookupSettings = LookupSettings(),
+    source: CorpusSettings = CorpusSettings(),
     progress: Progress | None = None,
 ) -> checkup.Findings:
     """Find malformed records, leaks, broken twins, duplicates and broken rules.
@@ -62,18 +53,17 @@ def check(
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS
-    with ExitStack() as stack:
-        text = None if corpus is None else stack.enter_context(lookups.opened(corpus))
+    with source.opened() as corpus:
         findings = checkup.check(
             [each.dataset for each in loaded],
             wanted,
             rules,
-            corpus=text,
+            corpus=corpus,
             train=trained,
             files=[each.files for each in loaded],
             progress=progress,
         )
-        return checkup.Findings(_dated(findings, text), examples)
+        return checkup.Findings(_dated(findings, corpus), examples)
 
 
 def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:

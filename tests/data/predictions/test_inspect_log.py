@@ -159,10 +159,10 @@ def test_the_sentence_is_found_in_messages_too(twins, written):
         ("jug.", "C", 0),
         ("It must be the jug.", "C", 0),  # the scorer says it is right, and the log which one that is
         ("It must be the cup.", "I", 1),  # wrong, and no other candidate is named
-        ("Not the jug but the cup.", "I", None),
+        ("Not the jug but the cup.", "I", 1),
         ("I cannot say.", "I", None),
         ("It must be the jug.", "I", None),  # the verdict contradicts the only name
-        ("It must be the cup.", None, None),  # nobody judged it, and a mention alone is no answer
+        ("It must be the cup.", None, 1),
         ("Let me think.\nANSWER: the cup", None, 1),
         ("the cup", 0, 1),
         ("A", "I", None),  # a letter, and no list to look it up

@@ -4,7 +4,8 @@ from scipy import stats
 
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
-from winokit.methods.aflite.null import BEYOND, LEVEL, UNDECIDED, SequentialRank, null_runs, q_values, rank, relabelled
+from winokit.methods.aflite.null import null_runs, q_values, relabelled
+from winokit.methods.metrics.judge_ranks import BEYOND, LEVEL, UNDECIDED, SequentialRank, rank
 from winokit.units import Units
 
 

@@ -7,9 +7,10 @@ from support.templates import template_twins, text_noise
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.inputs import numbered
 from winokit.methods.aflite.methods import DebiasRows
-from winokit.methods.aflite.null import BEYOND, null_runs
+from winokit.methods.aflite.null import null_runs
 from winokit.methods.aflite.probe import linear_probe
 from winokit.methods.aflite.random_reduction import RandomReduction
+from winokit.methods.metrics.judge_ranks import BEYOND
 from winokit.units import Units
 
 DATA = template_twins()

@@ -7,7 +7,7 @@ from support.servers import NgramServer, Response, complains
 
 from winokit.data.checks.contamination import find_copies
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.hunting.association import Association, read_association
+from winokit.methods.hunting.association import Association, AssociationWords, read_association
 from winokit.methods.hunting.association import load as load_association
 from winokit.methods.hunting.hunter import Hunter
 from winokit.methods.hunting.hunter import load as load_hunter
@@ -174,7 +174,7 @@ def test_calls_are_as_few_a_second_as_the_rate_says(monkeypatch):
 
 def test_association_follows_what_words_go_together(index, served):
     problem = Problem("The baker left the bread, but ", " smelled of summer.", ("the storm", "the bread"), 1, "it")
-    assert read_association(problem) == (["storm", "bread"], ["smelled", "summer"])
+    assert read_association(problem) == AssociationWords(("storm", "bread"), ("smelled", "summer"))
     for corpus in (index, open_corpus(place_of(served))):
         storm, bread = Association(corpus).judge(problem).values
         assert bread > storm
@@ -247,5 +247,5 @@ def test_what_was_found_survives_the_cache(served, tmp_path):
 
 
 def test_a_cache_is_refused_where_the_corpus_is_here(index_path, planted):
-    with pytest.raises(BadInput, match="for a corpus behind a server, as infinigram:INDEX@URL"):
+    with pytest.raises(BadInput, match="for a corpus behind a server, as --corpus infinigram:INDEX@URL"):
         check(planted, only=["corpus"], corpus=str(index_path), max_requests=3)

@@ -7,6 +7,7 @@ import pytest
 
 import winokit
 from winokit.errors import UnknownName
+from winokit.stages.audit.figures import figures_of
 from winokit.stages.audit.page import MANY, SHOWN, AuditPage, judge
 from winokit.stages.audit.table import lines
 
@@ -37,7 +38,7 @@ def test_every_scorer_is_listed_and_only_the_best_are_drawn(many):
     assert {row.model for row in page.numbers} == {scorer.name for scorer in page.scorers}
     assert all(len(line.marks) <= SHOWN for line in page.forest.lines)
     assert html.count("<article") == 0
-    assert "ranking" in page.figures
+    assert "ranking" in figures_of(page)
 
 
 def test_the_terminal_has_a_line_for_a_scorer_and_not_a_column(many):

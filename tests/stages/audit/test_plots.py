@@ -16,6 +16,7 @@ from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Dataset, Problem
 from winokit.results import Metric, stands
 from winokit.stages.audit import plots as audit_plots
+from winokit.stages.audit.figures import draw_histogram, figures_of
 from winokit.stages.audit.page import AuditPage
 from winokit.stages.audit.problems import problem_scripts
 from winokit.stages.audit.table import summary_table
@@ -160,7 +161,7 @@ def test_an_interval_is_said_in_the_kind_of_its_value():
 
 
 def test_figures_are_saved_as_pictures(run, tmp_path):
-    figures = AuditPage(run).figures
+    figures = figures_of(AuditPage(run))
     assert set(figures) >= {"forest", "groups", "switching", "artifacts", "differences", "margins", "position"}
     for name, figure in figures.items():
         canvas(figure).savefig(tmp_path / f"{name}.png")
@@ -178,7 +179,7 @@ def test_counts_have_no_fractions_along_their_axis():
 
     ax = Canvas().subplots()
     histogram = audit_plots.Histogram("m", (0.0, 1.0, 2.0), (1, 0), (0, 1), None, None, 0)
-    audit_plots.draw_histogram(ax, histogram)
+    draw_histogram(ax, histogram)
     shown = list(ax.yaxis.get_majorticklocs())
     assert shown == [round(value) for value in shown]
 
@@ -195,7 +196,7 @@ def test_a_dot_at_the_end_of_an_axis_is_drawn_whole():
 def test_a_figure_keeps_names_as_they_are():
     row = replace(ROW, model="$x_1$ 模型")
     other = replace(ROW, model="plain")
-    drawn = canvas(AuditPage(run_of([], row, other)).figures["forest"])
+    drawn = canvas(figures_of(AuditPage(run_of([], row, other)))["forest"])
     name = drawn.legends[0].get_texts()[0]
     assert name.get_text() == "$x_1$ 模型"
     assert not name.get_parse_math()
@@ -204,7 +205,7 @@ def test_a_figure_keeps_names_as_they_are():
 def test_a_figure_names_only_the_scorers_that_it_shows():
     accuracies = [replace(ROW, model=name) for name in ("labels", "one", "other")]
     followed = [replace(row, protocol="switching", subset="switchable", metric="consistency") for row in accuracies[1:]]
-    drawn = canvas(AuditPage(run_of([], *accuracies, *followed)).figures["switching"])
+    drawn = canvas(figures_of(AuditPage(run_of([], *accuracies, *followed)))["switching"])
     assert [name.get_text() for name in drawn.legends[0].get_texts()] == ["one", "other"]
 
 

@@ -9,7 +9,7 @@ from winokit.data.loading import load
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import standing
 from winokit.methods.aflite.aflite import RepeatedAFLite
-from winokit.methods.aflite.null import BEYOND
+from winokit.methods.metrics.judge_ranks import BEYOND
 from winokit.problem import Dataset
 from winokit.results import ABOVE
 from winokit.stages.debias.features import DebiasFeatures

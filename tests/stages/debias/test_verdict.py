@@ -9,7 +9,7 @@ from support.verdicts import states_of
 
 from winokit.data.synthetic import synthetic
 from winokit.drawing.decision import GOOD
-from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN
+from winokit.methods.metrics.judge_ranks import BEYOND, UNDECIDED, WITHIN
 from winokit.results import ABOVE, AT, BELOW, IN_ONE_PLACE, NULL, UNKNOWN, Metric, P
 from winokit.stages.debias.features import DebiasFeatures
 from winokit.stages.debias.filtering import Debiased

@@ -555,13 +555,6 @@ def test_gradings_at_the_same_time_do_not_overspend_the_budget(tmp_path):
     assert len((hidden_folder(folder) / "log.jsonl").read_text().splitlines()) == 10
 
 
-def test_a_system_without_locks_is_said(tmp_path, monkeypatch):
-    folder, path = small.small_release(tmp_path / "v1"), tmp_path / "p.lst"
-    path.write_text("\n".join(small.labels_with(small.answers(folder), set())))
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    assert any("keeps no locks" in note for note in grade_submission(folder, [path]).public.notes)
-
-
 @pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b"])
 def test_a_name_with_a_strange_line_end_is_one_row_of_the_log(tmp_path, mark):
     """Once such a row read as two, neither of them JSON: the best shown and the budget of the name were forgotten."""

@@ -11,6 +11,7 @@ The sentences of the corpus that may be a problem's own are compared with it; ho
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 from math import ceil
 
 from rapidfuzz.distance import LCSseq
@@ -41,7 +42,7 @@ class CorpusCopy:
 def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     copies = []
-    corpus.expect([text for problem in dataset for text in _telling_sentences(problem)])
+    corpus.expect(list(chain.from_iterable(map(_split_sentences, dataset))))
     for row, problem in enumerate(dataset):
         places = (CorpusCopy(row, *place) for place in _places(problem, corpus))
         copies += sorted(places, key=lambda copy: KINDS.index(copy.kind))[:1]
@@ -52,18 +53,18 @@ def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = No
 
 def _places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
     """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
-    for sentence in _telling_sentences(problem):
-        own = folded_words(sentence)
-        fillings = _filled(own, problem)
+    for sentence in _split_sentences(problem):
+        words = folded_words(sentence)
+        fillings = _filled(words, problem)
         for hit in corpus.alike(sentence):
-            if kind := _kind(fillings, problem.is_whole or BLANK in own, hit.text):
+            if kind := _kind(fillings, problem.is_whole or BLANK in words, hit.text):
                 yield kind, hit.text, hit.source
 
 
-def _telling_sentences(problem: Problem) -> list[str]:
+def _split_sentences(problem: Problem) -> list[str]:
     """The sentences of a problem that are long enough to say something."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
-    every_sentence = [sentence for text in texts for sentence in sentences(text)]
+    every_sentence = chain.from_iterable(map(sentences, texts))
     return [sentence for sentence in every_sentence if len(folded_words(sentence)) >= SHORTEST]
 
 

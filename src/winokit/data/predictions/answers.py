@@ -4,14 +4,15 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields
 from winokit.data.predictions.match import option_behind, which
 from winokit.errors import Malformed
-from winokit.methods.scoring.ask import LETTERS
-from winokit.models.chat import choice_in
 from winokit.text.language import language_of
+
+if TYPE_CHECKING:
+    from winokit.models.replies import FilledText
 
 UNREAD = "no answer could be read"
 SILENT = frozenset(("", "-", "–", "?", "-1", "none", "null", "nan", "na", "n/a", "abstain", "abstained"))
@@ -57,9 +58,9 @@ class AnswerReading:
             return gold
         if read is None and (verdict is False or not score):
             read = self.stated(completion)
-        if read is None and verdict is False:
-            mentioned = self.mentioned(completion)
-            return mentioned if mentioned != gold else None
+        if read is None and (verdict is False or not score):
+            said = self.said(completion)
+            return said if verdict is not False or said != gold else None
         return read
 
     def exactly(self, answer: str) -> int | None:
@@ -78,11 +79,12 @@ class AnswerReading:
         answers = ANSWER.findall(text)
         return self.exactly(answers[-1] if answers else text)
 
-    def mentioned(self, text: str) -> int | None:
-        """The one candidate that a text mentions at all."""
-        pack = language_of(self.language)
-        places = [place for place, name in enumerate(self.candidates) if pack.mention_places(text, name)]
-        return places[0] if len(places) == 1 else None
+    def said(self, text: str) -> int | None:
+        """The candidate that a text in words chooses; a letter counts if the candidates had letters."""
+        names = tuple(self.candidates)
+        if self.lettered:
+            return named_in(text, names, self.language)
+        return choice_in(text, names, _ways_of(text, names, self.language, numbered=False))
 
 
 @lru_cache(1 << 15)
@@ -95,8 +97,8 @@ def choose(
         return named, None
     if text.casefold() in SILENT:
         return None, f"it says {text!r}" if text else "an empty cell"
-    if len(text) == 1 and text in LETTERS[: len(names)]:
-        return LETTERS.index(text), None
+    if len(text) == 1 and text in string.ascii_uppercase[: len(names)]:
+        return string.ascii_uppercase.index(text), None
     if names == ("no", "yes") and text.casefold() in ("false", "true"):
         return int(text.casefold() == "true"), None
     number = NUMBER.match(text)
@@ -108,16 +110,33 @@ def choose(
     return fields.numbered_answer({column: number[1] if number else text}, column, len(names)), None
 
 
-@lru_cache(1 << 14)
-def named_in(text: str, names: tuple[str, ...], language: str) -> int | None:
-    """The candidate that a text in words chooses, as replies of chat models are read."""
+def named_in(text: str, names: tuple[str, ...], language: str, filled: "FilledText | None" = None) -> int | None:
+    """The candidate that a text in words chooses, as replies of chat models are read.
+
+    Parameters
+    ----------
+    filled
+        The text of the problem around its blank, which the reply may repeat.
+    """
+    from winokit.models.replies import choice_in
+
+    return choice_in(text, string.ascii_uppercase[: len(names)], _ways_of(text, names, language), filled=filled)
+
+
+def _ways_of(text: str, names: tuple[str, ...], language: str, *, numbered: bool = True) -> tuple[tuple[str, ...], ...]:
+    """The ways to say each candidate beside its letter."""
     pack = language_of(language)
-    # Names as they are inflected in the text are ways to say them; English ones are read as they always were.
-    forms = [
-        () if pack.name == "English" else {text[a:z] for a, z in pack.mention_places(text, name)} for name in names
-    ]
-    ways = [
-        (name, pack.bare(name), f"option{at + 1}", f"option {at + 1}", str(at + 1), *sorted(forms[at]))
-        for at, name in enumerate(names)
-    ]
-    return choice_in(text, LETTERS[: len(names)], ways)
+    ways = _plain_ways(names, language)
+    if not numbered:
+        ways = tuple(own[:2] for own in ways)
+    if pack.name == "English":
+        return ways
+    # Names as they are inflected in the text are ways to say them.
+    forms = [{text[a:z] for a, z in pack.mention_places(text, name)} for name in names]
+    return tuple((*own, *sorted(inflected)) for own, inflected in zip(ways, forms, strict=True))
+
+
+@lru_cache(1 << 14)
+def _plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
+    bare = language_of(language).bare
+    return tuple((name, bare(name), f"option {at}", str(at)) for at, name in enumerate(names, 1))

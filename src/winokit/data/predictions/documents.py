@@ -12,20 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winokit.answers import ORIGINAL, original_id
 from winokit.data.formats import WriteOptions, fields, jsonl
 from winokit.errors import Malformed
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
 from winokit.methods.transforms.substitute import solved_texts, substitute
 from winokit.models.base import Continuation
-from winokit.problem import Dataset, Problem
+from winokit.problem import ORIGINAL, Dataset, Problem, original_id
 from winokit.text.language import language_of
 
 SOLVED = "solved"
 """What stands for the variant where the whole text with the right candidate is scored, for its surprisal."""
 KEYS = frozenset({"variant", "of"})
-DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
-"""Names of the sample logs that lm-evaluation-harness writes."""
 
 
 def slug(name: str) -> str:

@@ -25,8 +25,7 @@ from winokit.data.predictions.answers import UNREAD, AnswerReading
 from winokit.data.predictions.documents import LoggedDocument, parse_document
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
 from winokit.errors import BadInput, Malformed, refusing
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Problem
+from winokit.problem import ORIGINAL, Problem
 from winokit.text.language import detect
 
 DATED = re.compile(r"\d{4}-\d\d-\d\dT[\d+-]+_(?P<task>.+)_[0-9A-Za-z]+\.(?:eval|json)")

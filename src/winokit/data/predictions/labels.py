@@ -5,6 +5,7 @@ Order is all it has, so it is refused unless it has one line for each problem. A
 
 import re
 from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
 
 from winokit.data.formats import fields
 from winokit.data.formats.source import DELIMITERS, Source
@@ -12,7 +13,6 @@ from winokit.data.predictions.answers import SILENT
 from winokit.data.predictions.columns import PREDICTED
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import BadInput, Malformed
-from winokit.methods.scoring.ask import LETTERS
 
 SIZES = ("xs", "s", "m", "l", "xl")
 NUMBERS = {1: "one label", len(SIZES): "five labels"}
@@ -68,6 +68,6 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
 def _label(cell: str, count: int) -> tuple[int | None, str | None]:
     if cell.casefold() in SILENT:
         return None, f"it says {cell!r}" if cell else "an empty line"
-    if len(cell) == 1 and cell in LETTERS[:count]:
-        return LETTERS.index(cell), None
+    if len(cell) == 1 and cell in ascii_uppercase[:count]:
+        return ascii_uppercase.index(cell), None
     return fields.numbered_answer({"label": cell}, "label", count), None

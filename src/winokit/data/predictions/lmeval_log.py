@@ -17,20 +17,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from winokit.answers import original_id
 from winokit.data.formats import fields
 from winokit.data.formats.dialects import document_of, parse_row
 from winokit.data.formats.records import Place, name_place
 from winokit.data.formats.source import Source, read_bytes
 from winokit.data.predictions import match
 from winokit.data.predictions.answers import UNREAD, AnswerReading
-from winokit.data.predictions.documents import DATED, SOLVED, LoggedDocument, parse_document, scoring_of, slug
+from winokit.data.predictions.documents import SOLVED, LoggedDocument, parse_document, scoring_of, slug
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched
+from winokit.data.predictions.read import DATED
 from winokit.errors import BadInput, Malformed
 from winokit.methods.scoring.base import SCORINGS, Abstain, Setting
 from winokit.methods.transforms.substitute import solved_texts
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Problem
+from winokit.problem import ORIGINAL, Problem, original_id
 from winokit.results import decide
 from winokit.text.language import language_of
 

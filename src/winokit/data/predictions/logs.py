@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from winokit.data.checks.groups import with_groups
 from winokit.data.formats.base import lone_groups_dropped, numbers_dropped
@@ -14,15 +15,17 @@ from winokit.data.formats.records import name_place
 from winokit.data.formats.source import Source
 from winokit.data.known import with_true_card
 from winokit.data.loading import DataLike, load
-from winokit.data.predictions.documents import DATED, LoggedDocument
-from winokit.data.predictions.read import PredictionFile, recognise
+from winokit.data.predictions.read import DATED, PredictionFile, recognise
 from winokit.errors import BadInput, Malformed
-from winokit.methods.transforms.variants import ORIGINAL, PERTURBED
-from winokit.problem import Card, Dataset, Problem, grouped
+from winokit.methods.transforms.variants import PERTURBED
+from winokit.problem import ORIGINAL, Card, Dataset, Problem, grouped
 from winokit.progress import tell
 from winokit.registry import Registry
 
-PROBLEM_READERS: Registry[Callable[[Source], Iterator[LoggedDocument]]] = Registry(
+if TYPE_CHECKING:
+    from winokit.data.predictions.documents import LoggedDocument
+
+PROBLEM_READERS: Registry[Callable[[Source], Iterator["LoggedDocument"]]] = Registry(
     "kind of logs", homes={name: f"winokit.data.predictions.{name}_log:problems" for name in ("lmeval", "inspect")}
 )
 """What finds the problems in a kind of files that hold them."""

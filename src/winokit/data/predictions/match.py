@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from winokit.answers import original_id
-from winokit.data.predictions.documents import LoggedDocument
-from winokit.methods.transforms.variants import ORIGINAL, PERTURBED, TRANSFORMS, Variant, make_variants
-from winokit.problem import Dataset, Problem, folded_text, grouped
+from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Variant, make_variants
+from winokit.problem import ORIGINAL, Dataset, Problem, folded_text, grouped, original_id
 from winokit.text.language import language_of
+
+if TYPE_CHECKING:
+    from winokit.data.predictions.documents import LoggedDocument
 
 BLANKS = re.compile(r"\[(?:blank|mask)\]|<(?:blank|mask)>|_+", re.IGNORECASE)
 TOKEN = re.compile(r"_|[^\W_]+")
@@ -185,7 +186,7 @@ class Matcher:
             self._variants[variant] = Matcher(made[variant].problems if variant in made else Dataset([]))
         return self._variants[variant]
 
-    def own(self, document: LoggedDocument) -> tuple[int, ...]:
+    def own(self, document: "LoggedDocument") -> tuple[int, ...]:
         """The place of the problem that a document of winokit's is about; Unmatched where its text is another."""
         if document.of not in self.by_id:
             raise Unmatched(f"no problem has the id {document.of!r}")

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
-from winokit.data.predictions import winokit_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, align, shown
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ORIGINAL, Variant
-from winokit.problem import Dataset, grouped
+from winokit.methods.transforms.variants import Variant
+from winokit.problem import ORIGINAL, Dataset, grouped
 from winokit.registry import Registry
 
 Reader = Callable[[Source, Matcher], Iterator[PredictionRow]]
@@ -23,6 +22,10 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
+"""Names of the sample logs that lm-evaluation-harness writes."""
+MOST_REASONS = 4
+"""Reasons of abstentions that have a note of their own."""
 OTHER_IDS = "; ids are those of --columns id=COLUMN; row numbers: --prediction-columns order=COLUMN,prediction=COLUMN"
 WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HOMES = {
@@ -222,6 +225,8 @@ def _json_kind(path: Path, first: str, text: str) -> str:
         return "lmeval"
     if "eval" in keys:
         return "inspect"
+    from winokit.data.predictions import winokit_rows
+
     if keys >= winokit_rows.KEYS and winokit_rows.are_own(keys, row):
         return "winokit"
     if keys >= {"results", "configs"}:
@@ -245,6 +250,8 @@ class RowMatching:
         self.repeated: list[str] = []
         self.contradictions: list[str] = []
         self.contradicted: set[int] = set()
+        self.silent: dict[str, list[str]] = {}
+        """Rows that choose nothing, by the reason."""
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
 
@@ -266,6 +273,9 @@ class RowMatching:
             return
         if is_first:
             self.made[place], self.rows[place] = prediction, row.place
+            if prediction.prediction is None and row.variant == ORIGINAL:
+                reason, _, said = (row.why or "nothing is chosen").partition(": ")
+                self.silent.setdefault(reason, []).append(f"{row.place}: {said}" if said else row.place)
             return
         earlier = [self.made[hit].prediction for hit in row.hits]
         if prediction.prediction in earlier:
@@ -328,6 +338,14 @@ class RowMatching:
         answer = problem.answer if known else gold
         return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
+    def _reasons(self) -> Iterator[tuple[str, list[str]]]:
+        """The reasons of abstentions, the commonest first, those beyond a few together."""
+        ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
+        yield from ordered[:MOST_REASONS]
+        rest = [place for _, places in ordered[MOST_REASONS:] for place in places]
+        if rest:
+            yield "nothing is chosen for other reasons", rest
+
     def finish(self) -> ReadPredictions:
         """The predictions in the order of the dataset, with notes; raises BadInput if rows contradict each other."""
         if self.contradictions and not self.source.lenient:
@@ -348,6 +366,7 @@ class RowMatching:
                 f"{problems} left out, whose rows contradict each other; the first: {self.contradictions[0]}"
             )
         for places, what in (
+            *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
             (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
             (self.other_verdict, "the file's own verdict does not follow from its prediction and answer"),

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winokit.data.formats import fields, tables
 from winokit.data.formats.records import name_place
@@ -22,9 +22,12 @@ from winokit.data.formats.tables import Table, cell_text
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import FLOAT, LINE, OPTION, PROMPTS, PredictionColumns, check_order, columns_of
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown
-from winokit.data.predictions.proposals import LEAST_READ, TableProposals, TrialReading
 from winokit.errors import BadInput, Malformed
+from winokit.problem import Problem
 from winokit.results import decide
+
+if TYPE_CHECKING:
+    from winokit.data.predictions.proposals import TrialReading
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
@@ -39,6 +42,8 @@ def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None
     columns = columns_of(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
+        from winokit.data.predictions.proposals import TableProposals
+
         TableProposals(table, columns, matcher.dataset, partial(try_reading, table, matcher)).refuse()
     reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
@@ -64,11 +69,13 @@ def _row_by_row(table: Table, matcher: Matcher) -> Table:
 
 def try_reading(
     table: Table, matcher: Matcher, columns: PredictionColumns, places: Sequence[int], in_sentences: bool
-) -> TrialReading:
+) -> "TrialReading":
     """What columns read of the rows at some places, or of the first of them where they read too few.
 
     Raises BadInput where the columns cannot be of predictions.
     """
+    from winokit.data.predictions.proposals import LEAST_READ, TrialReading
+
     check_order(table, columns, matcher.dataset)
     reading = TableReading(table, columns, matcher, Source(Path(table.path), lenient=True), in_sentences)
     chooses = columns.prediction is not None or bool(columns.scores)
@@ -181,7 +188,9 @@ class TableReading:
         scores = self._scores(cells, len(names))
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
         if columns.prediction is not None:
-            chosen, silent = self._choice(self._said(cells.get(columns.prediction)), names, place, language)
+            chosen, silent = self._choice(
+                self._said(cells.get(columns.prediction)), names, place, self.matcher.dataset[hits[0]]
+            )
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
             prediction, why = chosen, silent
@@ -225,17 +234,20 @@ class TableReading:
             value = value[0]
         return cell_text(value, self.columns.prediction).strip()
 
-    def _choice(self, text: str, names: tuple[str, ...], place: str, language: str) -> tuple[int | None, str | None]:
+    def _choice(self, text: str, names: tuple[str, ...], place: str, about: Problem) -> tuple[int | None, str | None]:
         """The chosen candidate; or None and why nothing was chosen."""
         column = str(self.columns.prediction)
         if self.has_fractions and is_number(text) and not text.isdecimal():  # a score among replies
             return None, self._unread(text, place)
         try:
-            chosen, why = choose(text, column, names, self.bases[0], language)
+            chosen, why = choose(text, column, names, self.bases[0], about.language)
         except Malformed:
             if is_number(text) or not self.in_sentences:
                 raise
-            chosen, why = named_in(text, names, language), None
+            from winokit.models.replies import FilledText
+
+            filled = FilledText.of(about.before, about.after)
+            chosen, why = named_in(text, names, about.language, filled), None
             if chosen is None:
                 if not self.in_words and len(text.split()) < REPLY:
                     raise
@@ -272,12 +284,11 @@ class TableReading:
                 f"{self.table.path}: in column {self.columns.prediction!r} no answer could be read; "
                 f"the first: {self.unread[0]}"
             )
-        for places, what in (
-            (self.unread, "no answer could be read; they are abstentions"),
-            (self.other_choice, "the prediction is not the candidate with the highest score; the prediction counts"),
-        ):
-            if places:
-                self.source.note(f"in {len(places):,} rows {what}; the first: {places[0]}")
+        if self.other_choice:
+            self.source.note(
+                f"in {len(self.other_choice):,} rows the prediction is not the candidate with the highest score; the "
+                f"prediction counts; the first: {self.other_choice[0]}"
+            )
 
 
 def said(value: Any) -> str:

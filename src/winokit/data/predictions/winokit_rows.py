@@ -12,7 +12,8 @@ from winokit.data.formats.base import PUBLIC_ID
 from winokit.data.formats.source import Source
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.errors import Malformed
-from winokit.methods.transforms.variants import ARTIFACTS, ORIGINAL, REVERSED
+from winokit.methods.transforms.variants import ARTIFACTS, REVERSED
+from winokit.problem import ORIGINAL
 
 KEYS = frozenset({"id", "prediction"})
 AS_MANY = frozenset({ORIGINAL, REVERSED, "switched", *ARTIFACTS})

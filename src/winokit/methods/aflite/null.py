@@ -8,21 +8,16 @@ one text or template stay as they are to one another: an ensemble that knows som
 it does under any answers and which is no bias.
 
 Numbers of removals are right-skewed, so that the real one is ranked among the relabelled ones: a Student interval of
-them would be exceeded by chance more often than it says. No more runs are made than the verdict needs (Besag and
-Clifford, "Sequential Monte Carlo p-values", Biometrika, 1991, https://doi.org/10.1093/biomet/78.2.301):
-
-Where there is nothing to find, what was observed is one more draw among the draws. They stop at the h-th that reaches
-it: after l of them p = h / l. If all `most` are made and g < h reach it, p = (g + 1) / (most + 1). So stopped, p is at
-most a level with no more than that probability, ties included, which count as reached. h is the number from which on p
-cannot be 0.05 or less: noise is let go after a few draws, and only what stands out is looked at to the end.
+them would be exceeded by chance more often than it says. No more runs are made than the verdict needs
+(`metrics/judge_ranks.py`).
 
 A row's q-value estimates the share of chance among all rows that score at least as well in the first phase, the one
 phase in which all rows take part: the mean number of such rows in relabelled runs over their number in the real one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -31,31 +26,11 @@ from numpy.typing import ArrayLike
 from winokit.errors import BadInput
 from winokit.methods.aflite.aflite import AFLite
 from winokit.methods.aflite.inputs import Doubles, Ints, checked_answers, checked_features, names_of, unit_numbers
+from winokit.methods.metrics.judge_ranks import SequentialRank, rank
 from winokit.units import Units, require_units
 
-LEVEL = 0.05
-BEYOND, WITHIN, UNDECIDED = "beyond", "within", "undecided"
 SEEDS_APART = 1_000_003
 """How far the seeds of relabelled runs are from those of real ones, which may be several in a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialRank:
-    """Where what was observed stands among draws by chance."""
-
-    p_value: float
-    draws: int
-
-    @property
-    def outcome(self) -> str:
-        """Beyond chance or within it; undecided where no draw reached it, and there were too few to tell.
-
-        >>> [SequentialRank(*rank).outcome for rank in ((1 / 20, 19), (2 / 7, 7), (1 / 6, 5))]
-        ['beyond', 'within', 'undecided']
-        """
-        if self.p_value <= LEVEL:
-            return BEYOND
-        return UNDECIDED if self.p_value == 1 / (self.draws + 1) else WITHIN
 
 
 @dataclass(frozen=True)
@@ -163,18 +138,3 @@ def _at_least(levels: Doubles, scores: Doubles) -> Ints:
     """How many scores reach each level."""
     known = np.sort(scores[~np.isnan(scores)])
     return len(known) - np.searchsorted(known, levels, side="left")
-
-
-def rank(reached: Iterable[bool], most: int) -> SequentialRank:
-    """Rank by draws that are made as they are asked for: whether each reaches what was observed.
-
-    >>> rank([False, True, False, False, True, False], most=39)
-    SequentialRank(p_value=0.4, draws=5)
-    """
-    enough = max(1, int(LEVEL * (most + 1) + 1e-9))
-    reaching = draws = 0
-    for draws, reaches in enumerate(islice(reached, most), 1):
-        reaching += reaches
-        if reaching == enough:
-            return SequentialRank(enough / draws, draws)
-    return SequentialRank((reaching + 1) / (draws + 1), draws)

@@ -12,6 +12,8 @@ so that problems about people are abstained from.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, product, starmap
 from math import fsum, log
 
 from winokit.methods.hunting.hunter import problem_of
@@ -21,7 +23,7 @@ from winokit.methods.hunting.served import ServedByCorpus
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.models.base import Answer, Choose, Lookup, Request, Scores, cannot
 from winokit.models.registry import Spec
-from winokit.problem import NO_BLANK, Problem
+from winokit.problem import BLANK, NO_BLANK, Problem
 from winokit.text import grammar
 from winokit.text.english import ENGLISH
 from winokit.text.language import language_of
@@ -48,43 +50,60 @@ class Association:
             yield index, self.judge(problem_of(request))
 
     def judge(self, problem: Problem) -> Scores:
-        """How much each candidate goes with the words of the blank's clause, or why nothing can be said."""
-        asked = read_association(problem)
-        if isinstance(asked, str):
-            return Scores(None, asked)
-        names, words = asked
-        alone = [self.corpus.count(name) for name in names]
-        together = [[self.corpus.count(both_of(name, word)) for word in words] for name in names]
-        if not all(alone):
-            return Scores(None, f"the corpus does not have {names[alone.index(0)]!r}")
-        if not any(map(any, together)):
-            return Scores(None, "no word around the blank goes with any candidate")
-        return Scores(tuple(association(own, counts) for own, counts in zip(alone, together, strict=True)))
+        """A score for each candidate by the words of the blank's clause, or the reason why there is none."""
+        words = read_association(problem)
+        if isinstance(words, str):
+            return Scores(None, words)
+        scores = []
+        has_pairs = False
+        for name in words.names:
+            name_count = self.corpus.count(name)
+            if not name_count:
+                return Scores(None, f"the corpus does not have {name!r}")
+            pair_counts = [self.corpus.count(both_of(name, word)) for word in words.around]
+            has_pairs |= any(pair_counts)
+            scores.append(association(name_count, pair_counts))
+        return Scores(tuple(scores)) if has_pairs else Scores(None, "no word around the blank goes with any candidate")
 
 
-def association(alone: int, together: Sequence[int]) -> float:
+@dataclass(frozen=True)
+class AssociationWords:
+    """The words of a problem that are counted."""
+
+    names: tuple[str, ...]
+    """Of the candidates, without articles."""
+    around: tuple[str, ...]
+    """Content words of the part with the blank."""
+
+
+def association(name_count: int, pair_counts: Sequence[int]) -> float:
     """Mean logarithm of the share of a candidate's occurrences that are near a word.
 
     >>> round(association(99, [0, 9]), 2)
     -3.77
     """
-    return fsum(log((count + 0.5) / (alone + 1)) for count in together) / len(together)
+    return fsum(log((count + 0.5) / (name_count + 1)) for count in pair_counts) / len(pair_counts)
 
 
-def read_association(problem: Problem) -> tuple[list[str], list[str]] | str:
-    """The candidates as they are counted and the content words of the part with the blank, or why there are none."""
+def read_association(problem: Problem) -> AssociationWords | str:
+    """The words of a problem that are counted, or why there are none."""
     refusal = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
     if refusal or problem.query is not None:
         return refusal or "a yes/no judgement"
-    names = [ENGLISH.core(candidate) for candidate in problem.candidates]
-    if any(ENGLISH.gender_of(name) for name in names):
+    names = tuple(ENGLISH.core(candidate) for candidate in problem.candidates)
+    if any(map(ENGLISH.gender_of, names)):
         return "a person's name goes with no word"
     part = part_sent(problem)
     text = problem.text if isinstance(part, str) else part.text
-    own = {word.word for name in names for word in grammar.tokenise(name)}
-    found = [token.word for token in grammar.tokenise(text) if token.word not in own and token.word != "_"]
-    words = [word for word in dict.fromkeys(found) if word not in grammar.EMPTY and not grammar.is_adverb(word)]
-    return (names, words) if words else "no content word stands around the blank"
+    name_words = {token.word for token in grammar.tokenise(" ".join(names))}
+    around = [token.word for token in grammar.tokenise(text) if _is_content(token.word)]
+    distinct = tuple(word for word in dict.fromkeys(around) if word not in name_words)
+    return AssociationWords(names, distinct) if distinct else "no content word stands around the blank"
+
+
+def _is_content(word: str) -> bool:
+    """Whether a word says something by itself; the blank does not."""
+    return word != BLANK and word not in grammar.EMPTY and not grammar.is_adverb(word)
 
 
 def both_of(name: str, word: str) -> Query:
@@ -98,18 +117,16 @@ class ServedAssociation(ServedByCorpus, Association):
     corpus: NgramCorpus
 
     def lookups_for(self, request: Choose) -> list[Lookup]:
-        """What is looked up for a problem."""
-        asked = read_association(problem_of(request))
-        if isinstance(asked, str):
+        """The lookups that a problem takes."""
+        words = read_association(problem_of(request))
+        if isinstance(words, str):
             return []
-        names, words = asked
-        queries: list[Query] = [*names, *(both_of(name, word) for name in names for word in words)]
-        return [lookup for query in queries for lookup in lookups_of(query)]
+        queries: list[Query] = [*words.names, *starmap(both_of, product(words.names, words.around))]
+        return list(chain.from_iterable(map(lookups_of, queries)))
 
 
 def load(spec: Spec) -> Association:
     """The model that the SPEC names: `association:INDEX`, or `association:infinigram:INDEX@URL?rate=5`."""
-    place, _ = split_spec(spec)
-    corpus = open_corpus(place)
+    corpus = open_corpus(split_spec(spec)[0])
     kind = ServedAssociation if isinstance(corpus, NgramCorpus) else Association
     return kind(corpus, spec=str(spec))

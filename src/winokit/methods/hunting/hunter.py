@@ -165,18 +165,20 @@ class ServedHunter(ServedByCorpus, Hunter):
     corpus: NgramCorpus
 
     def lookups_for(self, request: Choose) -> list[Lookup]:
-        """What is looked up for a problem."""
+        """The lookups that a problem takes."""
         reading = self.read(problem_of(request))
         if isinstance(reading, str):
             return []
-        pairs = query_sets(reading, self.synonyms, self.sets)
-        return [lookup for pair in pairs for lookup in self.corpus.searches_of(pair.asked, self.limit)]
+        lookups: list[Lookup] = []
+        for pair in query_sets(reading, self.synonyms, self.sets):
+            lookups += self.corpus.searches_of(pair.asked, self.limit)
+        return lookups
 
 
 def load(spec: Spec) -> Hunter:
     """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
-    place, options = split_spec(spec, "sets", "synonyms", "limit", "parser")
-    corpus = open_corpus(place)
+    index, options = split_spec(spec, "sets", "synonyms", "limit", "parser")
+    corpus = open_corpus(index)
     kind = ServedHunter if isinstance(corpus, NgramCorpus) else Hunter
     return kind(
         corpus,

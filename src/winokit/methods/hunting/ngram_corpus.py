@@ -4,11 +4,11 @@ What is asked of sentences becomes queries of n-grams, at most four to a clause:
 about in several queries. The documents that come back are cut into sentences, and those that do not match are left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import Annotated, Any
 
 from winokit.errors import BadInput
@@ -37,7 +37,7 @@ from winokit.models.ngram_index import (
 )
 from winokit.models.registry import Spec
 from winokit.problem import BLANK
-from winokit.settings import Settings, Without
+from winokit.settings import Help, Settings, Without
 from winokit.text.words import WORD, sentences
 
 NEAR_TOKENS = 60
@@ -68,7 +68,7 @@ class NgramCorpus:
 
     @property
     def notes(self) -> list[str]:
-        """What was asked, and what was kept from before, a sentence each."""
+        """Sentences on what was asked, and on what was kept from before."""
         ledger = None if self.cache is None else self.cache.ledger
         return [] if ledger is None else [*ledger.notes, *ledger.replays.notes]
 
@@ -78,85 +78,89 @@ class NgramCorpus:
         return f"{self.index.fingerprint} documents {self.index.documents}"
 
     def count(self, query: Query, /) -> int:
-        """How often a query is found; an estimate where its words are very frequent."""
+        """Number of places where a query is found, an estimate if its words are very frequent."""
         lookups = lookups_of(query)
         self.look_up(lookups)
-        return sum(self._found_for(lookup).count for lookup in lookups)
+        return sum(self._get_found(lookup).count for lookup in lookups)
 
     def search(self, query: Query, limit: int) -> list[Hit]:
         """The sentences that match a query, of a random sample of documents."""
         lookups = self.searches_of(query, limit)
         self.look_up(lookups)
-        hits = (hit for lookup in lookups for hit in self._hits(lookup) if sentence_matches(query, hit.text))
         distinct: dict[str, Hit] = {}
-        for hit in hits:
-            distinct.setdefault(hit.text.casefold(), hit)
+        for hit in chain.from_iterable(map(self._read_hits, lookups)):
+            if sentence_matches(query, hit.text):
+                distinct.setdefault(hit.text.casefold(), hit)
         return list(distinct.values())[:limit]
 
     def searches_of(self, query: Query, limit: int) -> list[Lookup]:
-        """What is looked up to search for a query."""
-        return [drawn for lookup in lookups_of(query) for drawn in self._drawings(lookup, limit)]
+        """The lookups that a search for a query takes."""
+        searches: list[Lookup] = []
+        for lookup in lookups_of(query):
+            searches += self._draw_documents(lookup, limit)
+        return searches
 
     def expect(self, texts: Sequence[str]) -> None:
         """Look up what `alike` needs for many texts: the counts of all their n-grams, then the documents."""
-        self.look_up([count for text in texts for count in _gram_counts(text)])
-        self.look_up([search for text in texts for search in self._alike_searches(text)])
+        self.look_up(chain.from_iterable(map(_count_grams, texts)))
+        self.look_up(chain.from_iterable(map(self._choose_searches, texts)))
 
     def alike(self, text: str) -> Iterator[Hit]:
         """Sentences with one of the rarest n-grams of a text, of a random sample of documents that have them."""
         self.expect([text])
-        words = [set(folded_words(gram)) for gram in grams_of(text)]
-        seen: set[str] = set()
-        for lookup in self._alike_searches(text):
-            for hit in self._hits(lookup):
-                there = set(folded_words(hit.text))
-                if hit.text not in seen and any(gram <= there for gram in words):
-                    seen.add(hit.text)
-                    yield hit
+        gram_words = [set(folded_words(gram)) for gram in grams_of(text)]
+        yielded_texts: set[str] = set()
+        for hit in chain.from_iterable(map(self._read_hits, self._choose_searches(text))):
+            hit_words = set(folded_words(hit.text))
+            if hit.text not in yielded_texts and any(words <= hit_words for words in gram_words):
+                yielded_texts.add(hit.text)
+                yield hit
 
     def look_up(self, lookups: Iterable[Lookup]) -> None:
         """Ask for everything that is not known yet, together."""
         missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
         if not missing:
             return
-        for lookup, answer in self._answers(missing):
+        for lookup, answer in self._ask_index(missing):
             if isinstance(answer, Found):
                 self._found[lookup] = answer
 
-    def _answers(self, missing: Sequence[Lookup]) -> Iterator[tuple[Lookup, Answer]]:
-        """What the index or the cache says; without a cache, less where a limit is reached."""
+    def _ask_index(self, missing: Sequence[Lookup]) -> Iterator[tuple[Lookup, Answer]]:
+        """Answers of the index or the cache; without a cache, fewer if a limit is reached."""
         if self.cache is None:
             yield from ((missing[place], answer) for place, answer in self.index.answer(missing))
             return
-        kept = answer_all(self.index, missing, self.cache)
-        yield from ((lookup, kept[lookup]) for lookup in missing)
+        answers = answer_all(self.index, missing, self.cache)
+        yield from ((lookup, answers[lookup]) for lookup in missing)
 
-    def _found_for(self, lookup: Lookup) -> Found:
+    def _get_found(self, lookup: Lookup) -> Found:
         if lookup not in self._found:
             raise LookupsExhausted(f"{self.name}: a limit on requests is reached; raise it to go on")
         return self._found[lookup]
 
-    def _hits(self, lookup: Lookup) -> Iterator[Hit]:
+    def _read_hits(self, lookup: Lookup) -> Iterator[Hit]:
         """All sentences of the documents that a lookup shows."""
-        for text, source in self._found_for(lookup).documents:
-            yield from (Hit(sentence, source) for sentence in sentences(text))
+        for text, source in self._get_found(lookup).documents:
+            for sentence in sentences(text):
+                yield Hit(sentence, source)
 
-    def _drawings(self, lookup: Lookup, limit: int) -> Iterator[Lookup]:
+    def _draw_documents(self, lookup: Lookup, limit: int) -> Iterator[Lookup]:
         """A lookup that shows documents, as often as that takes: each shows others."""
-        wanted = min(limit, self.index.documents)
-        for draw, first in enumerate(range(0, wanted, MOST_DOCUMENTS)):
-            yield replace(lookup, documents=min(wanted - first, MOST_DOCUMENTS), draw=draw)
+        document_count = min(limit, self.index.documents)
+        for draw, first in enumerate(range(0, document_count, MOST_DOCUMENTS)):
+            yield replace(lookup, documents=min(document_count - first, MOST_DOCUMENTS), draw=draw)
 
-    def _alike_searches(self, text: str) -> list[Lookup]:
-        """What is looked up to find sentences like a text: its rarest n-gram, and that together with the second."""
-        counts = [(self._found_for(lookup).count, lookup) for lookup in _gram_counts(text)]
-        found = sorted((each for each in counts if each[0]), key=lambda each: each[0])
-        chosen = []
-        if found and found[0][0] <= COMMON:
-            chosen.append(found[0][1])
-        if len(found) > 1:
-            chosen.append(Lookup((*found[0][1].clauses, *found[1][1].clauses)))
-        return [replace(lookup, documents=MOST_DOCUMENTS) for lookup in chosen]
+    def _choose_searches(self, text: str) -> list[Lookup]:
+        """The lookups that find sentences like a text: its rarest n-gram, and that together with the second."""
+        counts = {lookup: self._get_found(lookup).count for lookup in _count_grams(text)}
+        rarest = sorted((lookup for lookup in counts if counts[lookup]), key=counts.__getitem__)[:2]
+        searches = []
+        if rarest and counts[rarest[0]] <= COMMON:
+            searches.append(replace(rarest[0], documents=MOST_DOCUMENTS))
+        if len(rarest) == 2:
+            both = (*rarest[0].clauses, *rarest[1].clauses)
+            searches.append(Lookup(both, documents=MOST_DOCUMENTS))
+        return searches
 
 
 def lookups_of(query: Query) -> list[Lookup]:
@@ -165,13 +169,14 @@ def lookups_of(query: Query) -> list[Lookup]:
     >>> lookups_of(AllOf(("could not", AnyOf(("lift", "carry")))))[0].clauses
     (('could not',), ('lift', 'carry'))
     """
-    chunks = [_chunks(clause) for clause in _clauses(query)]
+    chunks = [_split_terms(clause) for clause in _take_clauses(query)]
     if not all(chunks):
         return []
     return [Lookup(clauses, NEAR_TOKENS) for clauses in product(*chunks)]
 
 
-def _clauses(query: Query) -> list[tuple[str, ...]]:
+def _take_clauses(query: Query) -> list[tuple[str, ...]]:
+    """The clauses of a query, each the phrases of which one must be there."""
     match query:
         case str():
             return [(query,)]
@@ -180,10 +185,11 @@ def _clauses(query: Query) -> list[tuple[str, ...]]:
         case Near():
             return [query.one.phrases, query.other.phrases]
         case AllOf():
-            return [clause for part in query.parts for clause in _clauses(part)]
+            return list(chain.from_iterable(map(_take_clauses, query.parts)))
 
 
-def _chunks(terms: Sequence[str]) -> list[tuple[str, ...]]:
+def _split_terms(terms: Sequence[str]) -> list[tuple[str, ...]]:
+    """The terms that can be asked about, as many together as one clause may have."""
     askable = tuple(term for term in terms if is_askable(term))
     return [askable[start : start + MOST_TERMS] for start in range(0, len(askable), MOST_TERMS)]
 
@@ -198,14 +204,14 @@ def grams_of(text: str) -> list[str]:
     places = [-1, *(place for place, word in enumerate(words) if word[0] == BLANK), len(words)]
     grams = []
     for before, after in pairwise(places):
-        for first, last in _windows(before + 1, after):
+        for first, last in _place_windows(before + 1, after):
             gram = text[words[first].start() : words[last].end()]
             if is_askable(gram) and len(gram) <= LONGEST_GRAM:
                 grams.append(gram)
     return grams
 
 
-def _windows(start: int, end: int) -> list[tuple[int, int]]:
+def _place_windows(start: int, end: int) -> list[tuple[int, int]]:
     """The first and last word of each n-gram between two places."""
     if end - start < SHORTEST_GRAM:
         return []
@@ -215,30 +221,42 @@ def _windows(start: int, end: int) -> list[tuple[int, int]]:
     return [(first, first + GRAM - 1) for first in firsts]
 
 
-def _gram_counts(text: str) -> list[Lookup]:
+def _count_grams(text: str) -> list[Lookup]:
+    """The lookups that count the n-grams of a text."""
     return [Lookup(((gram,),)) for gram in dict.fromkeys(grams_of(text))]
 
 
 @dataclass(frozen=True)
-class LookupSettings(Settings):
-    """How a corpus behind a server is asked."""
+class CorpusSettings(Settings):
+    """A corpus, and settings for asking one behind a server: limits, and the cache."""
 
+    corpus: Annotated[
+        str | SentenceIndex | NgramCorpus | None,
+        Help(
+            "An index of text (`winokit hunt index`), or infinigram:INDEX@URL: which problems appear in it?",
+            "INDEX",
+            typed=str,
+        ),
+    ] = None
     spending: Annotated[Spending, Without("dry_run", "price_in", "price_out", "max_tokens_total", "max_cost")] = (
         Spending()
     )
     cache: CacheFile = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_default = self.spending == Spending() and self.cache is None
+        if not is_default and not (isinstance(self.corpus, str) and is_remote(self.corpus)):
+            raise BadInput(f"the answer cache and its limits are for a corpus behind a server, as --corpus {EXAMPLE}")
+
     @contextmanager
-    def opened(self, given: "str | SentenceIndex | NgramCorpus") -> Iterator[Corpus]:
-        """The corpus that a user names, with the answer cache if it is behind a server."""
-        if isinstance(given, str) and is_remote(given):
+    def opened(self) -> Iterator[Corpus | None]:
+        """The corpus, with the answer cache if it is behind a server; None without one."""
+        if isinstance(self.corpus, str) and is_remote(self.corpus):
             with open_cache(self.cache, self.spending) as cache:
-                yield open_corpus(given, cache)
-            return
-        for field in fields(self):
-            if getattr(self, field.name) != field.default:
-                raise BadInput(f"the answer cache and its limits are for a corpus behind a server, as {EXAMPLE}")
-        yield open_corpus(given) if isinstance(given, str) else given
+                yield open_corpus(self.corpus, cache)
+        else:
+            yield open_corpus(self.corpus) if isinstance(self.corpus, str) else self.corpus
 
 
 EXAMPLE = f"{PREFIX}:INDEX@URL"
@@ -258,12 +276,13 @@ def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
     return NgramCorpus(load_index(spec), cache)
 
 
-def split_spec(spec: Spec, *own: str) -> tuple[str, dict[str, str]]:
+def split_spec(spec: Spec, *own: str) -> tuple[str, Mapping[str, str]]:
     """The corpus that a model's SPEC names, and the model's own options: those of a server go with the corpus."""
-    place = spec.place_or_fail("an index")
-    known = (*own, *INDEX_OPTIONS) if is_remote(place) else own
-    options = dict(spec.only(*known))
-    of_corpus = {name: value for name, value in options.items() if name in INDEX_OPTIONS and is_remote(place)}
-    prefix, _, name = place.partition(":") if is_remote(place) else ("", "", place)
-    corpus = Spec(prefix, name, of_corpus).text if prefix else place
-    return corpus, {name: value for name, value in options.items() if name not in of_corpus}
+    corpus = spec.place_or_fail("an index")
+    if not is_remote(corpus):
+        return corpus, spec.only(*own)
+    options = spec.only(*own, *INDEX_OPTIONS)
+    of_server = {name: value for name, value in options.items() if name in INDEX_OPTIONS}
+    of_model = {name: value for name, value in options.items() if name not in INDEX_OPTIONS}
+    prefix, _, index = corpus.partition(":")
+    return Spec(prefix, index, of_server).text, of_model

@@ -80,7 +80,7 @@ class Corpus(Protocol):
         """Everything that determines what is found."""
 
     def count(self, query: Query, /) -> int:
-        """How often a query is found."""
+        """Number of sentences or places in which a query is found."""
 
     def search(self, query: Query, limit: int) -> list[Hit]:
         """The best sentences for a query; those that say the same count once."""
@@ -195,34 +195,39 @@ def sentence_matches(query: Query, text: str) -> bool:
     >>> sentence_matches(AllOf(("could not", AnyOf(("lift", "carry")))), "He could not carry it.")
     True
     """
-    return _holds(query, INDEX_WORD.findall(text.casefold()))
+    return _match_words(query, INDEX_WORD.findall(text.casefold()))
 
 
-def _holds(query: Query, words: Sequence[str]) -> bool:
+def _match_words(query: Query, words: Sequence[str]) -> bool:
     match query:
         case str():
-            return bool(_places_of(query, words))
+            return bool(_find_phrase(query, words))
         case AnyOf():
-            return any(_places_of(phrase, words) for phrase in query.phrases)
+            return bool(_find_any(query, words))
         case AllOf():
-            return all(_holds(part, words) for part in query.parts)
+            return all(_match_words(part, words) for part in query.parts)
         case Near():
-            pairs = product(query.one.phrases, query.other.phrases)
-            return any(
-                _are_near(_places_of(one, words), _places_of(other, words), query.within) for one, other in pairs
-            )
+            return _are_near(_find_any(query.one, words), _find_any(query.other, words), query.within)
 
 
-def _places_of(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where a phrase stands among words: the places of its first word and behind its last."""
-    sought = INDEX_WORD.findall(phrase.casefold())
-    size = len(sought)
+def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of a phrase among words: of its first word, and behind its last."""
+    phrase_words = INDEX_WORD.findall(phrase.casefold())
+    size = len(phrase_words)
     starts = range(len(words) - size + 1) if size else ()
-    return [(start, start + size) for start in starts if list(words[start : start + size]) == sought]
+    return [(start, start + size) for start in starts if list(words[start : start + size]) == phrase_words]
+
+
+def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of all of some phrases among words."""
+    places: list[tuple[int, int]] = []
+    for phrase in phrases.phrases:
+        places += _find_phrase(phrase, words)
+    return places
 
 
 def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]], within: int) -> bool:
-    """Whether one of some phrases has at most so many words between it and one of the others."""
+    """Whether two places have at most `within` words between them."""
     for (start, end), (other_start, other_end) in product(ones, others):
         if max(other_start - end, start - other_end) <= within and (end <= other_start or other_end <= start):
             return True

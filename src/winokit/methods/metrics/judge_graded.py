@@ -4,6 +4,7 @@ Everything counts units (`winokit.units`): a guesser tosses one coin for each, a
 wrong together in the worst case.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,15 @@ def interval_at(share: float, units: int) -> Interval:
 def spread_of(interval: Interval) -> float:
     """The standard error that a normal interval of 95 % would have at this width."""
     return (interval.high - interval.low) / (2 * NORMAL)
+
+
+def spread_at(share: float, units: int) -> float:
+    """The standard error of a share over so many equal units that are right or wrong as a whole.
+
+    >>> spread_at(0.5, 100)
+    0.05
+    """
+    return math.sqrt(share * (1 - share) / units)
 
 
 @dataclass(frozen=True, slots=True)

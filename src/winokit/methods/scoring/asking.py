@@ -10,7 +10,7 @@ from winokit.methods.scoring.cache import Cache, CacheFile, open_cache
 from winokit.methods.scoring.ledger import Spending
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.models.base import Model
-from winokit.models.registry import ModelLike, as_model, release
+from winokit.models.registry import ModelLike, as_model, load_model, release
 from winokit.settings import Settings, Without
 
 
@@ -37,12 +37,18 @@ class Asking(Settings):
 
         So two large models are never in memory together. A model that was given as an object stays loaded.
         """
-        from winokit.methods.scoring.ray_model import load_on
-
         given = as_model(model)
-        loaded = load_on(given, self.cluster)
+        loaded = self._load(given)
         try:
             yield loaded
         finally:
             if loaded is not given:
                 release(loaded)
+
+    def _load(self, model: str | Model) -> Model:
+        """The model here, or as copies on a cluster."""
+        if self.cluster.engine == "local":
+            return load_model(model)
+        from winokit.methods.scoring.ray_model import load_on
+
+        return load_on(model, self.cluster)

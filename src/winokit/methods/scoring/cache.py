@@ -5,6 +5,10 @@ moment it is known, under a key made of everything that determines it: the model
 letter. Sorting by length, packing and sharing prefixes is the model's part. What may be replayed is decided in `shelf`.
 """
 
+import dataclasses
+import hashlib
+import io
+import json
 import os
 import sqlite3
 import time
@@ -13,13 +17,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from winokit.errors import BadInput
 from winokit.files import user_cache
-from winokit.methods.scoring.answer_bytes import decode, encode
-from winokit.methods.scoring.answer_bytes import key_of as key_of
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.replay import KeptAnswer
-from winokit.models.base import Answer, Model, Refusal, Request
+from winokit.models.base import Answer, Found, Model, ModelOfModels, Piece, Refusal, Reply, Request, Scores
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -166,7 +170,6 @@ def answer_all(
     be read.
     """
     from winokit.methods.scoring.shelf import ModelShelf
-    from winokit.models.ensemble import EnsembleModel
 
     distinct = list(dict.fromkeys(requests))
     shelf = ModelShelf(model, cache)
@@ -176,7 +179,7 @@ def answer_all(
     unfit = next((request for request in missing if type(request) not in model.can), None)
     if unfit is not None:
         raise BadInput(f"{model.spec!r}, a {model.kind} model, cannot answer a {type(unfit).__name__} request")
-    if isinstance(model, EnsembleModel):  # each member's answers are kept: an end in the middle loses nothing
+    if isinstance(model, ModelOfModels):  # each member's answers are kept: an end in the middle loses nothing
         of_members = [answer_all(member, missing, cache, progress) for member in model.members]
         combined = {request: model.combined(request, [given[request] for given in of_members]) for request in missing}
         return answers | combined
@@ -205,3 +208,46 @@ def size(request: Request) -> int:
     """How much text a request holds."""
     fields = (getattr(request, name) for name in request.__slots__)
     return 1 + sum(len(value) for value in fields if isinstance(value, str))
+
+
+def key_of(fingerprint: str, request: Request) -> bytes:
+    """What an answer is kept under."""
+    fields = [getattr(request, field.name) for field in dataclasses.fields(request)]
+    text = json.dumps([fingerprint, type(request).__name__, fields], ensure_ascii=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def encode(answer: Answer) -> bytes:
+    """An answer as bytes; the first says what it is. A refusal is none, and is not kept."""
+    if isinstance(answer, Refusal):
+        raise TypeError(f"not an answer to keep: {answer.why}")
+    if isinstance(answer, np.ndarray):
+        out = io.BytesIO()
+        np.save(out, answer, allow_pickle=False)
+        return b"A" + out.getvalue()
+    if isinstance(answer, Reply):
+        why = [answer.why] if answer.why else []
+        return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
+    if isinstance(answer, Scores):
+        return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
+    if isinstance(answer, Found):
+        return b"F" + json.dumps([answer.count, answer.approximate, answer.documents]).encode()
+    return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
+
+
+def decode(data: bytes) -> Answer:
+    """An answer from bytes."""
+    kind, body = data[:1], data[1:]
+    if kind == b"A":
+        array: Answer = np.load(io.BytesIO(body), allow_pickle=False)
+        return array
+    value = json.loads(body)
+    if kind == b"R":
+        logprobs, *rest = value
+        return Reply(None if logprobs is None else tuple(logprobs), *rest)
+    if kind == b"S":
+        return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
+    if kind == b"F":
+        count, approximate, documents = value
+        return Found(count, approximate, tuple((text, source) for text, source in documents))
+    return tuple(Piece(start, end, logprob) for start, end, logprob in value)

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from winokit.answers import ORIGINAL, original_id
 from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
-from winokit.methods.scoring.transcripts import Transcript, transcripts_of
 from winokit.methods.transforms.substitute import Style
-from winokit.models.base import Answer, Model, Refusal, Request
-from winokit.problem import NO_BLANK, Dataset, Problem
+from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request
+from winokit.problem import NO_BLANK, ORIGINAL, Dataset, Problem, original_id
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
 from winokit.settings import Help, Settings
 
 if TYPE_CHECKING:
-    from winokit.models.ensemble import EnsembleModel
+    from winokit.methods.scoring.transcripts import Transcript
 
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
@@ -105,17 +103,15 @@ def score_variants(
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
-    transcripts: list[Transcript] | None = None,
+    transcripts: "list[Transcript] | None" = None,
 ) -> list[Prediction]:
     """Score several variants of a dataset in one pass: the model is asked once for all of them.
 
     A variant's problem has its original's id in `provenance["of"]`, and its row carries that. What was said in
     questions and replies is added to `transcripts`.
     """
-    from winokit.models.ensemble import EnsembleModel
-
     plan, cache = plan or ScoringPlan(), cache or Cache()
-    if isinstance(model, EnsembleModel) and model.combine == "vote":
+    if isinstance(model, ModelOfModels) and model.combine == "vote":
         ballots = [
             score_variants(variants, member, plan, cache=cache, progress=progress, transcripts=transcripts)
             for member in model.members
@@ -144,9 +140,20 @@ def score_variants(
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
     answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
-    if transcripts is not None:
+    if transcripts is not None and Ask in scoring.needs:
+        from winokit.methods.scoring.transcripts import transcripts_of
+
         transcripts += (row for each in questions for row in transcripts_of(each.named, each.requests, answers))
     return [question.predicted(answers) for question in questions]
+
+
+def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
+    """How the replies of each scorer were read; nothing if no model was asked in words."""
+    if not transcripts:
+        return []
+    from winokit.methods.scoring.transcripts import reply_notes
+
+    return reply_notes(transcripts)
 
 
 def _settings(
@@ -184,7 +191,7 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
     return chosen
 
 
-def _voted(ensemble: "EnsembleModel", ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
+def _voted(ensemble: ModelOfModels, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
     """One prediction per problem from those of several models: shares of the votes cast as scores."""
     made = []
     for votes in zip(*ballots, strict=True):

@@ -11,16 +11,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from winokit.methods.scoring.answer_bytes import key_of
-from winokit.methods.scoring.canary import CANARIES, choose_canaries, find_different, replay_refusal
-from winokit.methods.scoring.first_replies import FirstReplies, is_read
+from winokit.methods.scoring.cache import Cache, key_of
 from winokit.methods.scoring.replay import ASKED_AGAIN, SAME_MODEL, SAMPLED, UNREACHED, KeptAnswer
-from winokit.models.base import Answer, Model, Refusal, Request
-from winokit.models.ensemble import EnsembleModel
-from winokit.models.identity import ServerIdentity
+from winokit.models.base import Answer, Model, ModelOfModels, Refusal, Request
 
 if TYPE_CHECKING:
-    from winokit.methods.scoring.cache import Cache
+    from winokit.models.identity import ServerIdentity
 
 Kept = Mapping[Request, KeptAnswer]
 
@@ -28,7 +24,7 @@ Kept = Mapping[Request, KeptAnswer]
 class ModelShelf:
     """The kept answers of one model, and the model itself for those that are missing."""
 
-    def __init__(self, model: Model, cache: "Cache") -> None:
+    def __init__(self, model: Model, cache: Cache) -> None:
         self._model, self._cache = model, cache
         self._ledger, self._replays = cache.ledger, cache.ledger.replays
         self._identity = server_identity(model, cache)
@@ -63,6 +59,8 @@ class ModelShelf:
         is_comparable = not self._samples and not self._is_out_of_reach(missing)
         if not unsure or not is_comparable:
             return []
+        from winokit.methods.scoring.canary import choose_canaries
+
         most = self._canaries_left
         requests_left = self._ledger.requests_left
         if requests_left is not None:
@@ -104,6 +102,8 @@ class ModelShelf:
         if self._identity is None:
             yield from self._ask_and_keep(missing)
             return
+        from winokit.methods.scoring.first_replies import FirstReplies, is_read
+
         first = FirstReplies(any(is_read(each.answer) for each in kept.values()))
         # The first by themselves, so that no more are sent, and paid for, where they are in vain.
         for part in first.parts(missing):
@@ -139,6 +139,8 @@ class ModelShelf:
 
     @property
     def _canaries_left(self) -> int:
+        from winokit.methods.scoring.canary import CANARIES
+
         return self._replays.canaries_left(self._heading, CANARIES)
 
     def _unsure(self, kept: Kept) -> dict[Request, KeptAnswer]:
@@ -164,6 +166,8 @@ class ModelShelf:
 
         What differs is asked once more: a server that is of two minds about a question has not changed.
         """
+        from winokit.methods.scoring.canary import find_different, replay_refusal
+
         again = self._ask_again(find_different(unsure, answers))
         different = find_different(unsure, again)
         if different:
@@ -196,14 +200,14 @@ class ModelShelf:
 
 def is_served(model: Model) -> bool:
     """Whether a model, or a member of it, is behind a server."""
-    if isinstance(model, EnsembleModel):
+    if isinstance(model, ModelOfModels):
         return any(map(is_served, model.members))
     return hasattr(model, "identify")
 
 
-def lasting_fingerprint(model: Model, cache: "Cache") -> str | None:
+def lasting_fingerprint(model: Model, cache: Cache) -> str | None:
     """What a model is known by in later runs; None if nothing tells a server's model from the one before it."""
-    if isinstance(model, EnsembleModel) and is_served(model):
+    if isinstance(model, ModelOfModels) and is_served(model):
         members = [lasting_fingerprint(member, cache) for member in model.members]
         return None if None in members else f"{model.fingerprint} of {members}"
     identity = server_identity(model, cache)
@@ -212,14 +216,14 @@ def lasting_fingerprint(model: Model, cache: "Cache") -> str | None:
     return None
 
 
-def served_fingerprint(model: Model, identity: ServerIdentity | None) -> str:
+def served_fingerprint(model: Model, identity: "ServerIdentity | None") -> str:
     """A model's fingerprint with what its server says of it."""
     if identity is None or not identity.text:
         return model.fingerprint
     return f"{model.fingerprint} served as {identity.text}"
 
 
-def server_identity(model: Model, cache: "Cache") -> ServerIdentity | None:
+def server_identity(model: Model, cache: Cache) -> "ServerIdentity | None":
     """What the server of a model says of it, asked once in a run; None for a model on this machine.
 
     A dry run asks nobody, and takes the server for what it was the last time.
@@ -227,6 +231,7 @@ def server_identity(model: Model, cache: "Cache") -> ServerIdentity | None:
     identify = getattr(model, "identify", None)
     if identify is None:
         return None
+    from winokit.models.identity import ServerIdentity
 
     def ask() -> ServerIdentity:
         last = cache.last_identity(model.fingerprint)

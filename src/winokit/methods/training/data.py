@@ -21,8 +21,8 @@ from winokit.methods.transforms.local_context import local_context
 from winokit.methods.transforms.no_cands import no_cands
 from winokit.methods.transforms.part_sent import part_sent
 from winokit.methods.transforms.special_word import special_word_pairs
-from winokit.methods.transforms.variants import ORIGINAL, one_by_one
-from winokit.problem import Dataset, Problem, joined
+from winokit.methods.transforms.variants import one_by_one
+from winokit.problem import ORIGINAL, Dataset, Problem, joined
 from winokit.text.words import letters
 
 ARMS = ("original->variant", "variant->variant")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from winokit.answers import Answers, Scorer, original_id
+from winokit.answers import Answers, Scorer
 from winokit.errors import WinokitError
 from winokit.methods.formalizations.cases import alone, cases, guesses
 from winokit.methods.formalizations.inputs import Encoded, encode
@@ -22,7 +22,7 @@ from winokit.methods.metrics.accuracy import abstained, credit, majority_class
 from winokit.methods.metrics.groups import complete_groups, group_accuracy, group_accuracy_chance
 from winokit.methods.metrics.judge import Judge, judge
 from winokit.methods.scoring.scorer import Prediction
-from winokit.problem import Dataset
+from winokit.problem import Dataset, original_id
 from winokit.results import ABOVE, Metric, decide, stands
 
 STUCK = 0.98

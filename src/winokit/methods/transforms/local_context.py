@@ -8,7 +8,10 @@ between spaces. No code was released. `paper` keeps every problem; by `default` 
 stands among the first words, so that nothing would be cut and the whole problem would count as local context.
 """
 
+from functools import partial
+
 from winokit.errors import check_known
+from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, one_by_one
 from winokit.problem import Problem
 from winokit.text.language import language_of
 
@@ -36,3 +39,7 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
     if style == "default" and kept == problem.before.lstrip():
         return "the blank is among the first words, so nothing would be cut"
     return problem.replace(before=kept, provenance={"of": problem.id})
+
+
+TRANSFORMS.register("local-context")(one_by_one(local_context))
+PUBLISHED["paper"].register("local-context")(one_by_one(partial(local_context, style="paper")))

@@ -14,9 +14,11 @@ be meant by other words.
 """
 
 import re
+from functools import partial
 
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
+from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, one_by_one
 from winokit.problem import BLANK, Problem
 from winokit.text.language import Language, language_of
 
@@ -106,3 +108,8 @@ def _closed(text: str) -> str:
     while "  " in text:
         text = text.replace("  ", " ")
     return SPACE_BEFORE_A_MARK.sub("", text)
+
+
+TRANSFORMS.register("no-cands")(one_by_one(no_cands))
+PUBLISHED["paper"].register("no-cands")(one_by_one(partial(no_cands, style="paper")))
+PUBLISHED["code"].register("no-cands")(one_by_one(partial(no_cands, style="code")))

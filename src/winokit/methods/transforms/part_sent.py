@@ -18,9 +18,10 @@ every end of a sentence for one, and leaves out what a reader could still solve 
 """
 
 import re
-from functools import cache
+from functools import cache, partial
 
 from winokit.errors import check_known
+from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, one_by_one
 from winokit.problem import BLANK, Problem
 from winokit.text.language import language_of
 
@@ -83,3 +84,8 @@ def _kept(before: str, marker: re.Match[str], style: str) -> str:
     rest = before[marker.end() :]
     # spaCy gives each token the one space after it, and makes tokens of more.
     return rest.removeprefix(" ") if style == "code" else rest.lstrip()
+
+
+TRANSFORMS.register("part-sent")(one_by_one(part_sent))
+PUBLISHED["paper"].register("part-sent")(one_by_one(partial(part_sent, style="paper")))
+PUBLISHED["code"].register("part-sent")(one_by_one(partial(part_sent, style="code")))

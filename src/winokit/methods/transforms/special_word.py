@@ -11,6 +11,7 @@ from rapidfuzz.distance import Postfix, Prefix
 
 from winokit.errors import BadInput, check_known
 from winokit.methods.transforms.substitute import substitute
+from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, Variant, one_by_one
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.text.language import language_of
 
@@ -148,3 +149,23 @@ def _problem(text: str, words: tuple[str, ...], answer: int, source: Problem) ->
     before, after = (text if text.endswith(".") else f"{text}.").split(MASK)
     made = Problem(before, after, words, answer, group=source.group, domain=source.domain, provenance={"of": source.id})
     return made.replace(language=source.language)
+
+
+@TRANSFORMS.register("special-word")
+def special_word(problems: Dataset) -> Variant:
+    """Which special word fits the right candidate, where a problem has one twin."""
+
+    def make(problem: Problem) -> Problem | str:
+        twins = [] if problem.group is None else [p for p in problems.groups[problem.group] if p is not problem]
+        if len(twins) != 1:
+            return "no twin" if not twins else "more than one twin"
+        return special_word_problem(problem, twins[0])
+
+    return one_by_one(make)(problems)
+
+
+@PUBLISHED["code"].register("special-word")
+def special_word_of_the_script(problems: Dataset) -> Variant:
+    """The pairs of the released script."""
+    made = {str(p.provenance["of"]): p for pair in special_word_pairs(problems, style="code") for p in pair}
+    return one_by_one(lambda problem: made.get(problem.id, "the script makes no pair of it"))(problems)

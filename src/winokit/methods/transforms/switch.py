@@ -17,12 +17,14 @@ was switched says by whom (`provenance["switched_by"]`).
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from winokit.errors import check_known
 from winokit.methods.transforms.substitute import edited
-from winokit.problem import NO_BLANK, Problem
+from winokit.methods.transforms.variants import PUBLISHED, TRANSFORMS, Variant, one_by_one
+from winokit.problem import NO_BLANK, Dataset, Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "mended")
@@ -157,3 +159,23 @@ def _without_slips(text: str) -> str:
     for slip, right in SLIPS.items():
         text = re.sub(rf"\b{slip}\b", right, text)
     return re.sub(r"\s+(?=[.,;:?!]|\s)", "", text)
+
+
+@TRANSFORMS.register("switched")
+def switched(problems: Dataset) -> Variant:
+    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
+    variant = one_by_one(by_label_or_rule(problems))(problems)
+    labelled = any("switchable" in problem.labels for problem in problems)
+    variant.note = f"switchable: {'labels' if labelled else 'judged automatically'}"
+    by = Counter(problem.provenance["switched_by"] for problem in variant.problems)
+    if by[AUTHORS]:
+        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
+    return variant
+
+
+def _switched_by_authors(problem: Problem) -> Problem | str:
+    """The released sentence of a problem that is labelled switchable; there is one for others too."""
+    return "labelled not switchable" if problem.labels.get("switchable") is False else switch(problem, style="paper")
+
+
+PUBLISHED["paper"].register("switched")(one_by_one(_switched_by_authors))

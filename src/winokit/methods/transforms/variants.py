@@ -4,19 +4,11 @@ Another package adds one by an entry point of the group `winokit.transforms` tha
 `Variant`; `one_by_one` makes one of a function from a problem to a problem.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal
 
-from winokit.answers import ORIGINAL as ORIGINAL
 from winokit.errors import BadInput
-from winokit.methods.transforms.local_context import local_context
-from winokit.methods.transforms.no_cands import no_cands
-from winokit.methods.transforms.part_sent import part_sent
-from winokit.methods.transforms.special_word import special_word_pairs, special_word_problem
-from winokit.methods.transforms.switch import AUTHORS, OURS, by_label_or_rule, switch
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.registry import Registry
 
@@ -41,10 +33,32 @@ class Variant:
     """Whether a run keeps its problems: not where they read as the originals do."""
 
 
-TRANSFORMS: Registry[Callable[[Dataset], Variant]] = Registry("transform", "winokit.transforms")
+Transform = Callable[[Dataset], Variant]
+_HOMES = {
+    "no-cands": "no_cands",
+    "part-sent": "part_sent",
+    "local-context": "local_context",
+    "special-word": "special_word",
+    "reversed": "variants:in_reverse",
+    "switched": "switch",
+}
+_HOMES_IN_STYLE = {
+    "paper": ("no-cands", "part-sent", "local-context", "switched"),
+    "code": ("no-cands", "part-sent", "special-word"),
+}
+_HERE = __name__.rpartition(".")[0]
+TRANSFORMS: Registry[Transform] = Registry(
+    "transform", "winokit.transforms", {name: f"{_HERE}.{home}" for name, home in _HOMES.items()}
+)
+"""Every transform by its name. Its module is imported when a variant is made, and registers it."""
+PUBLISHED: Mapping[str, Registry[Transform]] = {
+    style: Registry(f"transform of style {style!r}", homes={name: f"{_HERE}.{_HOMES[name]}" for name in names})
+    for style, names in _HOMES_IN_STYLE.items()
+}
+"""Variants as papers describe them and as released scripts make them, by style and name, if there are such."""
 
 
-def known_variants(style: str = "default") -> Mapping[str, Callable[[Dataset], Variant]]:
+def known_variants(style: str = "default") -> Registry[Transform]:
     """The transforms by name: ours, or those of a style that a paper describes or its script has."""
     return TRANSFORMS if style == "default" else PUBLISHED[style]
 
@@ -55,15 +69,15 @@ def make_variants(dataset: Dataset, only: Collection[str] | None = None, style: 
     In the style of a paper, or of its script, they are of the problems that its authors counted: Elazar et al. count
     twins alone. A variant that a style does not have is ours.
     """
-    made = _made(dataset, only, counted_variants(style))
+    made = _made(dataset, only, TRANSFORMS, lambda name: _counted_transform(name, style))
     return {name: variant for name, variant in made.items() if len(variant.problems)}
 
 
-def counted_variants(style: str) -> Mapping[str, Callable[[Dataset], Variant]]:
-    """The transforms of an audit by name: those of a style, of the problems that are counted, and ours for the rest."""
-    published = {} if style == "default" else PUBLISHED[style]
-    known = {**TRANSFORMS, **published}
-    return {name: of_twins(name, known[name]) if name in published else known[name] for name in TRANSFORMS}
+def _counted_transform(name: str, style: str) -> Transform:
+    """The transform of an audit: that of a style, of the problems that are counted, or ours if the style has none."""
+    if style_of(name, style) == "default":
+        return TRANSFORMS[name]
+    return of_twins(name, PUBLISHED[style][name])
 
 
 def style_of(variant: str, style: str) -> str:
@@ -73,19 +87,20 @@ def style_of(variant: str, style: str) -> str:
 
 def every_variant(dataset: Dataset, only: Collection[str] | None = None, style: str = "default") -> dict[str, Variant]:
     """Every variant, or those named, with why some problems, or all, have none."""
-    return _made(dataset, only, known_variants(style))
+    known = known_variants(style)
+    return _made(dataset, only, known, known.__getitem__)
 
 
 def _made(
-    dataset: Dataset, only: Collection[str] | None, transforms: Mapping[str, Callable[[Dataset], Variant]]
+    dataset: Dataset, only: Collection[str] | None, names: Iterable[str], transform_of: Callable[[str], Transform]
 ) -> dict[str, Variant]:
     choices = dataset.filter(lambda p: p.query is None) if any(p.query is not None for p in dataset) else dataset
     whole = {problem.id: NO_BLANK for problem in choices if problem.is_whole}
     blanks = choices.filter(lambda problem: not problem.is_whole) if whole else choices
     variants = {}
-    for name, transform in transforms.items():
+    for name in names:
         if only is None or name in only:
-            variants[name] = transform(choices if name == REVERSED else blanks)
+            variants[name] = transform_of(name)(choices if name == REVERSED else blanks)
             variants[name].refused |= {} if name == REVERSED else whole
     return variants
 
@@ -109,7 +124,7 @@ def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Data
     return variants
 
 
-def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Callable[[Dataset], Variant]:
+def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -> Transform:
     """A transform that makes each problem from one problem, or says why not."""
 
     def transform(problems: Dataset) -> Variant:
@@ -127,36 +142,7 @@ def one_by_one(make: Callable[[Problem], Problem | str], *, kept: bool = True) -
     return transform
 
 
-TRANSFORMS.register("no-cands")(one_by_one(no_cands))
-TRANSFORMS.register("part-sent")(one_by_one(part_sent))
-TRANSFORMS.register("local-context")(one_by_one(local_context))
-
-
-@TRANSFORMS.register("special-word")
-def special_word(problems: Dataset) -> Variant:
-    """Which special word fits the right candidate, where a problem has one twin."""
-
-    def make(problem: Problem) -> Problem | str:
-        twins = [] if problem.group is None else [p for p in problems.groups[problem.group] if p is not problem]
-        if len(twins) != 1:
-            return "no twin" if not twins else "more than one twin"
-        return special_word_problem(problem, twins[0])
-
-    return one_by_one(make)(problems)
-
-
-def _switched_by_authors(problem: Problem) -> Problem | str:
-    """The released sentence of a problem that is labelled switchable; there is one for others too."""
-    return "labelled not switchable" if problem.labels.get("switchable") is False else switch(problem, style="paper")
-
-
-def _script_s_special_word(problems: Dataset) -> Variant:
-    """The pairs of the released script."""
-    made = {str(p.provenance["of"]): p for pair in special_word_pairs(problems, style="code") for p in pair}
-    return one_by_one(lambda problem: made.get(problem.id, "the script makes no pair of it"))(problems)
-
-
-def of_twins(name: str, transform: Callable[[Dataset], Variant]) -> Callable[[Dataset], Variant]:
+def of_twins(name: str, transform: Transform) -> Transform:
     """A transform as Elazar et al. count what it makes: no-cands and part-sent of twins alone, two of each group.
 
     Of no-cands a pair is left out if one of the twins has no such variant; of part-sent the other one stays.
@@ -186,35 +172,7 @@ def of_twins(name: str, transform: Callable[[Dataset], Variant]) -> Callable[[Da
     return counted
 
 
-PUBLISHED: Mapping[str, Mapping[str, Callable[[Dataset], Variant]]] = {
-    "paper": {
-        "no-cands": one_by_one(partial(no_cands, style="paper")),
-        "part-sent": one_by_one(partial(part_sent, style="paper")),
-        "local-context": one_by_one(partial(local_context, style="paper")),
-        "switched": one_by_one(_switched_by_authors),
-    },
-    "code": {
-        "no-cands": one_by_one(partial(no_cands, style="code")),
-        "part-sent": one_by_one(partial(part_sent, style="code")),
-        "special-word": _script_s_special_word,
-    },
-}
-"""Variants as papers describe them and as released scripts make them, by style and name, where there are such."""
-
-
-# The candidates offered in the opposite order.
-TRANSFORMS.register(REVERSED)(
-    one_by_one(lambda problem: problem.with_order(range(len(problem.candidates))[::-1]), kept=False)
-)
-
-
-@TRANSFORMS.register("switched")
-def switched(problems: Dataset) -> Variant:
-    """Candidates changed places, where that makes sense: by label where there is one, else by a careful judgement."""
-    variant = one_by_one(by_label_or_rule(problems))(problems)
-    labelled = any("switchable" in problem.labels for problem in problems)
-    variant.note = f"switchable: {'labels' if labelled else 'judged automatically'}"
-    by = Counter(problem.provenance["switched_by"] for problem in variant.problems)
-    if by[AUTHORS]:
-        variant.note += f"; sentences: the authors' {by[AUTHORS]}, ours {by[OURS]}"
-    return variant
+def in_reverse(problems: Dataset) -> Variant:
+    """The candidates offered in the opposite order."""
+    turned = one_by_one(lambda problem: problem.with_order(range(len(problem.candidates))[::-1]), kept=False)
+    return turned(problems)

@@ -7,7 +7,6 @@ from typing import Any
 
 from winokit.data.loading import DataLike, load, load_one, paths_of
 from winokit.data.predictions.in_memory import Predictions, are_files, columns_of_frame, file_paths, tables_in_memory
-from winokit.data.predictions.logs import check_no_log, logged_data, prediction_files
 from winokit.data.predictions.read import (
     PredictionFile,
     PredictionSource,
@@ -18,7 +17,6 @@ from winokit.data.predictions.read import (
 from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan
 from winokit.methods.transforms.variants import (
-    ORIGINAL,
     REVERSED,
     TRANSFORMS,
     Variant,
@@ -28,7 +26,7 @@ from winokit.methods.transforms.variants import (
 )
 from winokit.models.base import Model
 from winokit.models.registry import ModelLike, Spec, as_model, check_model
-from winokit.problem import Dataset, grouped
+from winokit.problem import ORIGINAL, Dataset, grouped
 from winokit.progress import tell
 from winokit.stages.audit.settings import AuditSettings
 
@@ -85,7 +83,7 @@ def read_inputs(
     lenient = settings.loading.lenient
     given = columns_of_frame(settings.predictions, data)
     _check_has_problems(given, data)
-    files: Sequence[PredictionFile] = prediction_files(_named_files(data, given, settings))
+    files = _found_files(_named_files(data, given, settings))
     columns: Mapping[str, str] | None = settings.columns_of_predictions
     perturbed = list(settings.perturbed)
     source = _source_of_problems(data, files, lenient)
@@ -161,8 +159,21 @@ def _named_files(data: DataLike | None, given: Predictions, settings: AuditSetti
     return paths
 
 
+def _found_files(names: Sequence[str | Path]) -> Sequence[PredictionFile]:
+    """The files of predictions, those in folders too."""
+    if not names:
+        return []
+    from winokit.data.predictions.logs import prediction_files
+
+    return prediction_files(names)
+
+
 def _source_of_problems(data: DataLike | None, files: Sequence[PredictionFile], lenient: bool) -> ProblemSource:
     """DATA if it is named, else the problems in the logs, else the bundled twins."""
+    if not files:
+        return ProblemSource("open" if data is None else data)
+    from winokit.data.predictions.logs import check_no_log, logged_data
+
     if data is not None:
         check_no_log(data, files)
         return ProblemSource(data)

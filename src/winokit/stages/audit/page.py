@@ -2,15 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from winokit.data.known import WHOLE, identify
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
-from winokit.drawing.figures import COLOURS, Figure, forest_figures
 from winokit.drawing.page import INDEX, flat, write_page
-from winokit.drawing.plots import Forest, ForestMark, ShownScorer, borrowed, difference_forest, forest, owner, scorers
+from winokit.drawing.plots import (
+    COLOURS,
+    Forest,
+    ForestMark,
+    ShownScorer,
+    borrowed,
+    difference_forest,
+    forest,
+    owner,
+    scorers,
+)
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
@@ -75,27 +83,6 @@ class AuditPage:
             return row.model
         scoring = borrowed(row, scorer)
         return f"{scorer.name} · {scoring}" if scoring else scorer.name
-
-    @property
-    def figures(self) -> dict[str, Figure]:
-        """The figures of a report by name."""
-        names = [scorer.name for scorer in self.scorers]
-        forests = ("forest", "finer", "switching", "artifacts", "differences")
-        figures = forest_figures({name: getattr(self, name) for name in forests}, names)
-        if self.ranked:
-            rows = [each.mark.row for each in self.judged if each.mark]
-            figures["ranking"] = Figure([partial(plots.draw_ranking, rows=rows)], 7.5, 3.0)
-        if self.stacks:
-            figures["groups"] = Figure(
-                [partial(plots.draw_stacks, stacks=self.stacks)], 7.5, 1.2 + 0.75 * len(self.stacks)
-            )
-        if self.histograms:
-            panels = [partial(plots.draw_histogram, histogram=histogram) for histogram in self.histograms]
-            figures["margins"] = Figure(panels, 4.5, 3.2)
-        if self.confusions:
-            places = [partial(plots.draw_confusion, confusion=confusion) for confusion in self.confusions]
-            figures["position"] = Figure(places, 3.4, 3.0)
-        return figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,19 @@
 """Plots that only an audit has: groups as stacks, margins, places, and problems before and after a switch.
 
-Numbers first, which the page lays out in HTML; then how each is drawn on an axis.
+These are the numbers, which the page lays out in HTML; `figures` draws them with matplotlib.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from winokit.data.runs import Run
-from winokit.drawing.figures import GREY, NONE, PART, WHOLE, shortened, whole_ticks
 from winokit.drawing.plots import ShownScorer
-from winokit.drawing.wording import percent
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import grouped
+from winokit.problem import ORIGINAL, grouped
 from winokit.results import Metric
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BINS = 20
 PLACES = ("first", "second", "third", "fourth", "fifth")
@@ -168,69 +161,3 @@ def switch_tables(run: Run, known: Sequence[ShownScorer]) -> tuple[SwitchTable, 
             kinds = ((True, True), (True, False), (False, True), (False, False))
             tables.append(SwitchTable(scorer.name, *(cells[kind] for kind in kinds)))
     return tuple(tables)
-
-
-def draw_ranking(ax: "Axes", rows: Sequence[Metric]) -> None:
-    """Accuracy of every scorer with its interval, from the best to the worst, above what guessing gives."""
-    places = range(1, len(rows) + 1)
-    ends = [(100 * (row.value if end is None else end)) for row in rows for end in (row.low, row.high)]
-    ax.vlines(places, ends[::2], ends[1::2], colors=PART, linewidth=1.2)
-    ax.plot(places, [100 * row.value for row in rows], ".", color=WHOLE, markersize=3)
-    ax.plot(places, [100 * (row.chance or 0) for row in rows], ":", color=GREY)
-    whole_ticks(ax.xaxis)
-    ax.set_xlabel("scorers, best first (dotted: chance)")
-    ax.set_ylabel("accuracy, per cent")
-
-
-def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
-    """Whole, in part, none: one bar per scorer, what guessing gives as a thin bar below it."""
-    names = ("every twin right", "some right", "none right")
-    for y, stack in enumerate(stacks):
-        left = guess = 0.0
-        for place, (row, colour) in enumerate(zip(stack.shares, (WHOLE, PART, NONE), strict=True)):
-            share = 100 * row.value
-            ax.barh(y, share, left=left, height=0.5, color=colour, label=names[place] if y == 0 else None)
-            if share >= 6:
-                ink = "black" if colour == PART else "white"
-                ax.text(left + share / 2, y, f"{share:.1f} %", ha="center", va="center", color=ink)
-            left += share
-            if stack.chance is not None:
-                ax.barh(y + 0.36, 100 * stack.chance[place], left=guess, height=0.1, color=colour, alpha=0.55)
-                guess += 100 * stack.chance[place]
-    ax.set_yticks(range(len(stacks)), [f"{shortened(stack.scorer)}\n{stack.n:,} groups" for stack in stacks])
-    ax.set_ylim(len(stacks) - 0.4, -0.5)
-    ax.set_xlim(0, 100)
-    guessed = " (thin: guessing)" if any(stack.chance for stack in stacks) else ""
-    ax.set_xlabel(f"per cent of groups{guessed}")
-
-
-def draw_histogram(ax: "Axes", histogram: Histogram) -> None:
-    """Margins of right answers above the line, of wrong ones below."""
-    width = histogram.edges[1] - histogram.edges[0]
-    starts = histogram.edges[:-1]
-    ax.bar(starts, histogram.right, width * 0.92, align="edge", color=WHOLE)
-    ax.bar(starts, [-n for n in histogram.wrong], width * 0.92, align="edge", color=NONE)
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    whole_ticks(ax.yaxis)
-    ax.set_xlabel("margin between the two best scores" + (" (last bin open)" if histogram.beyond else ""))
-    ax.set_ylabel("wrong ← problems → right")
-    ax.set_title(shortened(histogram.scorer, 48), loc="left", fontsize=9)
-
-
-def draw_confusion(ax: "Axes", confusion: Confusion) -> None:
-    """Place of the right candidate against the place chosen, shaded by share of the row."""
-    rows, columns = len(confusion.counts), len(confusion.counts[0])
-    shares = [[confusion.share(row, column) for column in range(columns)] for row in range(rows)]
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    for row in range(rows):
-        for column in range(columns):
-            ink = "white" if shares[row][column] > 0.6 else "black"
-            text = f"{confusion.counts[row][column]:,}\n{percent(shares[row][column], 0)}"
-            ax.text(column, row, text, ha="center", va="center", color=ink)
-    ax.set_xticks(range(columns), [*confusion.places, *(["no answer"] if confusion.abstained else [])])
-    ax.set_yticks(range(rows), list(confusion.places))
-    ax.set_xlabel("chosen candidate")
-    ax.set_ylabel("right candidate")
-    ax.set_title(shortened(confusion.scorer, 40), loc="left", fontsize=9)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)

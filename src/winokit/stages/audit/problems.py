@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from winokit.answers import original_id
 from winokit.data.runs import Run
 from winokit.drawing.plots import ShownScorer
 from winokit.methods.scoring.scorer import Prediction
-from winokit.methods.scoring.transcripts import Transcript
 from winokit.methods.transforms.substitute import substitute
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.notebook import PIECE
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 RIGHT, WRONG, ABSTAINED, UNLABELLED, MISSING = "r", "w", "a", "u", "-"
 SHORT = ".5g"
@@ -140,7 +140,7 @@ def _call(function: str, place: int, content: Mapping[str, Any]) -> str:
     return f"{function}({place},{json.dumps(content, separators=(',', ':'), allow_nan=False)});\n"
 
 
-def _talk(transcripts: Sequence[Transcript], keys: Sequence[Key]) -> dict[str, Any]:
+def _talk(transcripts: Sequence["Transcript"], keys: Sequence[Key]) -> dict[str, Any]:
     """What was said, by scorer and problem: paragraphs of the prompt, reply, choice, log-probabilities, why not.
 
     Most paragraphs of a prompt are those of others too (shots), and are written once; a prompt has their places.

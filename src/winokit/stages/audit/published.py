@@ -17,7 +17,8 @@ from importlib.resources import files
 from winokit.drawing.protocols import CITATIONS, Citation
 from winokit.drawing.wording import SAY, kind
 from winokit.files import json_lines
-from winokit.methods.transforms.variants import ORIGINAL, style_of
+from winokit.methods.transforms.variants import style_of
+from winokit.problem import ORIGINAL
 
 
 @dataclass(frozen=True, slots=True)

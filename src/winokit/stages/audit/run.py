@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import winokit
 from winokit.answers import AskedProblems
@@ -19,21 +19,22 @@ from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
-from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
-from winokit.methods.scoring.transcripts import Transcript, reply_notes
-from winokit.methods.transforms.variants import ORIGINAL, REVERSED, TRANSFORMS
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
+from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, ModelLike
-from winokit.problem import Dataset, collector_off
+from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import Progress, tell
 from winokit.results import Metric
 from winokit.settings import Help, verb
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
-from winokit.stages.audit.page import write_report
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.audit.sheet import AuditSheet, asked_problems
 from winokit.text.language import ABILITIES, left_out
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 URL = re.compile(r"https?://[^\s\"']+")
 """A server's address. It is part of the cache's key, and is left out of what others may read."""
@@ -87,6 +88,8 @@ def audit(
     run = judge_answers(inputs, settings, answers, description)
     tell_notes(run, answers)
     if folder is not None:
+        from winokit.stages.audit.page import write_report
+
         run.save(folder)
         run.report = write_report(run, folder / "report")
     return run
@@ -112,7 +115,7 @@ class ModelAnswers:
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    transcripts: list[Transcript] = field(default_factory=list)
+    transcripts: "list[Transcript]" = field(default_factory=list)
 
 
 def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, progress: Progress | None) -> ModelAnswers:
@@ -279,7 +282,7 @@ def collect_notes(
         *unread_languages(inputs.models, dataset),
         *inputs.notes_on_files,
         *answers.notes,
-        *reply_notes(answers.transcripts),
+        *notes_on_replies(answers.transcripts),
         *answers.ledger.notes,
         *answers.ledger.replays.notes,
         *_notes_on_silence(answers.rows, dataset),

@@ -10,14 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from winokit.answers import ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers
+from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.runs import LeftOut
 from winokit.methods.arrays import BoolArray
 from winokit.methods.metrics.judge import Judge, Name
 from winokit.methods.scoring.base import SCORINGS, Scoring
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.variants import Variant
-from winokit.problem import Dataset
+from winokit.problem import ORIGINAL, Dataset
 from winokit.results import Metric
 
 

@@ -5,12 +5,10 @@ from typing import Any
 
 from winokit.data.runs import Run
 from winokit.drawing.decision import BAD
-from winokit.drawing.figures import canvas
 from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
-from winokit.methods.scoring.canary import shortened
 from winokit.results import AT, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.scored_rows import MetricRows
@@ -71,6 +69,8 @@ def summary(run: Run) -> Iterator[str]:
 
 def _undecided_lines(run: Run, nothing: UndecidedRun) -> Iterator[str]:
     """Of a run in which nothing was decided: why, one reply as it came, and where the others are."""
+    from winokit.methods.scoring.canary import shortened
+
     models = join(nothing.models)
     answers = plural(nothing.predictions, "prediction")
     yield f"Nothing was decided: {models} on {run.dataset.card.name} chose a candidate in none of {answers}."
@@ -117,7 +117,10 @@ def as_json(run: Run) -> dict[str, Any]:
 
 def figure(run: Run, name: str) -> Any:
     """A figure of the report, as matplotlib's."""
-    figures = AuditPage(run).figures
+    from winokit.drawing.figures import canvas
+    from winokit.stages.audit.figures import figures_of
+
+    figures = figures_of(AuditPage(run))
     check_known("figure", name, figures)
     return canvas(figures[name])
 

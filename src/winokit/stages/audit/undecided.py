@@ -4,10 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from winokit.data.runs import Run
-from winokit.methods.scoring.transcripts import Transcript
 from winokit.stages.audit.problems import shown_ends
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 REPLIES = 3
 """How many are shown."""
@@ -70,7 +73,7 @@ def undecided(run: Run) -> UndecidedRun | None:
     )
 
 
-def _way_out(transcripts: Iterable[Transcript]) -> str:
+def _way_out(transcripts: Iterable["Transcript"]) -> str:
     """What to try, by what is commonest among the replies; empty if there are none."""
     from winokit.methods.scoring.first_replies import OTHERWISE, UNREADABLE, WAYS_OUT
 
@@ -86,7 +89,7 @@ def _reason_of(why: str | None) -> str:
     return NO_REASON if why is None else QUOTED.split(why)[0]
 
 
-def _different_replies(transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+def _different_replies(transcripts: Iterable["Transcript"]) -> Iterator["Transcript"]:
     """The first replies to different problems, and by different models where there are several."""
     by_model: dict[str, list[Transcript]] = {}
     problems: set[tuple[str, str]] = set()

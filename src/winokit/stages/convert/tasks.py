@@ -17,8 +17,8 @@ from winokit.data.predictions.documents import SOLVED, documents, scoring_of, sl
 from winokit.drawing.page import rendered_plain
 from winokit.errors import BadInput
 from winokit.files import check_own_folder, json_rows, write_whole
-from winokit.methods.transforms.variants import ORIGINAL, Variant, make_variants, perturbed_variants
-from winokit.problem import Dataset
+from winokit.methods.transforms.variants import Variant, make_variants, perturbed_variants
+from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import tell
 
 TEMPLATES = "stages/convert/templates"

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import winokit
-from winokit.answers import original_id
 from winokit.data.formats import FORMATS, WriteOptions, write
 from winokit.data.loading import DataLike, Loading, paths_of
 from winokit.errors import BadInput, CannotWrite, Malformed, check_known
 from winokit.files import check_own_folder, refuse_overwriting, result_bytes, write_whole
-from winokit.methods.transforms.variants import ORIGINAL, Style, Variant, every_variant, known_variants
-from winokit.problem import Dataset, Problem
+from winokit.methods.transforms.variants import Style, Variant, every_variant, known_variants
+from winokit.problem import ORIGINAL, Dataset, Problem, original_id
 
 MANIFEST = "variants.json"
 JUDGEMENT = "a yes/no judgement; --as choice merges them"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from winokit.drawing.figures import COLOURS
 from winokit.drawing.page import INDEX, flat, write_page
+from winokit.drawing.plots import COLOURS
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import name_coin
 from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveSeries

@@ -22,8 +22,7 @@ from winokit.files import as_file_name, json_lines, result_bytes, write_whole
 from winokit.methods.metrics.judge_curves import CurveSeries
 from winokit.methods.training.data import TrainingData, make_variant
 from winokit.methods.training.settings import Trainable, TrainSettings, need_training
-from winokit.methods.transforms.variants import ORIGINAL
-from winokit.problem import Dataset
+from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress, part, tell
 from winokit.results import Brief, Metric, rows_to_json
 from winokit.settings import Help, Without, verb

@@ -17,10 +17,11 @@ from winokit.errors import BadInput
 from winokit.methods.aflite import divergence
 from winokit.methods.aflite.inputs import Bools, Doubles, numbered
 from winokit.methods.aflite.methods import DebiasArm, DebiasRows
-from winokit.methods.aflite.null import NullModel, rank
+from winokit.methods.aflite.null import NullModel
 from winokit.methods.aflite.probe import Probe, linear_probe
 from winokit.methods.aflite.random_reduction import RandomReduction, random_reduction
 from winokit.methods.metrics.judge import Judge
+from winokit.methods.metrics.judge_ranks import rank
 from winokit.problem import Dataset
 from winokit.results import Metric
 from winokit.stages.debias.settings import Assessment

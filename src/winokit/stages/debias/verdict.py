@@ -15,7 +15,7 @@ import numpy as np
 from winokit.drawing.decision import BAD, PLAIN, SMALL, DecisionTable, State, Verdict, VerdictPoint, standing
 from winokit.drawing.wording import join, percent, plural, probability, say, say_interval
 from winokit.methods.aflite.methods import METHODS, DebiasArm
-from winokit.methods.aflite.null import BEYOND, UNDECIDED, WITHIN, SequentialRank
+from winokit.methods.metrics.judge_ranks import BEYOND, UNDECIDED, WITHIN, SequentialRank
 from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands
 from winokit.stages.debias.assessment import ALL, of_seed

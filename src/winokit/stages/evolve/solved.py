@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winokit.answers import ABSTAINED, ORIGINAL, Answers, AskedProblems, Scorer, choice_numbers, original_id
+from winokit.answers import ABSTAINED, Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.predictions.read import read_predictions
 from winokit.errors import BadInput
 from winokit.methods.arrays import IntArray
@@ -34,7 +34,7 @@ from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import ORIGINAL, Dataset, Problem, grouped, original_id
 from winokit.progress import Progress
 from winokit.stages.release.hidden import Draws
 

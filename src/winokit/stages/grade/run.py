@@ -8,7 +8,6 @@ group score and those of single training sizes are questions too, and are the ow
 """
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +23,14 @@ from winokit.errors import BadInput
 from winokit.files import locked, refuse_overwriting, refused
 from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.groups import all_right, group_accuracy_chance
-from winokit.methods.metrics.judge_graded import curve_weights, interval_at, p_best_by_coins, score_interval, spread_of
+from winokit.methods.metrics.judge_graded import (
+    curve_weights,
+    interval_at,
+    p_best_by_coins,
+    score_interval,
+    spread_at,
+    spread_of,
+)
 from winokit.progress import tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
@@ -238,7 +244,7 @@ def _coarse(owner: Graded, labels: HiddenPart, submission: SubmittedFile, units:
     high = interval_at(min(1.0, value + 1 / steps), units)
     corrected = None
     if owner.statement is not None:
-        spread = math.sqrt(value * (1 - value) / units)
+        spread = spread_at(value, units)
         corrected = rounded(luck_corrected(value, spread, owner.statement.trials, score.chance))
     return replace(score, value=value, low=rounded(low.low), high=rounded(high.high), luck_corrected=corrected)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winokit.answers import ORIGINAL, Answers, AskedProblems, IntArray, choice_numbers
+from winokit.answers import Answers, AskedProblems, IntArray, choice_numbers
 from winokit.methods.metrics.groups import complete_groups
+from winokit.problem import ORIGINAL
 from winokit.stages.release.hidden import HiddenPart
 from winokit.units import Units
 

@@ -3,21 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from winokit.data.loading import Data, Limited, Loading, load_shots
 from winokit.methods.scoring import scorer
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.ledger import Ledger
-from winokit.methods.scoring.transcripts import Transcript, reply_notes
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import notes_of
 from winokit.models.registry import ModelSpec
-from winokit.problem import Dataset
+from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress, tell
 from winokit.results import Brief
 from winokit.settings import Help, verb
+
+if TYPE_CHECKING:
+    from winokit.methods.scoring.transcripts import Transcript
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,5 +95,5 @@ def ask_model(dataset: Dataset, spec: ModelSpec, asking: Asking, progress: Progr
                 {ORIGINAL: dataset}, model, plan, cache=cache, progress=progress, transcripts=transcripts
             )
         ledger = cache.ledger
-        notes = (*notes_of(model), *reply_notes(transcripts), *ledger.notes, *ledger.replays.notes)
+        notes = (*notes_of(model), *scorer.notes_on_replies(transcripts), *ledger.notes, *ledger.replays.notes)
     return ScoredAnswers(predictions, ledger, early_notes, notes)

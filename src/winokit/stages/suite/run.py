@@ -32,10 +32,9 @@ from winokit.methods.scoring.prompts import read_prompt
 from winokit.methods.scoring.ray_model import load_on
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.methods.scoring.shelf import is_served, lasting_fingerprint
-from winokit.methods.transforms.variants import ORIGINAL
 from winokit.models.base import Model, parameters_of
 from winokit.models.registry import Spec, check_model, release
-from winokit.problem import Dataset
+from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import telling
 from winokit.settings import Help, Without, verb
 from winokit.stages.audit.protocols import PROTOCOLS

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from winokit.methods.metrics.accuracy import abstained, majority_class
-from winokit.models.thoughts import UNFINISHED
 from winokit.results import TIE, Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -43,6 +42,10 @@ def _abstentions(sheet: AuditSheet) -> dict[str, float]:
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
     shares = {"tied": reasons[TIE] / len(answers)}
+    if not reasons:
+        return shares
+    from winokit.models.thoughts import UNFINISHED
+
     if reasons[UNFINISHED]:
         shares["unfinished"] = reasons[UNFINISHED] / len(answers)
     return shares

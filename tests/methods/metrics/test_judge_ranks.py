@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from winokit.methods.aflite.null import BEYOND, LEVEL, UNDECIDED, WITHIN, rank
+from winokit.methods.metrics.judge_ranks import BEYOND, LEVEL, UNDECIDED, WITHIN, rank
 
 
 def p_values(most):

@@ -1,0 +1,433 @@
+"""What a reply chooses: one reader for chat models, tables and logs.
+
+Names are compared by their letters and digits, as the overlap guard compares texts: case, accents, apostrophes, hyphens
+and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one character for
+its option, and all patterns are written over such characters. So they are compiled once, whatever the candidates are.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from winokit.files import our_toml
+from winokit.models.thoughts import answer_in
+from winokit.text.language import UNSPACED
+from winokit.text.words import MARKS
+
+ORNAMENTS = re.compile(r"\\(?:boxed|text|textbf|mathrm)\{|[*`$}]|<\|\w+\|>")
+ORNAMENTAL = frozenset("\\*`$}<")
+TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+BULLETS = re.compile(r"(?:[#>•\s]|-(?!\d))+")
+AROUND = " \t\n.,:;!?()[]\"'“”‘’。、「」『』_"
+NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
+"""Letters and punctuation of full width (Ｂ：), as they are written elsewhere."""
+PROSE = frozenset(("yes", "no", "true", "false"))
+"""Options that a sentence may hold without meaning them."""
+
+_KANA, _HAN, _HANGUL = "\u30a0-\u30ff", "\u3400-\u9fff", "\uac00-\ud7a3"
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(
+    rf"{UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
+    rf"|(?:(?!{UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9\u0300-\u036f{MARKS}])+"
+)
+"""A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
+IS_KATAKANA, IS_HAN = re.compile(f"[{_KANA}]"), re.compile(f"[{_HAN}]")
+
+SAID_ONCE, IN_PROSE, IN_WORDS = 0xE000, 0xE400, 0xE800
+"""The character of the first option, for names of one character, for `PROSE`, and for all others."""
+LETTER, NAME = r"[\ue000-\ue3ff]", r"[\ue000-\uebff]"
+PRIVATE = re.compile(NAME)
+
+REPLIES = our_toml("assets/replies.toml")
+NEGATED = re.compile(rf"(?:{'|'.join(REPLIES['negated'])})\Z", re.IGNORECASE)
+DENIED = re.compile("|".join(REPLIES["denied"]))
+UNSURE = re.compile(rf"\b(?:{'|'.join(REPLIES['unsure'])})\b|{'|'.join(REPLIES['unsure_anywhere'])}", re.IGNORECASE)
+"""What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
+NEGATING, DECLARING, DOUBTING = (
+    frozenset(REPLIES["telling"][kind].split()) for kind in ("negated", "declares", "unsure")
+)
+"""Words without which a reply in ASCII need not be searched for such patterns."""
+LONGEST_NEGATION = 40
+"""Characters before a name in which a negation of it is looked for."""
+LEAST_ENDING = 6
+"""Letters after a blank by which a reply is known to repeat them."""
+OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
+_LEAD = rf"(?i:{'|'.join(REPLIES['declares'])})[(\[\"'“‘「]*"
+_NO_CLAUSE = rf"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)(?:\w|{NAME}))"
+DECLARED = re.compile(rf"{_LEAD}({NAME})")
+DECLARED_BOTH = re.compile(rf"{_LEAD}{NAME}(?:{OR}|{AND}(?={NAME}{_NO_CLAUSE}))({NAME})")
+DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
+"""Where a pattern of `declares` may begin, in lower case."""
+DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
+OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
+_STOP = r"[)\]\"”.:,;!?。、」\n]|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
+STOP_OF_LETTER = re.compile(rf"{_STOP}|\s+(?:is|was)\b", re.IGNORECASE)
+LEADING = re.compile(rf"{OPENING.pattern}(?:({LETTER})(?={STOP_OF_LETTER.pattern})|({NAME})(?={_STOP}))", re.IGNORECASE)
+BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")
+BELOW = re.compile(rf"\n\s*[(\[]?({NAME})[.:)\]](?:\s|\Z)")
+BRACKETED = re.compile(rf"[(\[「]({NAME})[)\]」]")
+NUMBERED_FIRST = re.compile(r"\s*\(?(?:1|[1i]st)\s*[).:]\s")
+NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
+
+
+class Mention(NamedTuple):
+    """A name in a reply: from which character to which, of which option, and as which character."""
+
+    start: int
+    end: int
+    option: int
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilledText:
+    """What stands before and after the blank that a reply may have filled, as letters and digits."""
+
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, before: str, after: str) -> "FilledText":
+        """The letters around a blank."""
+        return _filled_text(before, after)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionNames:
+    """Every way to say each option; a way that two options share says neither."""
+
+    spelled: dict[str, int]
+    """Options by their names in lower case, to the letter."""
+    lettered: dict[str, int]
+    """Options by the letters and digits of their names, the longest first."""
+    single: frozenset[str]
+    """Names of one character in lower case."""
+    written: frozenset[str]
+    """The same as they are written, which is how letters count."""
+
+
+def choice_in(
+    text: str,
+    options: Sequence[str],
+    aliases: Sequence[Sequence[str]] = (),
+    *,
+    filled: FilledText | None = None,
+    only_leading: bool = False,
+) -> int | None:
+    """Which option a reply chooses, or None if it chooses none or it is not clear which.
+
+    In this order: the reply is the option; it is the text with its blank filled; it is a numbered list, of which the
+    first counts; "the answer is B"; it begins with the option and punctuation; one option stands in parentheses; it
+    says how the text ends with one option only; it ends with the only option it names; it names the alias of exactly
+    one option, is sure of itself, and does not say "not". What it thinks before it answers does not count.
+
+    Parameters
+    ----------
+    filled
+        The text with the blank, which a reply may repeat with an option in it.
+    only_leading
+        Count only what a reply is or begins with.
+
+    >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
+    1
+    >>> choice_in("joes uncle", ("A", "B"), (("Joe",), ("Joe's uncle",)))
+    1
+    """
+    names = option_names(tuple(options), tuple(map(tuple, aliases)))
+    exact = names.spelled.get(text.strip(AROUND).lower())  # most replies are no more than that
+    if exact is not None or not names.spelled:
+        return exact
+    reading = ReplyReading(plain_reply(text), names)
+    return reading.chosen(filled, only_leading=only_leading)
+
+
+def plain_reply(text: str) -> str:
+    """A reply without its thought, ornaments, tags and bullets."""
+    answer = answer_in(text) or ""
+    if not answer.isascii():
+        answer = PRIVATE.sub(" ", unicodedata.normalize("NFC", answer.translate(NARROW)))
+    if "&" in answer:
+        answer = html.unescape(answer)
+    if not ORNAMENTAL.isdisjoint(answer):
+        answer = TAG.sub(" ", ORNAMENTS.sub("", answer))
+    if answer[:1] in "#>•-\n\t ":
+        answer = answer[BULLETS.match(answer).end() :] if BULLETS.match(answer) else answer  # type: ignore[union-attr]
+    return answer.strip()
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, whatever their case, width, accents and marks.
+
+    >>> letters_of("Joe’s t-shirt, naïve") == letters_of("JOES T SHIRT naive")
+    True
+    """
+    if text.isascii():
+        return "".join(_PLAIN_WORD.findall(text.lower()))
+    if "_" in text:
+        text = text.replace("_", " ")
+    return "".join([_folded(word) for word in _WORD.findall(unicodedata.normalize("NFC", text.translate(NARROW)))])
+
+
+@lru_cache(1 << 12)
+def _folded(word: str) -> str:
+    """A word as it is compared."""
+    if not word.isascii():
+        parts = unicodedata.normalize("NFKD", word)
+        word = "".join([part for part in parts if unicodedata.category(part) != "Mn"])
+    return word.casefold()
+
+
+@lru_cache(1 << 12)
+def _filled_text(before: str, after: str) -> FilledText:
+    return FilledText(letters_of(before), letters_of(after))
+
+
+@lru_cache(1 << 12)
+def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...]) -> OptionNames:
+    """The names of some options."""
+    spelled, lettered, written = dict[str, int](), dict[str, int](), set[str]()
+    shared, alike = set[str](), set[str]()
+    for index, option in enumerate(options):
+        for name in (option, *(aliases[index] if index < len(aliases) else ())):
+            bare = name.strip(AROUND) if name.isascii() else name.translate(NARROW).strip(AROUND)
+            if not bare:
+                continue
+            low, letters = bare.lower(), letters_of(bare)
+            if spelled.setdefault(low, index) != index:
+                shared.add(low)
+            if letters and lettered.setdefault(letters, index) != index:
+                alike.add(letters)
+            if len(bare) == 1:
+                written.add(bare)
+    for name in shared:
+        del spelled[name]
+    for letters in alike:
+        del lettered[letters]
+    return OptionNames(spelled, lettered, frozenset(name for name in lettered if len(name) == 1), frozenset(written))
+
+
+class ReplyReading:
+    """A reply and the options that it names in one place or another."""
+
+    def __init__(self, text: str, names: OptionNames) -> None:
+        self.text, self.names = text, names
+        self.is_ascii = text.isascii()
+        self.words = _PLAIN_WORD.findall(text.lower()) if self.is_ascii else [*map(_folded, _WORD.findall(text))]
+        self.letters = "".join(self.words)
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """From which character to which each word stands."""
+        found = _PLAIN_WORD.finditer(self.text.lower()) if self.is_ascii else _WORD.finditer(self.text)
+        return [match.span() for match in found]
+
+    @cached_property
+    def edges(self) -> dict[int, int]:
+        """Words by where each begins among the letters; the last edge is the end."""
+        return dict(zip(accumulate(map(len, self.words), initial=0), range(len(self.words) + 1), strict=True))
+
+    def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
+        """The option that the reply chooses."""
+        exact = self.exact()
+        if exact is not None:
+            return exact
+        if only_leading:
+            first = self.declared(at_once=True) or self.leading()
+            return first.pop() if len(first) == 1 else None
+        solved = self.solved(filled)
+        if solved is not None:
+            return solved
+        for ways in (self.listed, self.declared, self.leading, self.bracketed):
+            options = ways() if self.mentions else set()
+            if options:
+                return options.pop() if len(options) == 1 else None
+        ended = self.ended(filled)
+        if ended is not None:
+            return ended
+        options = self.closing() or self.mentioned()
+        return options.pop() if len(options) == 1 and not self.is_unsure() else None
+
+    def exact(self) -> int | None:
+        """The option whose name is all that the reply says."""
+        option = self.names.spelled.get(self.text.strip(AROUND).lower())
+        return self.names.lettered.get(self.letters) if option is None else option
+
+    def solved(self, filled: FilledText | None) -> int | None:
+        """The option that fills the blank, if the reply is the text, or the end of it, or all of it up to the blank."""
+        if filled is None or len(self.words) < 2:
+            return None
+        before, after, letters = filled.before, filled.after, self.letters
+        whole, begun = set[int](), dict[int, int]()
+        for name, option in self.names.lettered.items():
+            if len(name) == 1:
+                continue
+            end = name + after
+            if letters.endswith(end):
+                start = letters[: len(letters) - len(end)]
+                if before.endswith(start) or before.endswith(start.removesuffix("the")):
+                    whole.add(option)
+            elif len(before) >= 12 and letters.startswith(before):
+                rest = letters[len(before) :].removeprefix("the")
+                if rest.startswith(name.removeprefix("the")):
+                    begun[len(name)] = option
+        if whole:
+            return whole.pop() if len(whole) == 1 else None
+        return begun[max(begun)] if len(set(begun.values())) == 1 or (begun and after) else None
+
+    def ended(self, filled: FilledText | None) -> int | None:
+        """The one option of which the reply says what the text says after its blank."""
+        if filled is None or len(filled.after) < LEAST_ENDING:
+            return None
+        options = set()
+        for name, option in self.names.lettered.items():
+            at = self.letters.find(name + filled.after) if len(name) > 1 else -1
+            if at >= 0 and at in self.edges and not self._is_negated(self.edges[at]):
+                options.add(option)
+        return options.pop() if len(options) == 1 else None
+
+    def listed(self) -> set[int]:
+        """The first option of a list with numbers of its own: "1) the trophy 2) the suitcase"."""
+        first = NUMBERED_FIRST.match(self.text)
+        second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
+        if first is None or second is None:
+            return set()
+        named = [mention for mention in self.mentions if ord(mention.mark) >= IN_WORDS]
+        ahead = {mention.option for mention in named if first.end() <= mention.start < second.start()}
+        behind = {mention.option for mention in named if mention.start >= second.end()}
+        return ahead if len(ahead) == 1 and len(behind) == 1 and ahead != behind else set()
+
+    def declared(self, *, at_once: bool = False) -> set[int]:
+        """Options after "the answer is", "Choice:" and the like; with `at_once` only if a text begins so."""
+        if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
+            return set()
+        marked = self.marked
+        if at_once:
+            return _options_in(DECLARED_AT_ONCE.findall(marked))
+        if not self.is_ascii:
+            return _options_in(DECLARED.findall(marked)) | _options_in(DECLARED_BOTH.findall(marked))
+        leads = [lead.start() for lead in DECLARING_WORD.finditer(marked.lower())]
+        found = [pattern.match(marked, lead) for lead in leads for pattern in (DECLARED, DECLARED_BOTH)]
+        return _options_in([match[1] for match in found if match])
+
+    def leading(self) -> set[int]:
+        """The option before the first punctuation, and any other that is said right after it or listed below it.
+
+        "B is right" begins with its answer; "the jug was poured out" need not.
+        """
+        marked = self.marked
+        first = LEADING.match(marked) if self.mentions else None
+        if first is None:
+            return set()
+        end = first.end(1) if first[1] else first.end(2)
+        beside = BESIDE.match(marked, end)
+        near = [beside[1]] if beside else []
+        below = BELOW.findall(marked, end) if "\n" in marked else []
+        return _options_in([first[1] or first[2], *near, *below])
+
+    def bracketed(self) -> set[int]:
+        """Options in parentheses."""
+        marked = self.marked
+        if "(" in marked or "[" in marked or "「" in marked:
+            return _options_in(BRACKETED.findall(marked))
+        return set()
+
+    def closing(self) -> set[int]:
+        """The option that ends a text, if it is the only one in it."""
+        mentions = self.mentions
+        ends = bool(mentions) and mentions[-1].end >= self.places[-1][1]
+        options = {mention.option for mention in mentions}
+        return options if ends and len(options) == 1 else set()
+
+    def mentioned(self) -> set[int]:
+        """Options that a text names by a word which means nothing else."""
+        return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
+
+    def is_unsure(self) -> bool:
+        """Whether the reply says that it does not choose."""
+        if self.is_ascii and DOUBTING.isdisjoint(self.words):
+            return False
+        return UNSURE.search(self.text) is not None
+
+    @cached_property
+    def marked(self) -> str:
+        """The reply with a character in the place of each name."""
+        parts, at = [], 0
+        for mention in self.mentions:
+            parts += [self.text[at : mention.start], mention.mark]
+            at = mention.end
+        return "".join([*parts, self.text[at:]])
+
+    @cached_property
+    def mentions(self) -> list[Mention]:
+        """The names in the reply that are not denied, in order; of names within names the longest counts."""
+        found, single = [], self.names.single
+        if not single.isdisjoint(self.words):
+            found += [(at, at + 1) for at, word in enumerate(self.words) if word in single]
+        for name in self.names.lettered:
+            at = self.letters.find(name) if len(name) > 1 else -1
+            while at >= 0:
+                first, last = self.edges.get(at), self.edges.get(at + len(name))
+                if first is not None and last is not None:
+                    found.append((first, last))
+                at = self.letters.find(name, at + 1)
+        mentions, reached = list[Mention](), 0
+        for first, last in sorted(found, key=lambda span: (span[0], -span[1])):
+            name = "".join(self.words[first:last])
+            if first >= reached and self._counts(name, first, last - 1):
+                reached = last
+                start, end = self.places[first][0], self.places[last - 1][1]
+                if not self._is_negated(first) and (self.is_ascii or not DENIED.match(self.text, end)):
+                    kind = SAID_ONCE if len(name) == 1 else IN_PROSE if name in PROSE else IN_WORDS
+                    option = self.names.lettered[name]
+                    mentions.append(Mention(start, end, option, chr(kind + option)))
+        return mentions
+
+    def _counts(self, name: str, first: int, last: int) -> bool:
+        """Whether a name that stands from one word to another is said there."""
+        start, end = self.places[first][0], self.places[last][1]
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        if len(name) == 1 and end - start == 1:
+            written = self.text[start]
+            if written.isdigit():  # not of "2.5"
+                return not (after in (".", ",") and self.text[end + 1 : end + 2].isdigit()) and before not in (".", ",")
+            if written not in self.names.written and not self._leads(start, end):
+                return False
+        if self.is_ascii:
+            return True
+        return not _goes_on(name, self.text[start], before) and not _goes_on(name, self.text[end - 1], after)
+
+    def _leads(self, start: int, end: int) -> bool:
+        """Whether a letter begins the reply, and a stop follows it: then its case does not count."""
+        opening = OPENING.match(self.text)
+        return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
+
+    def _is_negated(self, word: int) -> bool:
+        """Whether what stands before a word denies what begins there."""
+        if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
+            return False
+        start = self.places[word][0]
+        return NEGATED.search(self.text[max(0, start - LONGEST_NEGATION) : start]) is not None
+
+
+def _goes_on(name: str, edge: str, beyond: str) -> bool:
+    """Whether a word goes on beyond the edge of a name, where a script has no spaces between words.
+
+    One of katakana ends where katakana end (アン is not in アンディ), as does a single character of Han.
+    """
+    if not beyond or edge.isascii():
+        return False
+    if IS_KATAKANA.match(edge):
+        return IS_KATAKANA.match(beyond) is not None
+    if IS_HAN.match(edge):
+        return len(name) == 1 and IS_HAN.match(beyond) is not None
+    return beyond.isalnum()
+
+
+def _options_in(marks: Sequence[str]) -> set[int]:
+    """The options of some characters that stand for names."""
+    return {ord(mark) & 0x3FF for mark in marks}
