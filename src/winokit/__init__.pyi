@@ -12,6 +12,7 @@ from winokit.data.predictions.in_memory import HasShape
 from winokit.methods.aflite.methods import DebiasMethod
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.hunting.hunter import Hunt
+from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.cache import Cache
@@ -125,7 +126,6 @@ def check(
     *,
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
-    corpus: str | SentenceIndex | None = None,
     train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
     problems: str | Path | Dataset | Frame | None = None,
     prediction_columns: str | Mapping[str, str] | None = None,
@@ -136,8 +136,14 @@ def check(
     labels: str | Path | Sequence[str | Path] = ...,
     errata: str | Path | None = None,
     lenient: bool = False,
+    corpus: str | SentenceIndex | NgramCorpus | None = None,
+    max_requests: int | None = None,
+    forget: bool = False,
+    cache: str | Path | Cache | None = None,
     progress: Callable[[float, float], None] | None = None,
     loading: Loading = ...,
+    source: CorpusSettings = ...,
+    spending: Spending = ...,
 ) -> Findings: ...
 
 def compare(
@@ -346,7 +352,7 @@ def grade(
 ) -> Grading | Leaderboard: ...
 
 def hunt(
-    index: str | Path | SentenceIndex,
+    index: str | Path | SentenceIndex | NgramCorpus,
     data: str | Path | Dataset | Frame | None = None,
     *,
     row: int = 1,

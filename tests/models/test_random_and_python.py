@@ -15,6 +15,7 @@ from winokit.models.base import (
     Continuation,
     Embed,
     Fill,
+    Lookup,
     Model,
     Piece,
     PseudoLikelihood,
@@ -31,6 +32,7 @@ EVERY_KIND = [
     Ask("Which?", ("A", "B", "C")),
     Embed("The jug was empty."),
     Choose("The water ran until ", " was empty.", ("the jug", "the cup")),
+    Lookup((("the jug",), ("was empty",))),
 ]
 QUESTION = Choose("The water ran until ", " was empty.", ("the jug", "the cup"), "it")
 
@@ -55,6 +57,7 @@ def test_the_guesser_answers_every_kind_of_request_in_its_form():
     assert answers[5].choice == int(np.argmax(answers[5].logprobs))
     assert answers[6].ndim == 1
     assert len(answers[7].values) == 2
+    assert answers[8].count >= 0
 
 
 def test_a_guess_depends_on_the_request_and_the_seed_alone():

@@ -402,3 +402,89 @@ class CompletionsServer(FakeServer):
                 "text_offset": [0] * len(shown),
             }
         return choice
+
+
+class NgramServer(FakeServer):
+    """An n-gram index of a few documents, by the protocol of infini-gram.
+
+    Words and marks are its tokens, capitals count, and documents are drawn at random with repetitions.
+
+    Parameters
+    ----------
+    documents
+        What is indexed.
+    index
+        The name of the only index.
+    """
+
+    MOST = 10
+    """Documents of one reply."""
+
+    def __init__(self, documents: Sequence[str], index: str = "small", *, seed: int = 0, port: int = 0) -> None:
+        super().__init__(port)
+        self.documents, self.index = list(documents), index
+        self._tokens = [_places_of_tokens(document) for document in documents]
+        self._chance = random.Random(seed)
+
+    @property
+    def url(self) -> str:
+        """What a SPEC names after the @: there is no path."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def respond(self, number: int, path: str, body: Any) -> Response:
+        """Count, or show documents; what is wrong with a query is said in the reply."""
+        if body.get("index") != self.index:
+            return Response(payload={"error": f"Index {body.get('index')} does not exist"})
+        kind, query = body["query_type"], body["query"]
+        if kind == "count" and not query:
+            return Response(payload={"count": sum(map(len, self._tokens)), "approx": False, "latency": 0.1})
+        clauses = [clause.split(" OR ") for clause in query.split(" AND ")]
+        if len(clauses) > 4 or max(map(len, clauses)) > 4:
+            return Response(payload={"error": "at most 4 clauses of 4 terms"})
+        matches = self._matches(clauses, body.get("max_diff_tokens", 100))
+        if kind == "count":
+            return Response(payload={"count": len(matches), "approx": False, "latency": 0.1})
+        if kind != "search_docs" or not 1 <= body["maxnum"] <= self.MOST:
+            return Response(payload={"error": f"cannot do {kind}"})
+        drawn = [self._chance.choice(matches) for _ in range(body["maxnum"] if matches else 0)]
+        return Response(
+            payload={"cnt": len(matches), "approx": False, "documents": [self._shown(*one) for one in drawn]}
+        )
+
+    def _matches(self, clauses: Sequence[Sequence[str]], within: int) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Each place where all clauses are near each other: its document, and where the clauses stand as tokens."""
+        found = []
+        for number in range(len(self.documents)):
+            first, *others = [self._places(number, clause) for clause in clauses]
+            for place in first:
+                near = [[each for each in places if abs(each[0] - place[0]) <= within] for places in others]
+                if all(near):
+                    found.append((number, [place, *(each[0] for each in near)]))
+        return found
+
+    def _places(self, number: int, clause: Sequence[str]) -> list[tuple[int, int]]:
+        """Where one of some n-grams stands in a document, as tokens."""
+        places = []
+        tokens = [self.documents[number][start:end] for start, end in self._tokens[number]]
+        for term in clause:
+            sought = [term[start:end] for start, end in _places_of_tokens(term)]
+            starts = range(len(tokens) - len(sought) + 1)
+            places += [(at, at + len(sought)) for at in starts if tokens[at : at + len(sought)] == sought]
+        return places
+
+    def _shown(self, number: int, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """A document, cut into spans: those of the clauses, and what is between them."""
+        text, tokens = self.documents[number], self._tokens[number]
+        spans: list[tuple[str, str | None]] = []
+        done = 0
+        for clause, (first, last) in sorted(enumerate(places), key=lambda each: each[1]):
+            start, end = tokens[first][0], tokens[last - 1][1]
+            if start >= done:
+                spans += [(text[done:start], None), (text[start:end], str(clause))]
+                done = end
+        spans.append((text[done:], None))
+        return {"doc_ix": number, "doc_len": len(tokens), "disp_len": len(tokens), "metadata": "{}", "spans": spans}
+
+
+def _places_of_tokens(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]

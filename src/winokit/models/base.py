@@ -99,7 +99,23 @@ class Choose:
     """What says how the blank is to be filled or where the query stands; nothing that tells the answer."""
 
 
-Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How often does a corpus have n-grams near each other, and in which documents? Answered with `Found`.
+
+    Every clause must be there, which is one of its n-grams.
+    """
+
+    clauses: tuple[tuple[str, ...], ...]
+    within: int = 100
+    """Tokens between two clauses at most."""
+    documents: int = 0
+    """How many documents to show."""
+    draw: int = 0
+    """Which drawing of documents: each shows others."""
+
+
+Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose | Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +154,16 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What came back from a `Lookup`: how often, and texts of documents with what they are called."""
+
+    count: int
+    approximate: bool = False
+    """Whether the index counted a sample of a frequent clause."""
+    documents: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """That a request has no answer from this model, and why: its text is too long, or has no token to score.
 
@@ -147,7 +173,7 @@ class Refusal:
     why: str
 
 
-Answer: TypeAlias = Pieces | Reply | Scores | npt.NDArray[np.float32] | Refusal
+Answer: TypeAlias = Pieces | Reply | Scores | Found | npt.NDArray[np.float32] | Refusal
 
 
 @runtime_checkable

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 FACTS = ("id", "root", "owned_by")
 """What is taken from an entry as it is; `created` is looked at first."""
+TELLING = frozenset({"created", "tokens"})
+"""Facts that tell a model from the one before it: since when it exists, or how many tokens a corpus has."""
 PLACEHOLDERS = (0, 1, 1677610602)
 """Values of `created` that servers give for every model; the last is LiteLLM's."""
 OLLAMA_TAG = ":latest"
@@ -33,7 +35,7 @@ class ServerIdentity:
     """What a server says of the model it serves."""
 
     facts: Mapping[str, str | int] = field(default_factory=dict)
-    """Of id, root, owned_by and created those that say something; empty if the server lists no such model."""
+    """Of id, root, owned_by, created and tokens those that say something; empty if no such model is listed."""
     confirmed: bool = True
     """Whether the server said so now; otherwise it is what it said the last time."""
     reached: bool = True
@@ -41,8 +43,8 @@ class ServerIdentity:
 
     @property
     def tells(self) -> bool:
-        """Whether the same identity means the same model: it has a date of its own."""
-        return self.confirmed and "created" in self.facts
+        """Whether the same identity means the same model: it has a date of its own, or a corpus its size."""
+        return self.confirmed and not TELLING.isdisjoint(self.facts)
 
     @property
     def text(self) -> str:

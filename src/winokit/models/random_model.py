@@ -32,7 +32,16 @@ class RandomModel:
 
     kind = "any"
     can: frozenset[type] = frozenset(
-        {base.Continuation, base.Fill, base.PseudoLikelihood, base.Attention, base.Ask, base.Embed, base.Choose}
+        {
+            base.Continuation,
+            base.Fill,
+            base.PseudoLikelihood,
+            base.Attention,
+            base.Ask,
+            base.Embed,
+            base.Choose,
+            base.Lookup,
+        }
     )
 
     def __init__(self, seed: int = 0, spec: str = "random") -> None:
@@ -63,6 +72,8 @@ def _guess(request: base.Request, draws: Random) -> base.Answer:
             return base.Reply(logprobs, choice, request.options[choice])
         case base.Embed():
             return np.array([draws.gauss(0, 1) for _ in range(DIMENSIONS)], np.float32)
+        case base.Lookup():
+            return base.Found(draws.randrange(1000))
         case base.Choose():
             return base.Scores(tuple(_numbers(draws, len(request.candidates))))
 

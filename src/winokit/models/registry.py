@@ -29,7 +29,7 @@ HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 MODEL_HELP = (
     "builtin, random, hf:NAME_OR_DIR, gguf:FILE, completions:MODEL@URL, chat:MODEL@URL, ngram:FILE, hunter:INDEX, "
-    "ensemble:A+B, python:MODULE:FUNCTION."
+    "association:INDEX, ensemble:A+B, python:MODULE:FUNCTION."
 )
 ModelLike = str | Model | Callable[..., Any]
 """A SPEC; in Python also a model, or a function that scores."""
@@ -76,10 +76,10 @@ class Spec:
         query = "&".join(f"{key}={value}" for key, value in self.options.items())
         return self.prefix + (f":{self.place}" if self.place else "") + (f"?{query}" if query else "")
 
-    def only(self, *known: str) -> Mapping[str, str]:
+    def only(self, *known: str, of: str = "models") -> Mapping[str, str]:
         """The options, after a check that each is one of `known`, or `name`."""
         for name in self.options:
-            check_known(f"option of {self.prefix!r} models", name, (*known, "name"))
+            check_known(f"option of {self.prefix!r} {of}", name, (*known, "name"))
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:
@@ -142,7 +142,7 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
     },
 )
 """From prefix to what makes the model of a SPEC. Models that judge whole problems (`Choose`) live above this package:
-the hunter comes by entry point, as those of other packages do."""
+the hunter and word association come by entry point, as those of other packages do."""
 
 
 def as_model(given: ModelLike) -> str | Model:

@@ -19,6 +19,7 @@ from contextlib import closing, suppress
 from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from math import inf
 from time import monotonic, sleep
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -69,7 +70,9 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """A text that the model cannot read; others it may."""
-SERVER_OPTIONS = ("concurrency", "timeout", "retries", "delay", "key_env", "tokenizer")
+EXCHANGE_OPTIONS = ("concurrency", "timeout", "retries", "delay", "rate", "key_env")
+"""What a SPEC may say of how any server is asked."""
+SERVER_OPTIONS = (*EXCHANGE_OPTIONS, "tokenizer")
 """What `connect` reads of a SPEC."""
 
 Body: TypeAlias = Mapping[str, Any]
@@ -97,6 +100,8 @@ class RetryPolicy:
     timeout: float = 300.0
     retries: int = 6
     delay: float = 1.0
+    rate: float = inf
+    """Calls a second at most, retries included."""
 
 
 @dataclass(frozen=True)
@@ -125,17 +130,22 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
     settings
         What goes into every request beside the model's name.
     """
-    name, url = _name_and_url(spec)
-    policy = RetryPolicy(
-        concurrency=spec.number("concurrency", RetryPolicy.concurrency, least=1),
-        timeout=spec.number("timeout", RetryPolicy.timeout, least=0.001),
-        retries=spec.number("retries", RetryPolicy.retries),
-        delay=spec.number("delay", RetryPolicy.delay),
-    )
-    server = ModelServer(url, _key(spec), {"model": name, **settings}, policy)
+    name, url = name_and_url(spec, os.environ.get("OPENAI_BASE_URL") or OPENAI)
+    server = ModelServer(url, server_key(spec), {"model": name, **settings}, retry_policy(spec))
     if "tokenizer" in spec.options:
         server.count_tokens = _counter(spec.options["tokenizer"])
     return server
+
+
+def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
+    """The policy that the options of a SPEC name."""
+    return RetryPolicy(
+        concurrency=spec.number("concurrency", usual.concurrency, least=1),
+        timeout=spec.number("timeout", usual.timeout, least=0.001),
+        retries=spec.number("retries", usual.retries),
+        delay=spec.number("delay", usual.delay),
+        rate=spec.number("rate", usual.rate, least=0.001),
+    )
 
 
 class ModelServer:
@@ -149,6 +159,9 @@ class ModelServer:
         Sent in every request, and never shown.
     """
 
+    ways_out: Mapping[int, str] = WAYS_OUT
+    """What a user can do about a status."""
+
     def __init__(self, url: str, key: str | None, settings: Body, policy: RetryPolicy) -> None:
         self.url = url.rstrip("/")
         self.settings = settings
@@ -161,14 +174,34 @@ class ModelServer:
         self.count_tokens: Callable[[str], int] | None = None
         """How many tokens a text has, where a tokenizer was named to count them with."""
         self._served: str | None = None
+        self._next_turn = 0.0
+        """When the next call may be sent, by the monotonic clock."""
+
+    def seconds_to_turn(self) -> float:
+        """Seconds until the next call may be sent, by the rate."""
+        return max(self._next_turn - monotonic(), 0.0)
+
+    def take_turn(self) -> None:
+        """Count a call against the rate."""
+        self._next_turn = max(self._next_turn, monotonic()) + 1 / self._policy.rate
 
     def identify(self) -> ServerIdentity:
         """Which model the server says it serves, which counts against no limit.
 
         Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
         """
+        outcome = self.ask_identity(IDENTITY_PATH)
+        payload = identity_payload(outcome)
+        if isinstance(payload, ServerIdentity):
+            return payload
+        assert isinstance(outcome, HttpReply)
+        return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
+
+    def ask_identity(self, path: str, body: Body | None = None) -> Outcome:
+        """Send a request about what is served, a GET or a POST of a body; once more if that may help."""
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
-        outcome = self._fetch(IDENTITY_PATH, give_up_at)
+        sent = None if body is None else json.dumps({**self.settings, **body}).encode()
+        outcome = self._fetch(path, give_up_at, sent)
         for _ in range(min(IDENTITY_RETRIES, self._policy.retries)):
             if isinstance(outcome, HttpReply):
                 has_said = not _may_pass(outcome.status)
@@ -178,24 +211,14 @@ class ModelServer:
             if has_said or monotonic() + pause >= give_up_at:
                 break
             sleep(pause)
-            outcome = self._fetch(IDENTITY_PATH, give_up_at)
-        if isinstance(outcome, ExchangeFailed):
-            # A server that is there, and only does not say who it is, may still answer, and then be another.
-            return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
-        if _may_pass(outcome.status):
-            return ServerIdentity(confirmed=False)
-        if outcome.status != 200:
-            return ServerIdentity()
-        try:
-            payload = json.loads(outcome.content)
-        except (ValueError, RecursionError):
-            return ServerIdentity()
-        return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
+            outcome = self._fetch(path, give_up_at, sent)
+        return outcome
 
-    def _fetch(self, path: str, give_up_at: float) -> Outcome:
-        """What comes back for one GET until a time of the monotonic clock."""
+    def _fetch(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
+        """What comes back for one request until a time of the monotonic clock."""
         with closing(open_client(self.address(path), self._key, 1)) as http:
-            http.send(path, None)
+            self.take_turn()
+            http.send(path, body)
             while (time_left := give_up_at - monotonic()) > 0:
                 for _, outcome in http.replies(time_left):
                     return outcome
@@ -368,21 +391,24 @@ class _Exchange:
 
     def _time_left(self) -> float:
         """Seconds until there is something to do, whether or not a reply comes."""
-        if self._ready or self._unread or (self._pending and self._has_room()):
+        if self._ready or self._unread:
             return 0.0
+        turn = monotonic() + self.server.seconds_to_turn()
         until = [self._last_sign + self.policy.timeout] if self._underway else []
+        if self._pending and self._has_room():
+            until.append(turn)
         if len(self._underway) < int(self.server._limit):
-            until += [call.due for call in self._waiting]
+            until += [max(call.due, turn) for call in self._waiting]
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
 
     def _send_more(self, http: HttpClient) -> None:
         """As many calls as may be under way, those first that were tried before."""
         usage, now = self.server.usage, monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
-            if len(self._underway) < int(self.server._limit):
+            if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
                 self._waiting.remove(call)
                 self._send(http, call)
-        while self._pending and self._has_room():
+        while self._pending and self._has_room() and not self.server.seconds_to_turn():
             most = min(self.server._at_a_time, self._fair, self.bundle.most) if self.bundle else 1
             taken: list[tuple[int, Body | None]] = []
             while self._pending and len(taken) < most and (self.free or usage.may_ask is None or usage.may_ask()):
@@ -419,6 +445,7 @@ class _Exchange:
                 http.send(call, json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode())
         except UnicodeEncodeError as error:
             raise self.server.error(self.path, f"no text to send: {error}", "correct it in the data") from None
+        self.server.take_turn()
         self._underway.add(call)
 
     def _pace(self, seconds: float, taken: int) -> None:
@@ -486,7 +513,7 @@ class _Exchange:
         if _may_pass(status) and not lasting:
             raise _Failed(said, status, _requested_pause(outcome))
         if status != 200:
-            line = server._line(self.path, f"status {status}: {said}", WAYS_OUT.get(status, ""))
+            line = server._line(self.path, f"status {status}: {said}", server.ways_out.get(status, ""))
             raise Complaint(line, said, status)
         try:
             payload = json.loads(outcome.content)
@@ -510,7 +537,7 @@ class _Exchange:
         patient = failed.crowded and (failed.status == 429 or self._answered)
         hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
-            way_out = WAYS_OUT.get(failed.status, "check that the server works, then run again")
+            way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")
             raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
         again = refusals if failed.crowded else tries
         pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
@@ -554,20 +581,35 @@ def _requested_pause(response: HttpReply) -> float:
     return 0.0
 
 
-def _name_and_url(spec: Spec) -> tuple[str, str]:
-    """Model and server, split at the last '@'."""
-    place = spec.place_or_fail("MODEL@URL")
+def identity_payload(outcome: Outcome) -> Any:
+    """The JSON of a reply about what is served; without one, the `ServerIdentity` that can be told all the same."""
+    if isinstance(outcome, ExchangeFailed):
+        # A server that is there, and only does not say who it is, may still answer, and then be another.
+        return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
+    if _may_pass(outcome.status):
+        return ServerIdentity(confirmed=False)
+    if outcome.status != 200:
+        return ServerIdentity()
+    try:
+        return json.loads(outcome.content)
+    except (ValueError, RecursionError):
+        return ServerIdentity()
+
+
+def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tuple[str, str]:
+    """Name and server of a SPEC, split at the last '@'; the usual server if there is none."""
+    place = spec.place_or_fail(expected)
     name, at, url = place.rpartition("@")
     if not at:
-        name, url = place, os.environ.get("OPENAI_BASE_URL") or OPENAI
+        name, url = place, usual_url
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         sound = False
     if not name or not sound:
-        expected = "expected MODEL@URL with a URL such as http://localhost:8000/v1"
-        raise BadInput(f"{spec.prefix}: {expected}, found {url!r} for a URL")
+        example = f"expected {expected} with a URL such as http://localhost:8000/v1"
+        raise BadInput(f"{spec.prefix}: {example}, found {url!r} for a URL")
     if "@" in parts.netloc or parts.query:
         way_out = "a key belongs in OPENAI_API_KEY"
         raise BadInput(f"{spec.prefix}: expected a URL without user, password or query; {way_out}")
@@ -585,7 +627,7 @@ def _counter(tokenizer: str) -> Callable[[str], int]:
     return lambda text: len(loaded(text, verbose=False)["input_ids"])
 
 
-def _key(spec: Spec) -> str | None:
+def server_key(spec: Spec) -> str | None:
     """The key from the environment; an empty key_env sends none. The name is not repeated: some put the key there."""
     name = spec.options.get("key_env", "OPENAI_API_KEY")
     key = os.environ.get(name, "").strip() if name else ""

@@ -4,6 +4,7 @@ With `--data DATA` the files are predictions, and what is understood of them is 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from winokit.answers import ORIGINAL
@@ -15,8 +16,9 @@ from winokit.data.predictions.understanding import UnderstoodPredictions, read_p
 from winokit.drawing.tables import Lines, dim, styled, table
 from winokit.drawing.wording import percent, plural
 from winokit.errors import BadInput
-from winokit.methods.hunting.search import SentenceIndex
-from winokit.progress import Progress
+from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
+from winokit.methods.hunting.search import Corpus
+from winokit.progress import Progress, tell
 from winokit.settings import Help, verb
 
 UnderstoodPredictions.shown_by = "winokit.stages.check"
@@ -43,10 +45,6 @@ def check(
             shown=False,
         ),
     ] = None,
-    corpus: Annotated[
-        str | SentenceIndex | None,
-        Help("An index of text (`winokit hunt index`): which problems appear in it?", "INDEX"),
-    ] = None,
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
     ] = (),
@@ -64,6 +62,7 @@ def check(
     ] = None,
     examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
+    source: CorpusSettings = CorpusSettings(),
     progress: Progress | None = None,
 ) -> checkup.Findings:
     """Find malformed records, leaks, broken twins, duplicates and broken rules.
@@ -76,20 +75,32 @@ def check(
         return Findings(_prediction_findings(understood), examples, understood)
     if prediction_columns is not None:
         raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
-    text = SentenceIndex(corpus) if isinstance(corpus, str) else corpus
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
     trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
     wanted = only or checkup.CHECKS
-    findings = checkup.check(
-        [each.dataset for each in loaded],
-        wanted,
-        rules,
-        corpus=text,
-        train=trained,
-        files=[each.files for each in loaded],
-        progress=progress,
-    )
-    return checkup.Findings(findings, examples)
+    with source.opened() as corpus:
+        findings = checkup.check(
+            [each.dataset for each in loaded],
+            wanted,
+            rules,
+            corpus=corpus,
+            train=trained,
+            files=[each.files for each in loaded],
+            progress=progress,
+        )
+        return checkup.Findings(_dated(findings, corpus), examples)
+
+
+def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
+    """Findings in a corpus with counts and dates of what was looked up before; the same is told in sentences."""
+    if not isinstance(corpus, NgramCorpus):
+        return list(findings)
+    tell(corpus.notes)
+    replayed = {"replayed": corpus.replayed}
+    return [
+        replace(finding, details={**finding.details, **replayed}) if finding.check == checkup.CORPUS else finding
+        for finding in findings
+    ]
 
 
 def _understood(

@@ -12,6 +12,7 @@ from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
 from winokit.methods.hunting.building import BuiltIndex, build_index
 from winokit.methods.hunting.corpus import CorpusLayout
+from winokit.methods.hunting.ngram_corpus import NgramCorpus, open_corpus
 from winokit.methods.hunting.queries import DEFAULT_SETS, load_synonyms
 from winokit.methods.hunting.roles import AGENT, PATIENT
 from winokit.methods.hunting.search import SentenceIndex
@@ -21,7 +22,10 @@ from winokit.settings import Help, refuse_unused, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
-Index = Annotated[str | Path | SentenceIndex, Help("An index that `winokit hunt index` made.", "INDEX")]
+Index = Annotated[
+    str | Path | SentenceIndex | NgramCorpus,
+    Help("An index that `winokit hunt index` made, or infinigram:INDEX@URL.", "INDEX"),
+]
 
 
 @verb
@@ -87,7 +91,7 @@ def hunt(
         if row > len(dataset):
             raise BadInput(f"{data}: row {row} asked for, where there are {len(dataset):,}")
         problem = dataset[row - 1]
-    corpus = index if isinstance(index, SentenceIndex) else SentenceIndex(index)
+    corpus = open_corpus(str(index)) if isinstance(index, str | Path) else index
     model = hunter.Hunter(corpus, sets=set_, synonyms=load_synonyms(synonyms), parser=parser)
     return replace(model.hunt(problem), examples=examples)
 

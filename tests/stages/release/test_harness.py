@@ -5,6 +5,7 @@ import math
 import subprocess
 
 import pytest
+import yaml
 from support.harness import harness_python, module_at, read_yaml, run_lm_eval
 
 from winokit.data.loading import load
@@ -95,6 +96,46 @@ def test_the_inspect_task_compiles_and_reads_the_dev_set(made):
     source = (made.folder / "inspect" / "open_wino.py").read_text()
     compile(source, "open_wino.py", "exec")
     assert "def open_wino():" in source
+
+
+def test_the_hub_is_told_of_columns_configurations_and_letters_that_are_there(made):
+    from pyarrow import parquet
+
+    told = read_yaml(made.folder / "eval.yaml")
+    assert told["evaluation_framework"] == "inspect-ai"
+    (task,) = told["tasks"]
+    front = (made.folder / "README.md").read_text("utf-8").split("---")[1]
+    configs = {config["config_name"]: config for config in yaml.safe_load(front)["configs"]}
+    (path,) = (file["path"] for file in configs[task["config"]]["data_files"] if file["split"] == task["split"])
+    rows = parquet.read_table(made.folder / path).to_pylist()
+    assert len(rows) == len(made.contents.files["dev"])
+    spec = task["field_spec"]
+    for row, problem in zip(rows, made.contents.files["dev"], strict=True):
+        assert {spec["input"], spec["target"], *spec["choices"], *spec["metadata"]} <= row.keys()
+        assert [row[name] for name in spec["choices"]] == list(problem.candidates)
+        assert row[spec["target"]] == "AB"[problem.answer]
+    assert {row["target"] for row in parquet.read_table(next(made.folder.rglob("test-*.parquet"))).to_pylist()} == {""}
+
+
+CHECK_HUB = """
+import sys, yaml
+from pyarrow import parquet
+from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
+from inspect_ai.solver import multiple_choice
+(task,) = (HFTask.model_validate(each) for each in yaml.safe_load(open(sys.argv[1]))["tasks"])
+multiple_choice(**task.solvers[0].args)
+samples = [_record_to_sample_hf(row, task.field_spec) for row in parquet.read_table(sys.argv[2]).to_pylist()]
+print(len(samples), sorted({sample.target for sample in samples}), {len(sample.choices) for sample in samples})
+"""
+
+
+@pytest.mark.slow
+def test_inspect_reads_what_the_hub_is_told(made):
+    python = harness_python("WINOKIT_INSPECT_PYTHON", "pyarrow, inspect_ai._eval.task.hf")
+    path = next(made.folder.rglob("validation-*.parquet"))
+    ran = subprocess.run([python, "-c", CHECK_HUB, str(made.folder / "eval.yaml"), str(path)], capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()[-3000:]
+    assert ran.stdout.decode() == "42 ['A', 'B'] {2}\n"
 
 
 @pytest.mark.slow

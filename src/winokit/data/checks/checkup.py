@@ -14,7 +14,7 @@ from winokit.data.checks.rules import RULES, Limits, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.data.formats.source import FileRecords, Place, name_place
 from winokit.errors import BadInput, Malformed, UnknownName, check_known
-from winokit.methods.hunting.search import SentenceIndex
+from winokit.methods.hunting.search import Corpus
 from winokit.methods.overlap import NEAR, Match, find_matches
 from winokit.problem import NO_BLANK, Dataset, Problem, grouped
 from winokit.progress import Progress
@@ -132,7 +132,7 @@ def check(
     only: Collection[str] = CHECKS,
     rules: str | None = None,
     *,
-    corpus: SentenceIndex | None = None,
+    corpus: Corpus | None = None,
     train: Sequence[Dataset] = (),
     files: Sequence[Sequence[FileRecords]] = (),
     progress: Progress | None = None,
@@ -377,7 +377,7 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
     return None if by_design or letters(a.sentence) == letters(b.sentence) else match.kind
 
 
-def _copies(dataset: Dataset, corpus: SentenceIndex, places: RowPlaces, progress: Progress | None) -> list[Finding]:
+def _copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
     name, findings = dataset.card.name, []
     by_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))

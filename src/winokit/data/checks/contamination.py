@@ -1,7 +1,7 @@
 """Which problems stand in a corpus, word for word or nearly: a model that read it may remember the answer.
 
-A problem is looked for window by window: the sentences of the corpus that have a window's rarest words are compared
-with the whole. Three kinds are told apart:
+The sentences of the corpus that may be a problem's own are compared with it; how they are found is for the corpus
+(`Corpus.alike`). Three kinds are told apart:
 
 - `verbatim`: the sentence of the blank stands there, with a candidate, the pronoun or the blank itself in its place;
 - `near`: four fifths of its words stand there in the same order, with hardly anything between them;
@@ -11,25 +11,22 @@ with the whole. Three kinds are told apart:
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 from math import ceil
 
 from rapidfuzz.distance import LCSseq
 
-from winokit.methods.hunting.search import AllOf, SentenceIndex
+from winokit.methods.hunting.search import Corpus, folded_words
 from winokit.problem import BLANK, Dataset, Problem
 from winokit.progress import Progress
-from winokit.text.words import WORD, sentences
+from winokit.text.words import sentences
 
 KINDS = ("verbatim", "near", "part")
-WINDOW, STEP = 10, 5
 RUN = 10
 """Words in a row that make a part."""
 NEAR = 0.8
 SHORTEST, SHORTEST_NEARLY = 6, 8
 """Sentences with fewer words say nothing; with fewer than eight, a few words changed say nothing."""
-RAREST = 3
-LOOK = 50
-"""Sentences compared for each window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,10 @@ class CorpusCopy:
     source: str | None
 
 
-def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | None = None) -> list[CorpusCopy]:
+def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that stand in a corpus, with the best sentence for each."""
     copies = []
+    corpus.expect(list(chain.from_iterable(map(_split_sentences, dataset))))
     for row, problem in enumerate(dataset):
         places = (CorpusCopy(row, *place) for place in _places(problem, corpus))
         copies += sorted(places, key=lambda copy: KINDS.index(copy.kind))[:1]
@@ -53,18 +51,21 @@ def find_copies(dataset: Dataset, corpus: SentenceIndex, progress: Progress | No
     return copies
 
 
-def _places(problem: Problem, corpus: SentenceIndex) -> Iterator[tuple[str, str, str | None]]:
+def _places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, str | None]]:
     """How a problem stands in a corpus, and in which sentence of which file, wherever it does."""
+    for sentence in _split_sentences(problem):
+        words = folded_words(sentence)
+        fillings = _filled(words, problem)
+        for hit in corpus.alike(sentence):
+            if kind := _kind(fillings, problem.is_whole or BLANK in words, hit.text):
+                yield kind, hit.text, hit.source
+
+
+def _split_sentences(problem: Problem) -> list[str]:
+    """The sentences of a problem that are long enough to say something."""
     texts = problem.candidates if problem.is_whole else (problem.text,)
-    for own in (_words(sentence) for text in texts for sentence in sentences(text)):
-        fillings = _filled(own, problem)
-        for text, source in _alike(own, corpus) if len(own) >= SHORTEST else ():
-            if kind := _kind(fillings, problem.is_whole or BLANK in own, text):
-                yield kind, text, source
-
-
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.casefold().replace("’", "'"))
+    every_sentence = chain.from_iterable(map(sentences, texts))
+    return [sentence for sentence in every_sentence if len(folded_words(sentence)) >= SHORTEST]
 
 
 def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
@@ -73,23 +74,7 @@ def _filled(own: Sequence[str], problem: Problem) -> list[list[str]]:
         return [list(own)]
     at = list(own).index(BLANK)
     fillings = [*problem.candidates, BLANK, *([problem.pronoun] if problem.pronoun else [])]
-    return [[*own[:at], *_words(filling), *own[at + 1 :]] for filling in fillings]
-
-
-def _alike(own: Sequence[str], corpus: SentenceIndex) -> Iterator[tuple[str, str | None]]:
-    """Sentences of the corpus that have the rarest words of some window of a sentence."""
-    seen: set[str] = set()
-    words = [word for word in own if word != BLANK]
-    for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
-        window = dict.fromkeys(words[start : start + WINDOW])
-        counts = {word: corpus.count(word) for word in window}
-        rarest = sorted((word for word in window if counts[word]), key=lambda word: counts[word])[:RAREST]
-        if len(rarest) < RAREST:
-            continue
-        for hit in corpus.search(AllOf(tuple(rarest)), LOOK):
-            if hit.text not in seen:
-                seen.add(hit.text)
-                yield hit.text, hit.source
+    return [[*own[:at], *folded_words(filling), *own[at + 1 :]] for filling in fillings]
 
 
 def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
@@ -97,7 +82,7 @@ def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | No
 
     One that tells has the blank in it, or is a text that there is to choose from; others are what anybody may say.
     """
-    there = _words(text)
+    there = folded_words(text)
     if tells:
         if any(f" {' '.join(filled)} " in f" {' '.join(there)} " for filled in fillings):
             return "verbatim"

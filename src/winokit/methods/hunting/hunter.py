@@ -5,7 +5,7 @@ https://arxiv.org/abs/1810.01375: the predicates of a problem's clauses are look
 sentences, and whoever has the blank's part there, the agent or the patient, is chosen. Their evidence was never
 released and came from a web search engine; ours comes from an index of the user's own text. Reading, queries and roles
 are ours (`reading.py`, `queries.py`, `roles.py`, and `parse.py` where a file of parses is given); weights and decision
-are those of their code (`roles.py`).
+are those of their code (`roles.py`). A corpus far larger than any of one's own is asked over HTTP (`ngram_corpus.py`).
 
 The candidates' names are never looked for, so that a hunter that answers at all keeps its choice of *role* when the
 candidates change places.
@@ -16,12 +16,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winokit.errors import check_known
+from winokit.methods.hunting.ngram_corpus import NgramCorpus, open_corpus, split_spec
 from winokit.methods.hunting.parse import read_parsed
 from winokit.methods.hunting.queries import DEFAULT_SETS, SETS, QueryPair, Synonyms, load_synonyms, query_sets
 from winokit.methods.hunting.reading import ProblemReading, read
 from winokit.methods.hunting.roles import AGENT, Evidence, HuntDecision, decide, resolve
-from winokit.methods.hunting.search import Hit, SentenceIndex
-from winokit.models.base import Answer, Choose, Request, Scores, cannot
+from winokit.methods.hunting.search import Corpus, Hit
+from winokit.methods.hunting.served import ServedByCorpus
+from winokit.models.base import Answer, Choose, Lookup, Request, Scores, cannot
 from winokit.models.registry import Spec
 from winokit.problem import NO_BLANK, Problem
 from winokit.results import Brief
@@ -89,7 +91,7 @@ class Hunter:
 
     def __init__(
         self,
-        corpus: SentenceIndex,
+        corpus: Corpus,
         *,
         spec: str = "hunter",
         sets: Sequence[str] = DEFAULT_SETS,
@@ -112,18 +114,20 @@ class Hunter:
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
                 raise cannot(self, request)
-            problem = Problem(
-                request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query
-            )
+            problem = problem_of(request)
             result = self.hunt(problem)
             values = None if result.choice is None else scores(result, len(problem.candidates))
             yield index, Scores(values, result.why)
 
+    def read(self, problem: Problem) -> ProblemReading | str:
+        """A problem as it is read, or why it is not."""
+        unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
+        return unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
+
     def hunt(self, problem: Problem) -> Hunt:
         """Look for evidence for a problem, and decide; without a file of parses by our own grammar."""
         result = Hunt(problem, parser=self.reads_by)
-        unread = NO_BLANK if problem.is_whole else language_of(problem.language).refusal("hunting")
-        reading = unread or (read(problem) if self.parses is None else read_parsed(problem, self.parses))
+        reading = self.read(problem)
         if isinstance(reading, str):
             result.why = reading
             return result
@@ -150,11 +154,33 @@ class Hunter:
         return result
 
 
+def problem_of(request: Choose) -> Problem:
+    """The problem that a request is about."""
+    return Problem(request.before, request.after, request.candidates, pronoun=request.pronoun, query=request.query)
+
+
+class ServedHunter(ServedByCorpus, Hunter):
+    """A hunter whose corpus is behind a server."""
+
+    corpus: NgramCorpus
+
+    def lookups_for(self, request: Choose) -> list[Lookup]:
+        """The lookups that a problem takes."""
+        reading = self.read(problem_of(request))
+        if isinstance(reading, str):
+            return []
+        lookups: list[Lookup] = []
+        for pair in query_sets(reading, self.synonyms, self.sets):
+            lookups += self.corpus.searches_of(pair.asked, self.limit)
+        return lookups
+
+
 def load(spec: Spec) -> Hunter:
     """The hunter that the SPEC names: `hunter:INDEX?sets=whole,heads&synonyms=FILE&limit=500&parser=FILE`."""
-    options = spec.only("sets", "synonyms", "limit", "parser")
-    corpus = SentenceIndex(spec.place_or_fail("an index"))
-    return Hunter(
+    index, options = split_spec(spec, "sets", "synonyms", "limit", "parser")
+    corpus = open_corpus(index)
+    kind = ServedHunter if isinstance(corpus, NgramCorpus) else Hunter
+    return kind(
         corpus,
         spec=str(spec),
         sets=options["sets"].split(",") if "sets" in options else DEFAULT_SETS,

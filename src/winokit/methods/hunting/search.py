@@ -1,10 +1,12 @@
-"""What can be asked of a corpus of sentences: in a SQLite file under a full-text index (FTS5).
+"""What can be asked of a corpus of sentences, and one in a SQLite file under a full-text index (FTS5).
 
-Words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case
-folded, accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`.
+Words are cut as FTS5's unicode61 tokenizer cuts them: at everything that is neither letter nor figure, case folded,
+accents kept. Phrases and nearness are FTS5's own, ranking is bm25. How an index is made: `building.py`. Another corpus
+is behind an n-gram index: `ngram_corpus.py`.
 """
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +15,13 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote
 from weakref import finalize
 
 from winokit.errors import BadInput
+from winokit.problem import BLANK
+from winokit.text.words import WORD
 
 APPLICATION = 0x77696E6F
 """Marks a SQLite file as ours."""
@@ -66,6 +70,45 @@ def any_of(texts: Sequence[str]) -> AnyOf:
     return AnyOf(tuple(dict.fromkeys(texts)))
 
 
+class Corpus(Protocol):
+    """Sentences that can be counted and searched, on this machine or elsewhere."""
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that determines what is found."""
+
+    def count(self, query: Query, /) -> int:
+        """Number of sentences or places in which a query is found."""
+
+    def search(self, query: Query, limit: int) -> list[Hit]:
+        """The best sentences for a query; those that say the same count once."""
+
+    def expect(self, texts: Sequence[str]) -> None:
+        """Prepare for `alike` of many texts: a corpus elsewhere is asked for all of them together."""
+
+    def alike(self, text: str) -> Iterator[Hit]:
+        """Sentences that may have a text in them, or most of it."""
+
+
+def folded_words(text: str) -> list[str]:
+    """The words of a text, whatever their case.
+
+    >>> folded_words("Ann’s _ fell.")
+    ["ann's", '_', 'fell']
+    """
+    return WORD.findall(text.casefold().replace("’", "'"))
+
+
+WINDOW, STEP = 10, 5
+"""Words of a text that are looked for together, and words between two such windows."""
+RAREST = 3
+"""Words of a window that a sentence must have to be compared with the text."""
+LOOK = 50
+"""Sentences compared for each window."""
+
+
 class SentenceIndex:
     """An index opened for searching."""
 
@@ -100,6 +143,24 @@ class SentenceIndex:
             ).fetchall()
         return list({text.casefold(): Hit(text, source) for text, source in rows}.values())
 
+    def expect(self, texts: Sequence[str]) -> None:
+        """Nothing: what is here is found at once."""
+
+    def alike(self, text: str) -> Iterator[Hit]:
+        """Sentences that have the rarest words of some window of a text."""
+        seen: set[str] = set()
+        words = [word for word in folded_words(text) if word != BLANK]
+        for start in range(0, max(1, len(words) - WINDOW + STEP), STEP):
+            window = dict.fromkeys(words[start : start + WINDOW])
+            counts = {word: self.count(word) for word in window}
+            rarest = sorted((word for word in window if counts[word]), key=lambda word: counts[word])[:RAREST]
+            if len(rarest) < RAREST:
+                continue
+            for hit in self.search(AllOf(tuple(rarest)), LOOK):
+                if hit.text not in seen:
+                    seen.add(hit.text)
+                    yield hit
+
     def _count(self, query: Query) -> int:
         """In how many sentences a query is found."""
         with reading(self.path):
@@ -122,6 +183,55 @@ def fts5(query: Query) -> str:
             return " OR ".join(f"NEAR({fts5(one)} {fts5(other)}, {query.within})" for one, other in pairs)
         case AllOf():
             return " AND ".join(f"({fts5(part)})" for part in query.parts)
+
+
+INDEX_WORD = re.compile(r"\w+")
+"""A word as FTS5 cuts them."""
+
+
+def sentence_matches(query: Query, text: str) -> bool:
+    """Whether a sentence matches a query, as FTS5 would say.
+
+    >>> sentence_matches(AllOf(("could not", AnyOf(("lift", "carry")))), "He could not carry it.")
+    True
+    """
+    return _match_words(query, INDEX_WORD.findall(text.casefold()))
+
+
+def _match_words(query: Query, words: Sequence[str]) -> bool:
+    match query:
+        case str():
+            return bool(_find_phrase(query, words))
+        case AnyOf():
+            return bool(_find_any(query, words))
+        case AllOf():
+            return all(_match_words(part, words) for part in query.parts)
+        case Near():
+            return _are_near(_find_any(query.one, words), _find_any(query.other, words), query.within)
+
+
+def _find_phrase(phrase: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of a phrase among words: of its first word, and behind its last."""
+    phrase_words = INDEX_WORD.findall(phrase.casefold())
+    size = len(phrase_words)
+    starts = range(len(words) - size + 1) if size else ()
+    return [(start, start + size) for start in starts if list(words[start : start + size]) == phrase_words]
+
+
+def _find_any(phrases: AnyOf, words: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of all of some phrases among words."""
+    places: list[tuple[int, int]] = []
+    for phrase in phrases.phrases:
+        places += _find_phrase(phrase, words)
+    return places
+
+
+def _are_near(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]], within: int) -> bool:
+    """Whether two places have at most `within` words between them."""
+    for (start, end), (other_start, other_end) in product(ones, others):
+        if max(other_start - end, start - other_end) <= within and (end <= other_start or other_end <= start):
+            return True
+    return False
 
 
 @contextmanager

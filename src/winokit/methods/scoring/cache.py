@@ -23,7 +23,7 @@ from winokit.errors import BadInput
 from winokit.files import user_cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.replay import KeptAnswer
-from winokit.models.base import Answer, Model, ModelOfModels, Piece, Refusal, Reply, Request, Scores
+from winokit.models.base import Answer, Found, Model, ModelOfModels, Piece, Refusal, Reply, Request, Scores
 from winokit.progress import Progress
 from winokit.settings import Help
 
@@ -230,6 +230,8 @@ def encode(answer: Answer) -> bytes:
         return b"R" + json.dumps([answer.logprobs, answer.choice, answer.text, *why]).encode()
     if isinstance(answer, Scores):
         return b"S" + json.dumps(answer.values if answer.values is not None else {"why": answer.why}).encode()
+    if isinstance(answer, Found):
+        return b"F" + json.dumps([answer.count, answer.approximate, answer.documents]).encode()
     return b"P" + json.dumps([(piece.start, piece.end, piece.logprob) for piece in answer]).encode()
 
 
@@ -245,4 +247,7 @@ def decode(data: bytes) -> Answer:
         return Reply(None if logprobs is None else tuple(logprobs), *rest)
     if kind == b"S":
         return Scores(tuple(value)) if isinstance(value, list) else Scores(None, value["why"] if value else None)
+    if kind == b"F":
+        count, approximate, documents = value
+        return Found(count, approximate, tuple((text, source) for text, source in documents))
     return tuple(Piece(start, end, logprob) for start, end, logprob in value)

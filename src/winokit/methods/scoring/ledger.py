@@ -192,9 +192,11 @@ class Ledger:
         if not spent:
             return [*changes]
         about, cost = "about " if spent["estimated"] else "", f", cost {spent['cost']:,.4f}" if "cost" in spent else ""
-        tokens = f"{about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
+        tokens = f", {about}{spent['tokens_in']:,} tokens read and {spent['tokens_out']:,} written"
         calls = f" in {spent['calls']:,} calls" if 0 < spent["calls"] < spent["requests"] else ""
-        return [*changes, f"asked: {spent['requests']:,} requests{calls}, {tokens}{cost}"]
+        if not spent["tokens_in"] and not spent["tokens_out"]:  # a corpus, which charges none
+            tokens = ""
+        return [*changes, f"asked: {spent['requests']:,} requests{calls}{tokens}{cost}"]
 
     def planned(self, protocols: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         """The plan: in all, by variant and by protocol.

@@ -15,7 +15,7 @@ import winokit
 from winokit.data.loading import DataLike, Loading, load, load_one
 from winokit.data.predictions.documents import SOLVED, documents, scoring_of, slug, solved_documents
 from winokit.drawing.page import rendered_plain
-from winokit.errors import BadInput
+from winokit.errors import BadInput, check_known
 from winokit.files import check_own_folder, json_rows, write_whole
 from winokit.methods.transforms.variants import Variant, make_variants, perturbed_variants
 from winokit.problem import ORIGINAL, Dataset
@@ -44,6 +44,8 @@ class WrittenTasks:
 
 
 AUDIT = "winokit audit --predictions LOGS"
+CLUSTER = "unit"
+"""What Inspect's metrics know a unit by: problems that vary together are one cluster."""
 
 
 def write_tasks(
@@ -86,9 +88,33 @@ def _documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) 
     versions = {ORIGINAL: dataset} | {key: variant.problems for key, variant in variants.items()}
     rows = {key: documents(version, key, name=dataset.card.name) for key, version in versions.items()}
     if harness == "inspect":
-        return {key: docs for key, docs in rows.items() if docs}
+        clustered = {key: cluster_documents(rows[key], version) for key, version in versions.items()}
+        return {key: docs for key, docs in clustered.items() if docs}
     rows = {key: docs for key, docs in rows.items() if any(row["contexts"] or row.get("filled") for row in docs)}
     return {**rows, SOLVED: solved_documents(dataset)} if rows else {}
+
+
+def cluster_documents(rows: list[dict[str, Any]], problems: Dataset) -> list[dict[str, Any]]:
+    """Documents with the unit of each: the id of its first problem."""
+    names = [problem.id for problem in problems]
+    numbers = problems.units.numbers.tolist()
+    first_names: dict[int, str] = {}
+    for name, number in zip(names, numbers, strict=True):
+        first_names.setdefault(number, name)
+    units = {name: first_names[number] for name, number in zip(names, numbers, strict=True)}
+    return [{**row, CLUSTER: units[row["id"]]} for row in rows]
+
+
+def variants_of(dataset: Dataset, name: str) -> Dataset:
+    """The problems of a variant, by its name.
+
+    `original` is the dataset itself.
+    """
+    if name == ORIGINAL:
+        return dataset
+    made = make_variants(dataset)
+    check_known("variant", name, [ORIGINAL, *made])
+    return made[name].problems
 
 
 def _harness_files(

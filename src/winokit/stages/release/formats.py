@@ -20,8 +20,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from winokit.data.predictions.documents import documents, scoring_of, slug
+from winokit.drawing.page import rendered_plain
 from winokit.errors import needing
 from winokit.files import json_bytes, json_rows
+from winokit.methods.scoring.base import all_whole
 from winokit.stages.convert.tasks import inspect_tasks, lmeval_task, lmeval_utils
 from winokit.stages.release.contents import ReleaseContents
 from winokit.stages.release.manifest import DEBIASED, DEV
@@ -36,6 +38,15 @@ ABOUT = (
     "{reading[1]}. The candidates and every text are fixed in dev.jsonl. The test is hidden; see the card.",
 )
 """What stands at the head of the harness's task."""
+
+
+LETTERS = {"1": "A", "2": "B", "": ""}
+"""An answer as the letter of its place; a hidden one has none."""
+HUB_QUESTIONS = {
+    False: "Which of the choices belongs in the blank (_) of this text?",
+    True: "Which of these texts is the most acceptable?",
+}
+"""What the hub's task asks; the second of whole texts."""
 
 
 def parquet_path(name: str) -> PurePosixPath:
@@ -57,7 +68,9 @@ def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
     columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
     for row in rows:
         labels = json.dumps(row["labels"], ensure_ascii=False, sort_keys=True) if row.get("labels") else None
-        more = {"answer": row.get("answer", ""), "group": str(row["qID"]).rpartition("-")[0] or None, "labels": labels}
+        answer = row.get("answer", "")
+        group = str(row["qID"]).rpartition("-")[0] or None
+        more = {"answer": answer, "group": group, "labels": labels, "target": LETTERS[answer]}
         for name, cells in columns.items():
             cells.append(more[name] if name in more else row.get(name))
     table = pyarrow.table(columns, pyarrow.schema([(name, pyarrow.string()) for name in COLUMNS]))
@@ -114,6 +127,19 @@ def croissant_bytes(
         return json_bytes(metadata.to_json(), default=str)
     finally:
         log.setLevel(level)
+
+
+def registration_bytes(contents: ReleaseContents, settings: ReleaseSettings, title: str, description: str) -> bytes:
+    """The `eval.yaml` by which a hub registers a benchmark: its public dev set, as multiple-choice questions."""
+    return rendered_plain(
+        "stages/release/templates/eval.yaml.j2",
+        title=title,
+        description=description,
+        task=slug(settings.name or ""),
+        config=DEBIASED.removeprefix("train_"),
+        split=VALIDATION,
+        question=HUB_QUESTIONS[all_whole(contents.files[DEV])],
+    )
 
 
 def task_files(contents: ReleaseContents, settings: ReleaseSettings) -> dict[str, bytes]:

@@ -24,7 +24,7 @@ from winokit.stages.release import hidden, manifest
 from winokit.stages.release.card import CardFacts, card_bytes, card_facts, first_answers
 from winokit.stages.release.contents import FIRST, ReleaseContents, Succession, fill, read_inputs
 from winokit.stages.release.disclosure import DisclosureGuard, DisclosureRules
-from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, task_files
+from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, registration_bytes, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.hidden_registry import open_registry
 from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
@@ -255,6 +255,7 @@ def _files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[s
         tables, facts.settings, facts.licence, description, contents.training.languages
     )
     files |= task_files(contents, facts.settings)
+    files["eval.yaml"] = registration_bytes(contents, facts.settings, facts.title, description)
     files["README.md"] = card_bytes(contents, facts)
     return files
 

@@ -1,0 +1,288 @@
+"""A corpus behind an n-gram index (`models.ngram_index`) that can be asked what an index of sentences can.
+
+What is asked of sentences becomes queries of n-grams, at most four to a clause: a word in more forms than that is asked
+about in several queries. The documents that come back are cut into sentences, and those that do not match are left out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise, product
+from typing import Annotated, Any
+
+from winokit.errors import BadInput
+from winokit.methods.hunting.search import (
+    AllOf,
+    AnyOf,
+    Corpus,
+    Hit,
+    Near,
+    Query,
+    SentenceIndex,
+    folded_words,
+    sentence_matches,
+)
+from winokit.methods.scoring.cache import Cache, CacheFile, answer_all, open_cache
+from winokit.methods.scoring.ledger import Spending
+from winokit.models.base import Answer, Found, Lookup
+from winokit.models.ngram_index import (
+    INDEX_OPTIONS,
+    MOST_DOCUMENTS,
+    MOST_TERMS,
+    PREFIX,
+    NgramIndex,
+    is_askable,
+    load_index,
+)
+from winokit.models.registry import Spec
+from winokit.problem import BLANK
+from winokit.settings import Help, Settings, Without
+from winokit.text.words import WORD, sentences
+
+NEAR_TOKENS = 60
+"""Tokens between two clauses of one sentence, at most."""
+GRAM, GRAM_STEP, SHORTEST_GRAM = 6, 3, 3
+"""Words of an n-gram that tells a text, words between two of them, and words of the shortest one."""
+LONGEST_GRAM = 200
+"""Characters of such an n-gram."""
+COMMON = 10_000
+"""An n-gram that is found more often than this tells nothing by itself."""
+
+
+class LookupsExhausted(BadInput):
+    """A limit on requests is reached, so that something was not looked up."""
+
+
+class NgramCorpus:
+    """A corpus behind an n-gram index. What was found is remembered, and kept if there is a cache."""
+
+    def __init__(self, index: NgramIndex, cache: Cache | None = None) -> None:
+        self.index, self.cache, self.name = index, cache, index.spec
+        self._found: dict[Lookup, Found] = {}
+
+    @property
+    def replayed(self) -> dict[str, Any]:
+        """Counts and dates of what was looked up before, as in `results.json`; empty if nothing was."""
+        return {} if self.cache is None else self.cache.ledger.replays.to_json().get(self.name, {})
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what was asked, and on what was kept from before."""
+        ledger = None if self.cache is None else self.cache.ledger
+        return [] if ledger is None else [*ledger.notes, *ledger.replays.notes]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Everything that determines what is found, except for what the server says of itself."""
+        return f"{self.index.fingerprint} documents {self.index.documents}"
+
+    def count(self, query: Query, /) -> int:
+        """Number of places where a query is found, an estimate if its words are very frequent."""
+        lookups = lookups_of(query)
+        self.look_up(lookups)
+        return sum(self._get_found(lookup).count for lookup in lookups)
+
+    def search(self, query: Query, limit: int) -> list[Hit]:
+        """The sentences that match a query, of a random sample of documents."""
+        lookups = self.searches_of(query, limit)
+        self.look_up(lookups)
+        distinct: dict[str, Hit] = {}
+        for hit in chain.from_iterable(map(self._read_hits, lookups)):
+            if sentence_matches(query, hit.text):
+                distinct.setdefault(hit.text.casefold(), hit)
+        return list(distinct.values())[:limit]
+
+    def searches_of(self, query: Query, limit: int) -> list[Lookup]:
+        """The lookups that a search for a query takes."""
+        searches: list[Lookup] = []
+        for lookup in lookups_of(query):
+            searches += self._draw_documents(lookup, limit)
+        return searches
+
+    def expect(self, texts: Sequence[str]) -> None:
+        """Look up what `alike` needs for many texts: the counts of all their n-grams, then the documents."""
+        self.look_up(chain.from_iterable(map(_count_grams, texts)))
+        self.look_up(chain.from_iterable(map(self._choose_searches, texts)))
+
+    def alike(self, text: str) -> Iterator[Hit]:
+        """Sentences with one of the rarest n-grams of a text, of a random sample of documents that have them."""
+        self.expect([text])
+        gram_words = [set(folded_words(gram)) for gram in grams_of(text)]
+        yielded_texts: set[str] = set()
+        for hit in chain.from_iterable(map(self._read_hits, self._choose_searches(text))):
+            hit_words = set(folded_words(hit.text))
+            if hit.text not in yielded_texts and any(words <= hit_words for words in gram_words):
+                yielded_texts.add(hit.text)
+                yield hit
+
+    def look_up(self, lookups: Iterable[Lookup]) -> None:
+        """Ask for everything that is not known yet, together."""
+        missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
+        if not missing:
+            return
+        for lookup, answer in self._ask_index(missing):
+            if isinstance(answer, Found):
+                self._found[lookup] = answer
+
+    def _ask_index(self, missing: Sequence[Lookup]) -> Iterator[tuple[Lookup, Answer]]:
+        """Answers of the index or the cache; without a cache, fewer if a limit is reached."""
+        if self.cache is None:
+            yield from ((missing[place], answer) for place, answer in self.index.answer(missing))
+            return
+        answers = answer_all(self.index, missing, self.cache)
+        yield from ((lookup, answers[lookup]) for lookup in missing)
+
+    def _get_found(self, lookup: Lookup) -> Found:
+        if lookup not in self._found:
+            raise LookupsExhausted(f"{self.name}: a limit on requests is reached; raise it to go on")
+        return self._found[lookup]
+
+    def _read_hits(self, lookup: Lookup) -> Iterator[Hit]:
+        """All sentences of the documents that a lookup shows."""
+        for text, source in self._get_found(lookup).documents:
+            for sentence in sentences(text):
+                yield Hit(sentence, source)
+
+    def _draw_documents(self, lookup: Lookup, limit: int) -> Iterator[Lookup]:
+        """A lookup that shows documents, as often as that takes: each shows others."""
+        document_count = min(limit, self.index.documents)
+        for draw, first in enumerate(range(0, document_count, MOST_DOCUMENTS)):
+            yield replace(lookup, documents=min(document_count - first, MOST_DOCUMENTS), draw=draw)
+
+    def _choose_searches(self, text: str) -> list[Lookup]:
+        """The lookups that find sentences like a text: its rarest n-gram, and that together with the second."""
+        counts = {lookup: self._get_found(lookup).count for lookup in _count_grams(text)}
+        rarest = sorted((lookup for lookup in counts if counts[lookup]), key=counts.__getitem__)[:2]
+        searches = []
+        if rarest and counts[rarest[0]] <= COMMON:
+            searches.append(replace(rarest[0], documents=MOST_DOCUMENTS))
+        if len(rarest) == 2:
+            both = (*rarest[0].clauses, *rarest[1].clauses)
+            searches.append(Lookup(both, documents=MOST_DOCUMENTS))
+        return searches
+
+
+def lookups_of(query: Query) -> list[Lookup]:
+    """A query as n-grams: several lookups where a clause has more terms than one may have.
+
+    >>> lookups_of(AllOf(("could not", AnyOf(("lift", "carry")))))[0].clauses
+    (('could not',), ('lift', 'carry'))
+    """
+    chunks = [_split_terms(clause) for clause in _take_clauses(query)]
+    if not all(chunks):
+        return []
+    return [Lookup(clauses, NEAR_TOKENS) for clauses in product(*chunks)]
+
+
+def _take_clauses(query: Query) -> list[tuple[str, ...]]:
+    """The clauses of a query, each the phrases of which one must be there."""
+    match query:
+        case str():
+            return [(query,)]
+        case AnyOf():
+            return [query.phrases]
+        case Near():
+            return [query.one.phrases, query.other.phrases]
+        case AllOf():
+            return list(chain.from_iterable(map(_take_clauses, query.parts)))
+
+
+def _split_terms(terms: Sequence[str]) -> list[tuple[str, ...]]:
+    """The terms that can be asked about, as many together as one clause may have."""
+    askable = tuple(term for term in terms if is_askable(term))
+    return [askable[start : start + MOST_TERMS] for start in range(0, len(askable), MOST_TERMS)]
+
+
+def grams_of(text: str) -> list[str]:
+    """N-grams that tell a text, as they are written, from either side of its blank.
+
+    >>> grams_of("I poured water from the bottle into the cup until _ was full.")[:2]
+    ['I poured water from the bottle', 'from the bottle into the cup']
+    """
+    words = list(WORD.finditer(text))
+    places = [-1, *(place for place, word in enumerate(words) if word[0] == BLANK), len(words)]
+    grams = []
+    for before, after in pairwise(places):
+        for first, last in _place_windows(before + 1, after):
+            gram = text[words[first].start() : words[last].end()]
+            if is_askable(gram) and len(gram) <= LONGEST_GRAM:
+                grams.append(gram)
+    return grams
+
+
+def _place_windows(start: int, end: int) -> list[tuple[int, int]]:
+    """The first and last word of each n-gram between two places."""
+    if end - start < SHORTEST_GRAM:
+        return []
+    if end - start <= GRAM:
+        return [(start, end - 1)]
+    firsts = [*range(start, end - GRAM, GRAM_STEP), end - GRAM]
+    return [(first, first + GRAM - 1) for first in firsts]
+
+
+def _count_grams(text: str) -> list[Lookup]:
+    """The lookups that count the n-grams of a text."""
+    return [Lookup(((gram,),)) for gram in dict.fromkeys(grams_of(text))]
+
+
+@dataclass(frozen=True)
+class CorpusSettings(Settings):
+    """A corpus, and settings for asking one behind a server: limits, and the cache."""
+
+    corpus: Annotated[
+        str | SentenceIndex | NgramCorpus | None,
+        Help(
+            "An index of text (`winokit hunt index`), or infinigram:INDEX@URL: which problems appear in it?",
+            "INDEX",
+            typed=str,
+        ),
+    ] = None
+    spending: Annotated[Spending, Without("dry_run", "price_in", "price_out", "max_tokens_total", "max_cost")] = (
+        Spending()
+    )
+    cache: CacheFile = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        is_default = self.spending == Spending() and self.cache is None
+        if not is_default and not (isinstance(self.corpus, str) and is_remote(self.corpus)):
+            raise BadInput(f"the answer cache and its limits are for a corpus behind a server, as --corpus {EXAMPLE}")
+
+    @contextmanager
+    def opened(self) -> Iterator[Corpus | None]:
+        """The corpus, with the answer cache if it is behind a server; None without one."""
+        if isinstance(self.corpus, str) and is_remote(self.corpus):
+            with open_cache(self.cache, self.spending) as cache:
+                yield open_corpus(self.corpus, cache)
+        else:
+            yield open_corpus(self.corpus) if isinstance(self.corpus, str) else self.corpus
+
+
+EXAMPLE = f"{PREFIX}:INDEX@URL"
+
+
+def is_remote(place: str) -> bool:
+    """Whether a corpus is behind a server: its SPEC begins with `infinigram:`."""
+    return place.startswith(f"{PREFIX}:")
+
+
+def open_corpus(place: str, cache: Cache | None = None) -> Corpus:
+    """The corpus that a user names: an index that `winokit hunt index` made, or `infinigram:INDEX@URL?rate=5`."""
+    if not is_remote(place):
+        return SentenceIndex(place)
+    spec = Spec.parse(place)
+    spec.only(*INDEX_OPTIONS, of="corpora")
+    return NgramCorpus(load_index(spec), cache)
+
+
+def split_spec(spec: Spec, *own: str) -> tuple[str, Mapping[str, str]]:
+    """The corpus that a model's SPEC names, and the model's own options: those of a server go with the corpus."""
+    corpus = spec.place_or_fail("an index")
+    if not is_remote(corpus):
+        return corpus, spec.only(*own)
+    options = spec.only(*own, *INDEX_OPTIONS)
+    of_server = {name: value for name, value in options.items() if name in INDEX_OPTIONS}
+    of_model = {name: value for name, value in options.items() if name not in INDEX_OPTIONS}
+    prefix, _, index = corpus.partition(":")
+    return Spec(prefix, index, of_server).text, of_model

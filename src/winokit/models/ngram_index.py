@@ -1,0 +1,156 @@
+"""N-gram indexes of very large corpora behind HTTP: `infinigram:INDEX@URL`.
+
+Liu et al., "Infini-gram: Scaling Unbounded n-gram Language Models to a Trillion Tokens" (2024),
+https://arxiv.org/abs/2401.17377. A query is a POST of JSON that names the index, the type of query and what is looked
+for: n-grams, joined by OR within a clause and by AND between clauses. Of its types, `count` and `search_docs` are used.
+
+Three things differ from an index of one's own. N-grams are looked for letter by letter, capitals included. Documents
+are a random sample of those that match. Clauses that are very frequent are sampled too, so that counts of several
+clauses are estimates; an answer says so.
+
+The same corpus is known by its name and its number of tokens, which is the count of an empty query.
+
+Options: those of servers (`server.retry_policy`); `documents`: how many are looked at for each query.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from winokit.errors import BadInput
+from winokit.models.base import Answer, Found, Lookup, Request, cannot
+from winokit.models.identity import ServerIdentity
+from winokit.models.registry import Spec
+from winokit.models.server import (
+    EXCHANGE_OPTIONS,
+    Body,
+    ModelServer,
+    RetryPolicy,
+    identity_payload,
+    name_and_url,
+    retry_policy,
+    server_key,
+)
+
+PREFIX = "infinigram"
+PUBLIC = "https://api.infini-gram.io"
+"""The server of infini-gram's authors, which is asked if no other is named."""
+INDEX_OPTIONS = (*EXCHANGE_OPTIONS, "documents")
+USUAL_POLICY = RetryPolicy(concurrency=4, timeout=60.0, rate=5.0)
+"""A free server that many share is not asked more than five times a second."""
+MOST_CLAUSES, MOST_TERMS, MOST_CHARACTERS, MOST_DOCUMENTS = 4, 4, 1000, 10
+"""What one query may have, and what it may show."""
+CLAUSE_SAMPLE = 500_000
+"""Occurrences of a frequent clause that are looked at, if there are several clauses: the most that is allowed."""
+SHOWN_TOKENS = 300
+"""Tokens of a document around what was found."""
+OPERATOR = re.compile(r"(?<!\S)(?:AND|OR)(?!\S)")
+WAYS_OUT = {
+    403: "the server refuses: name its key with ?key_env=NAME, or ask less often (?rate=1)",
+    404: "check the URL after the @",
+    429: "ask less often (?rate=1), or try later",
+}
+READING = 1
+"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+
+
+class IndexServer(ModelServer):
+    """A server of n-gram indexes: it knows no model, and charges no tokens."""
+
+    ways_out = WAYS_OUT
+
+    def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
+        """There is no model whose name could change."""
+
+    def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
+        """Nothing: requests are counted, and no tokens."""
+
+
+class NgramIndex:
+    """One index of a server, which answers `Lookup` requests as a model does: kept, dated, and counted."""
+
+    kind = "any"
+    can: frozenset[type] = frozenset({Lookup})
+
+    def __init__(self, spec: str, index: str, server: ModelServer, documents: int = MOST_DOCUMENTS) -> None:
+        self.spec, self.index, self.documents, self._server = spec, index, documents, server
+        self.usage = server.usage
+        determining = {"url": server.url, "index": index, "reading": READING}
+        self.fingerprint = f"{PREFIX}:{json.dumps(determining, sort_keys=True)}"
+
+    def identify(self) -> ServerIdentity:
+        """The index by its name and its number of tokens."""
+        payload = identity_payload(self._server.ask_identity("", {"query_type": "count", "query": ""}))
+        if isinstance(payload, ServerIdentity):
+            return payload
+        tokens = payload.get("count") if isinstance(payload, dict) else None
+        if not isinstance(tokens, int):
+            return ServerIdentity()
+        return ServerIdentity({"id": self.index, "tokens": tokens})
+
+    def sends(self, request: Request) -> list[tuple[str, int]]:
+        """The query of a request; the server writes no tokens."""
+        return [(json.dumps(_build_body(request)), 0)] if isinstance(request, Lookup) else []
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+        """Look everything up, several queries at once, yielding what was found as it comes."""
+        lookups = [request for request in requests if isinstance(request, Lookup)]
+        if len(lookups) < len(requests):
+            raise cannot(self, next(request for request in requests if not isinstance(request, Lookup)))
+        return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read)
+
+    def _read(self, payload: dict[str, Any]) -> Found:
+        if "error" in payload:
+            raise self._server.error("", f"the index {self.index!r} cannot be asked: {payload['error']}", NAME_WAY_OUT)
+        count = payload["cnt"] if "documents" in payload else payload["count"]
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise ValueError(f"not a count: {count!r}")
+        documents = [(_join_spans(document), self._get_name(document)) for document in payload.get("documents", ())]
+        return Found(count, bool(payload.get("approx")), tuple(documents))
+
+    def _get_name(self, document: Mapping[str, Any]) -> str:
+        return f"{self.index}, document {document['doc_ix']:,}"
+
+
+NAME_WAY_OUT = "check its name, and which indexes the server has"
+
+
+def load_index(spec: Spec) -> NgramIndex:
+    """The index that a SPEC names: `infinigram:INDEX@URL?rate=5`. Nothing is sent yet."""
+    index, url = name_and_url(spec, PUBLIC, "INDEX@URL")
+    key = server_key(spec) if spec.options.get("key_env") else None  # a key of another server is not sent to this one
+    server = IndexServer(url, key, {"index": index}, retry_policy(spec, USUAL_POLICY))
+    documents = spec.number("documents", MOST_DOCUMENTS, least=1)
+    return NgramIndex(str(spec), index, server, documents)
+
+
+def is_askable(term: str) -> bool:
+    """Whether an n-gram can be looked for: AND and OR in capitals would be taken for operators.
+
+    >>> is_askable("bread and butter"), is_askable("bread AND butter"), is_askable(" ")
+    (True, False, False)
+    """
+    return bool(term.strip()) and not OPERATOR.search(term)
+
+
+def _build_body(lookup: Lookup) -> Body:
+    """The JSON of a query, without the index."""
+    terms = list(chain.from_iterable(lookup.clauses))
+    widest = max((len(clause) for clause in lookup.clauses), default=0)
+    query = " AND ".join(map(" OR ".join, lookup.clauses))
+    is_small = len(lookup.clauses) <= MOST_CLAUSES and widest <= MOST_TERMS and len(query) <= MOST_CHARACTERS
+    if not (terms and is_small and all(map(is_askable, terms))):
+        raise BadInput(f"{PREFIX}: a query of n-grams expected, at most four clauses of four, found {query[:80]!r}")
+    body: dict[str, Any] = {"query_type": "count", "query": query}
+    if len(lookup.clauses) > 1:
+        body |= {"max_diff_tokens": lookup.within, "max_clause_freq": CLAUSE_SAMPLE}
+    if lookup.documents:
+        body |= {"query_type": "search_docs", "maxnum": lookup.documents, "max_disp_len": SHOWN_TOKENS}
+    return body
+
+
+def _join_spans(document: Mapping[str, Any]) -> str:
+    """The text of a document from its spans, each a text and the clause that it matches."""
+    return "".join(str(text) for text, *_ in document["spans"])

@@ -1,0 +1,204 @@
+"""Tasks, a solver and a scorer for Inspect: `inspect eval winokit/wsc273`.
+
+Inspect imports this module by its entry point; nothing of winokit does, so that Inspect is no dependency. Each dataset
+that has a name (`winokit datasets`) is a task, and `winokit/data` takes any DATA:
+
+    inspect eval winokit/data -T data=mine.jsonl --model …
+
+A problem is asked about as `winokit score` asks a chat model without log-probabilities: in both orders, with the same
+words, and the replies are read in the same way. The choices in the log are therefore those of a direct run.
+"""
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, GenerateConfig, ModelOutput, get_model
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    metric,
+    scorer,
+    stderr,
+    value_to_float,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from winokit.data.known import dataset_names
+from winokit.data.loading import load
+from winokit.data.predictions.documents import documents, parse_document, slug
+from winokit.errors import BadInput, WinokitError
+from winokit.methods.metrics.groups import group_accuracy as share_of_groups
+from winokit.methods.scoring.ask import ASK
+from winokit.methods.scoring.base import Abstain, Setting
+from winokit.models.base import Ask, Reply
+from winokit.models.chat import reply
+from winokit.models.chat_client import Completion
+from winokit.problem import ORIGINAL, Problem
+from winokit.results import decide
+from winokit.stages.convert.tasks import CLUSTER, cluster_documents, variants_of
+
+SETTING = Setting(kind="chat")
+CONFIG = GenerateConfig(temperature=0.0, max_tokens=512)
+"""As a direct run sends them, unless the user of Inspect says otherwise."""
+SCORES, WHY = "winokit_scores", "winokit_why"
+"""What the solver leaves for the scorer."""
+LABELS_ONLY = ("trichelair",)
+"""Datasets that are labels of another one's problems."""
+
+
+@metric
+def group_accuracy() -> Metric:
+    """Share of complete groups whose every problem is right."""
+    as_number = value_to_float()
+
+    def measure(scores: list[SampleScore]) -> float:
+        abouts = [one.sample_metadata or {} for one in scores]
+        is_right = [as_number(one.score.value) == 1 for one in scores]
+        groups = [about.get("group") for about in abouts]
+        sizes = {str(about["group"]): int(about["group_size"]) for about in abouts if about.get("group")}
+        try:
+            return share_of_groups(is_right, groups, sizes)
+        except BadInput:  # no group is there with all its problems
+            return float("nan")
+
+    return measure
+
+
+def clustered_metrics() -> list[Metric]:
+    """Metrics with twins as clusters, and an interval if Inspect has one."""
+    metrics = [accuracy(), stderr(cluster=CLUSTER), group_accuracy()]
+    try:
+        from inspect_ai.scorer import ci
+    except ImportError:  # earlier versions
+        return metrics
+    return [*metrics, ci(cluster=CLUSTER)]
+
+
+@solver
+def both_orders() -> Solver:
+    """Ask about a problem in both orders, and keep a score per candidate."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        problem = problem_of(state)
+        replies = []
+        for ask in ASK.ask(problem, SETTING):
+            assert isinstance(ask, Ask)
+            state.output = await get_model().generate([ChatMessageUser(content=ask.prompt)])
+            replies.append(read_output(ask, state.output))
+        try:
+            state.store.set(SCORES, list(ASK.judge(problem, SETTING, replies)))
+        except Abstain as abstention:
+            state.store.set(WHY, str(abstention))
+        return state
+
+    return solve
+
+
+@scorer(metrics=clustered_metrics())
+def chosen() -> Scorer:
+    """Whether the candidate with the highest score is right.
+
+    A tie is no answer.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        scores: Sequence[float] | None = state.store.get(SCORES)
+        if scores is None:
+            return Score(value=NOANSWER, explanation=state.store.get(WHY))
+        choice, why = decide(scores)
+        if choice is None:
+            return Score(value=NOANSWER, explanation=why, metadata={"scores": scores})
+        letter = string.ascii_uppercase[choice]
+        value = CORRECT if letter == target.text else INCORRECT
+        return Score(value=value, answer=letter, explanation=state.output.completion, metadata={"scores": scores})
+
+    return score
+
+
+def problem_of(state: TaskState) -> Problem:
+    """The problem that a sample is about, from its metadata."""
+    document = parse_document(state.metadata)
+    if document is None or document.problem is None:
+        raise BadInput(
+            f"sample {state.sample_id}: no problem of winokit's; the solver and the scorer are for its tasks"
+        )
+    return document.problem
+
+
+def read_output(ask: Ask, output: ModelOutput) -> Reply:
+    """What a model's output chooses, read as a reply of a server is."""
+    stop = output.stop_reason
+    cut = stop in ("max_tokens", "model_length")
+    return reply(ask, Completion(output.completion, refused=stop == "content_filter", cut=cut, ended=stop == "stop"))
+
+
+def make_task(data: str, variant: str = ORIGINAL) -> Task:
+    """The problems of DATA, or a variant of them, as a task."""
+    try:
+        dataset = load(data)
+        problems = variants_of(dataset, variant)
+        rows = documents(problems, variant, name=dataset.card.name)
+        samples = [make_sample(document) for document in cluster_documents(rows, problems)]
+        if not samples:
+            raise BadInput(f"{data}: no problem of variant {variant} has an answer")
+    except WinokitError as error:
+        raise prerequisite_error(error) from None
+    return Task(
+        dataset=MemoryDataset(samples, name=dataset.card.name),
+        solver=both_orders(),
+        scorer=chosen(),
+        config=CONFIG,
+        name=slug(data) if variant == ORIGINAL else f"{slug(data)}_{slug(variant)}",
+    )
+
+
+def prerequisite_error(error: WinokitError) -> Exception:
+    """An error that Inspect shows in one line."""
+    try:
+        from inspect_ai._util.error import PrerequisiteError
+    except ImportError:
+        return error
+    shown: Exception = PrerequisiteError(f"winokit: {error}")
+    return shown
+
+
+def make_sample(document: dict[str, Any]) -> Sample:
+    """A problem as a sample, with all that is known about it."""
+    choices = document.get("texts") or document["candidates"]
+    return Sample(
+        id=document["id"],
+        input=document.get("text") or f"{document.get('before', '')}_{document.get('after', '')}",
+        choices=choices,
+        target=string.ascii_uppercase[document["answer"]],
+        metadata={key: value for key, value in document.items() if key not in ("contexts", "continuation", "filled")},
+    )
+
+
+@task
+def data(data: str, variant: str = ORIGINAL) -> Task:
+    """Any DATA that winokit reads: a file, FORMAT:file, or a name."""
+    return make_task(data, variant)
+
+
+def name_task(name: str) -> None:
+    """Register the task of a dataset that has a name."""
+
+    def dataset_task(variant: str = ORIGINAL) -> Task:
+        return make_task(name, variant)
+
+    task(name=slug(name))(dataset_task)
+
+
+for dataset_name in dataset_names():
+    if dataset_name.partition("/")[0] not in LABELS_ONLY:
+        name_task(dataset_name)
