@@ -248,12 +248,16 @@ def test_a_pilot_goes_with_its_visits_but_for_what_was_paid(make_study, books, c
     assert [(each.worker_id, each.session_id) for each in visits(study)] == [(first.id, None)]
 
 
+@ON_BOTH
 def test_a_link_tells_who_came_by_it_and_one_browser_with_several_codes_is_found(make_study):
     study = make_study()
     token = invites.create(study, "phone list", uses=3).path.removeprefix("/join/")
     ann, ben, eve = (invites.claim(study, token, browser=name) for name in ("b-1", "b-1", "b-2"))
     assert len({visit.invite_id for visit in visits(study)} - {None}) == 1
     assert workers.sharing_browsers(study) == {ann.code: [ben.code], ben.code: [ann.code]}
+    (came,) = workers.came_by(study).values()
+    assert set(came) == {ann.code, ben.code, eve.code}
+    assert [visit.invite.label for visit in workers.visits_of(study, ann.code)] == ["phone list"]
     assert "b-1" not in {visit.browser for visit in visits(study)}
     invites.come_back(study, eve, "b-1")
     assert set(workers.sharing_browsers(study)) == {ann.code, ben.code, eve.code}

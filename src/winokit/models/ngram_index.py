@@ -142,7 +142,7 @@ def _build_body(lookup: Lookup) -> Body:
     query = " AND ".join(map(" OR ".join, lookup.clauses))
     is_small = len(lookup.clauses) <= MOST_CLAUSES and widest <= MOST_TERMS and len(query) <= MOST_CHARACTERS
     if not (terms and is_small and all(map(is_askable, terms))):
-        raise BadInput(f"{PREFIX}: a query of n-grams expected, at most four clauses of four, found {query[:80]!r}")
+        raise BadInput(f"{PREFIX}: expected a query of at most four clauses of four n-grams, found {query[:80]!r}")
     body: dict[str, Any] = {"query_type": "count", "query": query}
     if len(lookup.clauses) > 1:
         body |= {"max_diff_tokens": lookup.within, "max_clause_freq": CLAUSE_SAMPLE}

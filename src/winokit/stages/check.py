@@ -4,7 +4,7 @@ With `--data DATA` the files are predictions, and what is understood of them is 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from winokit.answers import ORIGINAL
@@ -19,22 +19,22 @@ from winokit.errors import BadInput
 from winokit.methods.hunting.ngram_corpus import CorpusSettings, NgramCorpus
 from winokit.methods.hunting.search import Corpus
 from winokit.progress import Progress, tell
-from winokit.settings import Help, verb
+from winokit.settings import Help, Settings, verb
 
 UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 
-@verb
-def check(
-    data: Datasets,
-    *,
+@dataclass(frozen=True)
+class CheckSettings(Settings):
+    """Which checks are made, by which rules, and how much of what they find is shown."""
+
     only: Annotated[
         Sequence[checkup.Check],
         Help(
             "records, groups, leaks, duplicates, rules, structure, corpus or facts; repeatable. Default: all.",
             noun="check",
         ),
-    ] = (),
+    ] = ()
     rules: Annotated[
         RuleSet | None,
         Help(
@@ -44,10 +44,18 @@ def check(
             noun="set of rules",
             shown=False,
         ),
-    ] = None,
+    ] = None
     train: Annotated[
         Datasets, Help("Training data: report its closest fact for each problem; repeatable.", "DATA")
-    ] = (),
+    ] = ()
+    examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2
+
+
+@verb
+def check(
+    data: Datasets,
+    *,
+    settings: CheckSettings = CheckSettings(),
     problems: Annotated[
         DataLike | None,
         Help(
@@ -60,7 +68,6 @@ def check(
         str | Mapping[str, str] | None,
         Help("With --data: what the columns of a table of predictions are.", "ROLE=COLUMN,…", typed=str),
     ] = None,
-    examples: Annotated[int, Help("How many examples to show per finding.", least=0)] = 2,
     loading: Labelled = Loading(),
     source: CorpusSettings = CorpusSettings(),
     progress: Progress | None = None,
@@ -72,23 +79,23 @@ def check(
     """
     if problems is not None:
         understood = _understood(data, problems, prediction_columns, loading)
-        return Findings(_prediction_findings(understood), examples, understood)
+        return Findings(_prediction_findings(understood), settings.examples, understood)
     if prediction_columns is not None:
         raise BadInput("--prediction-columns: of which problems? name them with --data DATA")
     loaded = load_with_records(data, **{**loading.how, "lenient": True}, groups=False, keep_empty=True)
-    trained = load_all(train, **{**loading.how, "labels": ()}, groups=False)
-    wanted = only or checkup.CHECKS
+    trained = load_all(settings.train, **{**loading.how, "labels": ()}, groups=False)
+    wanted = settings.only or checkup.CHECKS
     with source.opened() as corpus:
         findings = checkup.check(
             [each.dataset for each in loaded],
             wanted,
-            rules,
+            settings.rules,
             corpus=corpus,
             train=trained,
             files=[each.files for each in loaded],
             progress=progress,
         )
-        return checkup.Findings(_dated(findings, corpus), examples)
+        return checkup.Findings(_dated(findings, corpus), settings.examples)
 
 
 def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:

@@ -106,5 +106,5 @@ def test_a_selection_that_selects_nothing_says_what_there_is(data, written):
     path = written(Split=lambda at, problem: "dev" if at < 6 else "test", prediction=choice)
     with pytest.raises(BadInput, match="no row has 'train' in column 'Split'; there are dev, test"):
         one(path, data, "where=Split=train")
-    with pytest.raises(BadInput, match="where: COLUMN=VALUE expected"):
+    with pytest.raises(BadInput, match="where: expected COLUMN=VALUE"):
         one(path, data, "where=Split")

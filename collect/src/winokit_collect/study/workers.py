@@ -137,11 +137,15 @@ def sharing_browsers(study: Study) -> dict[str, list[str]]:
     one, other = aliased(PlatformVisit), aliased(PlatformVisit)
     first, second = aliased(Worker), aliased(Worker)
     same = (one.browser == other.browser, one.worker_id != other.worker_id)
-    pairs = select(first.code, second.code).join(one, one.worker_id == first.id).join(other, and_(*same))
+    pairs = (
+        select(first.id, first.code, second.id, second.code)
+        .join(one, one.worker_id == first.id)
+        .join(other, and_(*same))
+    )
     pairs = pairs.join(second, second.id == other.worker_id).distinct().order_by(first.id, second.id)
     shared: dict[str, list[str]] = {}
     with study.store.read() as session:
-        for code, same_browser in session.execute(pairs):
+        for _, code, _, same_browser in session.execute(pairs):
             shared.setdefault(code, []).append(same_browser)
     return shared
 

@@ -63,8 +63,12 @@ def join(visit: Anybody, token: str) -> Response:
 @door.form("/return/{token}")
 def come_back(visit: Anybody, token: str) -> Response:
     """Use a personal link."""
-    worker = known_worker(visit.request) or invites.returning(visit.study, token)
-    invites.come_back(visit.study, worker, visit.cookies.raw(visit.request, VISITOR))
+    worker = known_worker(visit.request)
+    if worker is None:
+        worker = invites.returning(visit.study, token)
+        invites.come_back(visit.study, worker, visit.cookies.raw(visit.request, VISITOR))
+    else:
+        visit.study.note(f"worker:{worker.code}", "return")
     return _let_in(visit, worker)
 
 

@@ -119,7 +119,7 @@ def selected(
         return table, None if given is None else dict(given)
     column, _, value = given["where"].partition("=")
     if not value:
-        raise BadInput(f"{option}: where: COLUMN=VALUE expected, as where=Split=dev, found {given['where']!r}")
+        raise BadInput(f"{option}: where: expected COLUMN=VALUE, as where=Split=dev, found {given['where']!r}")
     name = table.places({"where": column})["where"]
     values = {part.strip().casefold() for part in value.split("|")}
     rows = [row for row in table.rows if cell_text(row[1].get(name)).strip().casefold() in values]

@@ -107,9 +107,14 @@ class PredictionColumns:
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
-    """Whether columns are those of predictions, and not of problems."""
-    roles = re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given
-    return any(role in ("prediction", "correct", "where") or role.startswith("scores") for role in roles)
+    """Whether columns are those of predictions, and not of problems.
+
+    Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
+    """
+    roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
+    if any(role in ("prediction", "correct") or role.startswith("scores") for role in roles):
+        return True
+    return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
 
 def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:

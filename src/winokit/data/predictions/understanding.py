@@ -152,7 +152,7 @@ def _named_reader(given: Predictions, dataset: Dataset, columns: Mapping[str, st
         return UNNAMED, partial(read_rows, table, given=columns), IN_MEMORY
     tables = tables_in_memory(given, dataset)
     if len(tables) != 1:
-        raise BadInput("predictions: one file, one data frame or the values of one model expected")
+        raise BadInput("predictions: expected one file, one data frame or the values of one model")
     return tables[0].name, tables[0].read_rows, IN_MEMORY
 
 

@@ -178,7 +178,7 @@ def _stored_models(given: Sequence[str], data: Sequence[SuiteData]) -> list[Suit
     for text in given:
         dataset, equals, path = text.partition("=")
         if not equals:
-            raise BadInput(f"--predictions {text}: DATA=FILE expected, with DATA as the dataset is called")
+            raise BadInput(f"--predictions {text}: expected DATA=FILE, with DATA as the dataset is called")
         check_known("dataset of this suite", dataset, whole_by_name)
         name = _model_in(Path(path), whole_by_name[dataset])
         if dataset in files_by_model.get(name, {}):
