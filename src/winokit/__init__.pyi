@@ -24,6 +24,7 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.models.base import Model
 from winokit.notebook import Frame
 from winokit.stages.audit.settings import AuditSettings
+from winokit.stages.check import CheckSettings
 from winokit.stages.compare.run import ComparedRuns
 from winokit.stages.compare.settings import PairSettings
 from winokit.stages.convert.settings import ConvertSettings
@@ -127,9 +128,9 @@ def check(
     only: Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts'] | Sequence[Literal['records', 'groups', 'leaks', 'duplicates', 'rules', 'structure', 'corpus', 'facts']] = ...,
     rules: Literal['universal', 'winogrande'] | None = None,
     train: str | Path | Dataset | Frame | str | Path | Dataset | Frame | Sequence[str | Path | Dataset | Frame] = ...,
+    examples: int = 2,
     problems: str | Path | Dataset | Frame | None = None,
     prediction_columns: str | Mapping[str, str] | None = None,
-    examples: int = 2,
     language: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,
@@ -140,6 +141,7 @@ def check(
     forget: bool = False,
     cache: str | Path | Cache | None = None,
     progress: Callable[[float, float], None] | None = None,
+    settings: CheckSettings = ...,
     loading: Loading = ...,
     source: CorpusSettings = ...,
     spending: Spending = ...,
