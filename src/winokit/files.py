@@ -19,6 +19,8 @@ from winokit.errors import BadInput, refusing
 
 SCHEMA = 1
 """Of the files that stages write. Another number means that one of them is to be read in another way."""
+PROJECT_FILE = "winokit.toml"
+"""What is said once for the data in a folder, or for commands typed in it."""
 OWNER_ONLY = 0o600
 """The mode of a file that nobody but its owner may read."""
 BLOCK, BETWEEN = 200, "between lines"

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from winokit.errors import BadInput, check_known, refusing
-from winokit.files import our_toml, read_text
+from winokit.files import PROJECT_FILE, our_toml, read_text
 
-FILE = "winokit.toml"
 READING = ("language", "as", "columns")
 """What it says of the data beside it."""
 SECTIONS: Mapping[str, Sequence[str]] = our_toml("assets/sections.toml")
@@ -32,7 +31,7 @@ def read_project(folder: Path) -> Mapping[str, Any]:
 
     Raises BadInput if it cannot be read, or has a key or a setting that nobody knows.
     """
-    path = folder / FILE
+    path = folder / PROJECT_FILE
     if not path.is_file():
         return {}
     with refusing(f"{path}: cannot be read", tomllib.TOMLDecodeError):

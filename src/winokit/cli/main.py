@@ -23,8 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 import winokit
 from winokit.cli.help import HELP_ALL, HelpCommand, is_asked_for, stored_help, write_sections
 from winokit.errors import BadInput, MissingPackage, WinokitError
-from winokit.files import our_toml
-from winokit.project import FILE
+from winokit.files import PROJECT_FILE, our_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +111,7 @@ class Verb:
                         where = "More options"
                     sections[where] += filter(None, [param.get_help_record(ctx)])
                 if everything:
-                    sections[f"Settings of {FILE}, or --set"] = setting_rows
+                    sections[f"Settings of {PROJECT_FILE}, or --set"] = setting_rows
                 elif sections.pop("More options") or setting_rows:
                     sections["Options"].append((HELP_ALL, "Show every option and setting, and exit."))
                 return sections

@@ -238,10 +238,13 @@ def refuse_former_options(verb: Callable[..., Any], typed: Sequence[str], elsewh
     for former, name in former_names(signature_of(verb).parameters.values()).items():
         if option_name(former) in words:
             raise BadInput(f"{option_name(former)} is called {option_name(name)} now")
-    for parameter in signature_of(verb).parameters.values():
+    parameters = signature_of(verb).parameters.values()
+    other_names = {said.also for said in (help_of(each.annotation) for each in parameters) if said}
+    for parameter in parameters:
         said = help_of(parameter.annotation) or Help("")
         is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not said.option and not said.bare
-        if is_argument and option_name(parameter.name) in words:
+        is_option = not is_argument or parameter.name in other_names
+        if not is_option and option_name(parameter.name) in words:
             name = said.metavar or parameter.name.upper()
             raise BadInput(
                 f"{option_name(parameter.name)}: type {name} without it, as in: winokit {verb.__name__} {name}"

@@ -11,7 +11,8 @@ from typing import Any
 
 from winokit.cli.typed import read_texts
 from winokit.errors import BadInput, check_known
-from winokit.project import FILE, read_project
+from winokit.files import PROJECT_FILE
+from winokit.project import read_project
 from winokit.settings import Help, help_of, members_of, signature_of
 
 
@@ -44,7 +45,7 @@ def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str
     in_file = _values_in_file(parameters, folder)
     values = {**in_file, **_typed_values(parameters, typed)}
     listing = ", ".join(f"{name} = {value}" for name, value in in_file.items() if values[name] is value)
-    return StoredValues(values, [f"as in {FILE}: {listing}"] if listing else [])
+    return StoredValues(values, [f"as in {PROJECT_FILE}: {listing}"] if listing else [])
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:
@@ -64,7 +65,9 @@ def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> No
                 section = said.section if said is not None else ""
                 is_switch = names[spelling] != "VALUE"
                 text = names[spelling] if is_switch else value or "VALUE"
-                raise BadInput(f"{spelling} is a setting now: --set {name}={text}, or {name} in [{section}] of {FILE}")
+                raise BadInput(
+                    f"{spelling} is a setting now: --set {name}={text}, or {name} in [{section}] of {PROJECT_FILE}"
+                )
 
 
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ from winokit.data.formats.files import NoProblems, has_columns, remember
 from winokit.data.formats.source import FileRecords, reading_beginnings, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
 from winokit.errors import BadInput, UnknownName, check_known
+from winokit.files import PROJECT_FILE
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.project import FILE, read_project
 from winokit.settings import Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
@@ -113,7 +113,7 @@ class Loading(Reading):
 
 
 Labelled = Annotated[Loading, Without("errata", "limit")]
-Judged = Annotated[Loading, Without("limit")]
+Judged = Annotated[Loading, Without("labels", "limit"), Without(*HOW_TO_READ, now_in="load")]
 Limited = Annotated[Loading, Without("labels", "errata")]
 """What verbs take of it that read data as they come: without a limit, or without labels to join."""
 AsWritten = Annotated[Loading, Without("labels", "errata", "limit"), Without(*HOW_TO_READ, now_in="load")]
@@ -185,7 +185,12 @@ def load(
 
 def view_beside(data: DataLike) -> str | None:
     """The view of problems that a winokit.toml beside DATA asks for; None if there is none."""
-    views = {read_project(path.parent).get("as") for path in paths_of(data) if path.is_file()}
+    folders = {path.parent for path in paths_of(data) if path.is_file()}
+    if not any((folder / PROJECT_FILE).is_file() for folder in folders):
+        return None
+    from winokit.project import read_project
+
+    views = {read_project(folder).get("as") for folder in folders}
     return views.pop() if len(views) == 1 else None
 
 
@@ -345,7 +350,7 @@ def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tup
             continue
         inside, skipped = [], 0
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.name != FILE:
+            if path.is_file() and path.name != PROJECT_FILE:
                 try:
                     fits = has_columns(path, columns) if columns else bool(recognise(path))
                 except BadInput:

@@ -24,9 +24,8 @@ from winokit.data.formats import base
 from winokit.data.formats.source import Source, remember_records
 from winokit.data.known import CATALOGUE, with_true_card
 from winokit.errors import BadInput, CannotWrite, Malformed, WinokitError
-from winokit.files import read_text, write_whole
+from winokit.files import PROJECT_FILE, read_text, write_whole
 from winokit.problem import Card, Dataset
-from winokit.project import FILE, read_project
 from winokit.text.language import check_code
 
 MANIFEST = "manifest.json"
@@ -105,7 +104,7 @@ def read(
     source, (_, language) = Source(path, lenient=lenient), remembered(path.parent)
     chosen = base.FORMATS[format] if format else recognise(path, columns)
     if chosen.name == TABLE and columns is None:
-        source.note(f"columns as in {path.parent / FILE}: {chosen.about}")
+        source.note(f"columns as in {path.parent / PROJECT_FILE}: {chosen.about}")
     problems, numbered = base.numbers_dropped(list(base.lone_groups_dropped(chosen.read(source))))
     if numbered:
         source.note(f"qIDs like '{min(numbered)}-…' number the rows, so they are not used to group twins")
@@ -126,7 +125,7 @@ def read(
     remember_records(path, dataset, source.places, source.skipped)
     if language and not dataset.card.language:
         dataset.card = replace(dataset.card, language=language)
-        said = f"{path.parent / FILE}: language {language}, unless --language says another"
+        said = f"{path.parent / PROJECT_FILE}: language {language}, unless --language says another"
         dataset.notes = (*dataset.notes, said)
     return dataset
 
@@ -235,13 +234,14 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
     """Columns and language by a folder's winokit.toml; none where there is none, an error where it makes no sense."""
-    table = read_project(folder)
-    if not table:
+    path = folder / PROJECT_FILE
+    if not path.is_file():
         return {}, None
     from winokit.data.formats.columns import checked_columns
+    from winokit.project import read_project
 
+    table = read_project(folder)
     columns, language = table.get("columns", {}), table.get("language")
-    path = folder / FILE
     if not isinstance(columns, dict) or not isinstance(language, str | None):
         raise BadInput(f'{path}: expected language = "…" and a table [columns]')
     try:
@@ -252,7 +252,8 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
 
 def remember(folder: Path, columns: Mapping[str, str], language: str | None = None) -> Path:
     """Write columns, and a language, into winokit.toml of a folder; what it says already stays and must not differ."""
-    path, (known_columns, known_language) = folder / FILE, remembered(folder)
+    path = folder / PROJECT_FILE
+    known_columns, known_language = remembered(folder)
     if (known_columns or columns) != columns or (known_language or language) != language:
         raise BadInput(f"{path}: has other columns or another language; edit or remove it first")
     text = read_text(path) if path.exists() else ""
