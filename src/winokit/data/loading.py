@@ -172,15 +172,21 @@ def load(
         from winokit.data.errata import mark_errata
 
         dataset = mark_errata(dataset, errata)
-    as_ = as_ or view_beside(data)
-    if as_ is not None:
-        from winokit.methods.transforms.views import VIEWS
-
-        check_known("view", as_, VIEWS)
-        dataset = VIEWS[as_](dataset)
-        if not len(dataset):
-            raise BadInput(f"{data}: no problem is left as {as_}: {'; '.join(dataset.notes[-3:])}")
+    dataset = _in_view(dataset, data, as_ or view_beside(data))
     return with_groups(dataset) if groups and dataset is not data else dataset
+
+
+def _in_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset:
+    """Another view of the problems; the dataset itself if none is asked for."""
+    if view is None:
+        return dataset
+    from winokit.methods.transforms.views import VIEWS
+
+    check_known("view", view, VIEWS)
+    viewed = VIEWS[view](dataset)
+    if not len(viewed):
+        raise BadInput(f"{data}: no problem is left as {view}: {'; '.join(viewed.notes[-3:])}")
+    return viewed
 
 
 def view_beside(data: DataLike) -> str | None:

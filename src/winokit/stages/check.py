@@ -26,7 +26,7 @@ UnderstoodPredictions.shown_by = "winokit.stages.check"
 
 @dataclass(frozen=True)
 class CheckSettings(Settings):
-    """Which checks are made, by which rules, and how much of what they find is shown."""
+    """The checks to make, their rules, and how much to show."""
 
     only: Annotated[
         Sequence[checkup.Check],
@@ -99,7 +99,7 @@ def check(
 
 
 def _dated(findings: Sequence[checkup.Finding], corpus: Corpus | None) -> list[checkup.Finding]:
-    """Findings in a corpus with counts and dates of what was looked up before; the same is told in sentences."""
+    """Findings in a corpus, with the number and dates of replayed lookups."""
     if not isinstance(corpus, NgramCorpus):
         return list(findings)
     tell(corpus.notes)
@@ -171,7 +171,7 @@ def finding_lines(findings: Findings) -> Lines:
 
 
 def as_json(findings: Findings) -> Any:
-    """Every finding with its examples and rows, or predictions as they are understood."""
+    """Every finding with its examples, or predictions as they are understood."""
     if findings.understood is not None:
         return findings.understood.to_json()
     return [finding.to_json() for finding in findings]
