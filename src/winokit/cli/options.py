@@ -161,8 +161,8 @@ def help_with_facts(parameter: inspect.Parameter) -> str:
     is_shown = said.shown and not said.bare and not is_switch(parameter)
     if is_shown and default is not inspect.Parameter.empty and default not in (None, (), ""):
         facts.insert(0, f"default: {as_typed_text(default)}")
-    if parameter.default is inspect.Parameter.empty and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-        facts.append("required")
+    if parameter.default is inspect.Parameter.empty and said.bare:
+        facts.append("required")  # Typer says it of what it requires by itself
     return f"{said.text}  [{'; '.join(facts)}]" if facts else said.text
 
 
