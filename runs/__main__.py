@@ -101,7 +101,7 @@ def check_numbers(given: argparse.Namespace) -> None:
     for name in ("limit", "minutes", "at_a_time", "steps"):
         value = getattr(given, name)
         if value is not None and value <= 0:
-            raise BadInput(f"--{name.replace('_', '-')} {value}: a number above 0 expected")
+            raise BadInput(f"--{name.replace('_', '-')}: expected a number above 0, found {value}")
 
 
 def train_table(given: argparse.Namespace) -> int:

@@ -191,9 +191,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--cut", action="store_true", help="digits may have been cut off instead of rounded")
     given = parser.parse_args(arguments)
     if given.runs < 1:
-        raise BadInput(f"--runs {given.runs}: at least 1 expected")
+        raise BadInput(f"--runs: expected at least 1, found {given.runs}")
     if given.most < SMALLEST:
-        raise BadInput(f"--most {given.most}: at least {SMALLEST} expected")
+        raise BadInput(f"--most: expected at least {SMALLEST}, found {given.most}")
     tests = tuple(read_test(text) for text in given.test)
     question = Question(tests, given.by, given.runs, given.most, given.cut)
     sys.stdout.write(f"{answer(read_cells(given.file), question)}\n")
@@ -229,7 +229,7 @@ def read_cells(path: Path) -> list[Cell]:
     """The cells of a CSV file. Raises BadInput if a cell is no percentage or if there are none."""
     lines = [line for line in csv.reader(read_text(path).splitlines()) if line]
     if not lines:
-        raise BadInput(f"{path}: empty; a header and rows of accuracies expected")
+        raise BadInput(f"{path}: empty; expected a header and rows of accuracies")
     header = lines[0]
     cells = []
     for line_index, line in enumerate(lines[1:], 2):

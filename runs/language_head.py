@@ -72,7 +72,7 @@ def headed(spec: str) -> tuple[Any, Any]:
     """A model with a language-modelling head, a random one where it has none, and its tokenizer."""
     parsed = Spec.parse(spec)
     if parsed.prefix != "hf":
-        raise BadInput(f"{spec}: hf:DIR expected")
+        raise BadInput(f"{spec}: expected hf:DIR")
     settings = replace(HfSettings.of(parsed), kind="masked")
     tokenizer = load_tokenizer(settings)
     logging: Any = transformers.utils.logging

@@ -302,7 +302,9 @@ def read_protocols(path: Path) -> Iterator[Protocol]:
             except TypeError as error:
                 raise BadInput(f"{path}: [{number_text}] claim: {error}") from None
             if claim.side not in SIDES:
-                raise BadInput(f"{path}: [{number_text}] claim: side {claim.side!r}; {', '.join(SIDES)} expected")
+                raise BadInput(
+                    f"{path}: [{number_text}] claim: side: expected {' or '.join(SIDES)}, found {claim.side!r}"
+                )
             claims.append(claim)
         essential = tuple(section.pop("essential", ()))
         section.pop("results", None)

@@ -162,11 +162,11 @@ def check_weights(spec_text: str) -> None:
     if spec.prefix == "builtin":
         return
     if spec.prefix != "hf":
-        raise BadInput(f"{spec_text}: cannot be trained; builtin or hf:NAME_OR_FOLDER expected")
+        raise BadInput(f"{spec_text}: cannot be trained; expected builtin or hf:NAME_OR_FOLDER")
     folder = Path(spec.place).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file() or not any(any(folder.glob(name)) for name in WEIGHTS):
-            raise BadInput(f"{folder}: no model; a folder with config.json and weights expected")
+            raise BadInput(f"{folder}: no model; expected a folder with config.json and weights")
     elif folder.is_absolute() or spec.place.startswith((".", "~")) or spec.place.count("/") != 1:
         raise BadInput(f"{spec.place}: no such folder; give a folder with a model, or a name of the hub (org/name)")
     elif not is_cached(spec.place):

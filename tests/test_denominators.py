@@ -87,15 +87,15 @@ def test_groups_that_their_singles_rule_out_are_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "why"),
     [
-        ("", (), "empty; a header and rows"),
+        ("", (), "empty; expected a header and rows"),
         ("a,b\nx,\n", (), "no accuracies"),
         ("a,b\nx,many\n", (), "table.csv:2: 'many' under 'b' is no accuracy in per cent"),
         ("a,b\nx,120\n", (), "'120' under 'b' is no accuracy"),
         ("a,b\nx,1,2\n", (), "3 cells under 2 columns"),
         ("a,b\nx,50.0\n", ("--test", "dev"), "--test dev: NAME=PROBLEMS"),
         ("a,b\nx,50.0\n", ("--test", "dev=0"), "--test dev=0: NAME=PROBLEMS"),
-        ("a,b\nx,50.0\n", ("--runs", "0"), "--runs 0: at least 1"),
-        ("a,b\nx,50.0\n", ("--most", "3"), "--most 3: at least 20"),
+        ("a,b\nx,50.0\n", ("--runs", "0"), "--runs: expected at least 1, found 0"),
+        ("a,b\nx,50.0\n", ("--most", "3"), "--most: expected at least 20, found 3"),
     ],
 )
 def test_what_is_no_table_is_told_in_one_line(tmp_path, capsys, text, options, why):

@@ -182,7 +182,10 @@ def test_sizes_are_the_same_within_one_in_a_hundred(theirs, ours, same):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[a]\ntitle = "t"\nclaims = [{ rows = "x", metric = "m", side = "over" }]', "side 'over'"),
+        (
+            '[a]\ntitle = "t"\nclaims = [{ rows = "x", metric = "m", side = "over" }]',
+            "side: expected above or below or near or equal, found 'over'",
+        ),
         ('[a]\ntitle = "t"\nclaims = [{ rows = "x", side = "above" }]', "metric"),
         ('[a]\ntitle = "t"\nword = "holds"', "word"),
     ],
@@ -203,8 +206,8 @@ def test_a_field_that_no_protocol_has_is_refused(tmp_path, text, why):
         (["--model", "a=builtin", "--model", "b=builtin"], "one model at a time"),
         (["--only", "square-one/7"], "--only square-one/7: no job of square-one-6.1-trained"),
         (["--out", str(RESULTS)], "choose another --out"),
-        (["--steps", "0"], "--steps 0: a number above 0"),
-        (["--minutes", "-1"], "--minutes -1.0: a number above 0"),
+        (["--steps", "0"], "--steps: expected a number above 0, found 0"),
+        (["--minutes", "-1"], "--minutes: expected a number above 0, found -1.0"),
     ],
 )
 def test_what_cannot_be_trained_is_told_in_one_line_before_anything_is_read(

@@ -206,7 +206,7 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
         (["nonsense"], "No paper or table named 'nonsense'. Known: "),
         (["liu-99"], "No paper or table named 'liu-99'."),
         (["winogrande-4", "--data", "nowhere"], "--data"),
-        (["winogrande-4", "--limit", "0"], "--limit 0: a number above 0"),
+        (["winogrande-4", "--limit", "0"], "--limit: expected a number above 0, found 0"),
         (["liu-1"], "its results come from training"),
         (["trichelair-B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
     ],

@@ -49,7 +49,7 @@ def main() -> None:
     scorers = {(row.model, row.scoring) for row in run.predictions}
     if len(scorers) != 1:
         raise SystemExit(
-            f"{given.file or given.model}: predictions of one model by one scoring expected, found {sorted(scorers)}"
+            f"{given.file or given.model}: expected predictions of one model by one scoring, found {sorted(scorers)}"
         )
     order = {problem.id: place for place, problem in enumerate(run.dataset)}
     # The variants of a problem stand together, so that its id is packed once.

@@ -42,7 +42,7 @@ def main() -> None:
         sys.stdout.writelines(f"{json.dumps(row)}\n" for row in parses(json.load(sys.stdin)))
         return
     if not given.data or given.out is None:
-        parser.error("DATA and --out FILE expected")
+        parser.error("expected DATA and --out FILE")
     from winokit.errors import WinokitError
     from winokit.files import write_whole
 

@@ -49,7 +49,7 @@ def only(folder: Path, pattern: str) -> Path:
     """The one package of a folder whose name is like this."""
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
-        raise SystemExit(f"{folder}: one package {pattern} expected, found {len(found)}")
+        raise SystemExit(f"{folder}: expected one package {pattern}, found {len(found)}")
     return found[0]
 
 

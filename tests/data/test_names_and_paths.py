@@ -78,7 +78,7 @@ def offline(entry, part):
 def test_a_dataset_that_cannot_be_had_says_which_path_lies_here(shadowed, monkeypatch):
     monkeypatch.setenv("WINOKIT_DATA", str(shadowed))
     (shadowed / "winogrande").mkdir()
-    monkeypatch.setattr("winokit.data.loading.find_file", offline)
+    monkeypatch.setattr("winokit.data.download.find_file", offline)
     with pytest.raises(BadInput, match=r"^offline; the folder here is \./winogrande$"):
         load("winogrande")
 

@@ -865,7 +865,10 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
     ("spec", "says_what"),
     [
         ("chat:", "expected MODEL@URL"),
-        ("chat:tiny@localhost:8000/v1", "expected such as http://localhost:8000/v1, found 'localhost:8000/v1'"),
+        (
+            "chat:tiny@localhost:8000/v1",
+            "expected MODEL@URL with a URL such as http://localhost:8000/v1, found 'localhost:8000/v1'",
+        ),
         ("chat:@http://localhost:8000/v1", "MODEL@URL"),
         ("chat:tiny@http://localhost:port/v1", "found 'http://localhost:port/v1'"),
         (

@@ -132,8 +132,8 @@ def test_a_masked_model_may_be_spread_too(tmp_path):
         ("device_map=everywhere", "No way to spread a model .* named 'everywhere'. Known: auto, balanced"),
         ("device_map=auto&max_memory=lots", "expected 20GiB, or 0:20GiB,cpu:60GiB, found 'lots'"),
         ("device_map=auto&max_memory=99:1GiB,cpu:1GiB", "GPU 99 is not on this machine"),
-        ("device_map=auto&max_memory=gpu:1GiB", "expected, found 'gpu:1GiB'"),
-        ("device_map=auto&max_memory=1GiB,2GiB", "expected, found '1GiB,2GiB'"),
+        ("device_map=auto&max_memory=gpu:1GiB", "expected 20GiB, or 0:20GiB,cpu:60GiB, found 'gpu:1GiB'"),
+        ("device_map=auto&max_memory=1GiB,2GiB", "expected 20GiB, or 0:20GiB,cpu:60GiB, found '1GiB,2GiB'"),
         ("load_in=2bit", "No value of option load_in named '2bit'. Did you mean '4bit'|Known: 4bit, 8bit"),
         ("trust_remote_code=perhaps", "Known: false, true"),
         ("chat_template=/no/such/file", "/no/such/file: cannot be read"),
@@ -380,9 +380,9 @@ def test_a_forgotten_prefix_is_guessed(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(UnknownName) as refusal:
             load_model(given)
-        assert f" Did you mean {meant}? Known: builtin, " in str(refusal.value)
+        assert f" Did you mean {meant}? Known: association, builtin, " in str(refusal.value)
     for given in ("", "no/such/folder/here"):
-        with pytest.raises(UnknownName, match=r"named '.*'\. Known: builtin"):
+        with pytest.raises(UnknownName, match=r"named '.*'\. Known: association, builtin"):
             load_model(given)
 
 

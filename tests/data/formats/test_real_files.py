@@ -173,7 +173,7 @@ def test_winogrande_answers_may_stand_in_a_label_list(real_file, tmp_path):
     assert (tmp_path / "dev-labels.lst").read_text() == real_file("winogrande/dev-labels.lst").read_text()
     assert load(tmp_path / "dev.jsonl") == dataset
     (tmp_path / "dev-labels.lst").write_text("1\n2\n")
-    with pytest.raises(BadInput, match=r"dev-labels.lst: 1267 labels expected.*found 2"):
+    with pytest.raises(BadInput, match=r"dev-labels.lst: expected 1267 labels.*found 2"):
         read(tmp_path / "dev.jsonl")
 
 

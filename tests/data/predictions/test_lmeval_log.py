@@ -121,7 +121,7 @@ def test_ties_and_scores_that_are_no_numbers_are_abstentions(twins, written):
     ]
     notes = [note.partition(": ")[2] for note in read.notes]
     assert notes[0] == "in 1 row a tie; they are abstentions; the first: line 1"
-    assert notes[1] == "in 1 rows a score is not a number; they are abstentions; the first: line 2"
+    assert notes[1] == "in 1 row a score is not a number; they are abstentions; the first: line 2"
     assert notes[2] == "we read 0 right, the file says 1: 1 row differs, the first: line 1"
 
 

@@ -246,7 +246,7 @@ WRONG = {
     "stop_below: expected 0 or more and 1 or less, found 7": lambda X, y: AFLite(stop_below=7),
     "'sideways'": lambda X, y: AFLite(twins="sideways"),
     "'abacus'": lambda X, y: AFLite(backend="abacus"),
-    "--workers: an option of --engine ray": lambda X, y: AFLite(workers=2),
+    "--set workers: a setting of --engine ray": lambda X, y: AFLite(workers=2),
     "stratified subsets need twins apart": lambda X, y: AFLite(stratified=True, twins="together").fit(X, y),
 }
 

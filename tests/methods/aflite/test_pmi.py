@@ -147,7 +147,7 @@ def test_an_empty_text_is_no_trouble():
         (lambda: PMIFilter(3, alone="burn"), UnknownName, "first, last, own"),
         (lambda: PMIFilter(3, smoothing=0), BadInput, "smoothing: expected a number above 0"),
         (lambda: PMIFilter(3, smoothing=float("inf")), BadInput, "smoothing: expected a number above 0"),
-        (lambda: PMIFilter(3, seed=-1), BadInput, "seed: 0 or more"),
+        (lambda: PMIFilter(3, seed=-1), BadInput, "seed: expected 0 or more, found -1"),
         (lambda: PMIFilter(9).fit(TEXTS, Y, GROUPS), BadInput, "a size from 1 to 7"),
         (lambda: PMIFilter(3).fit(TEXTS, Y[1:], GROUPS), BadInput, "found 6 for 7"),
         (lambda: PMIFilter(3).fit(TEXTS, [2] * 7, GROUPS), BadInput, "0 for the first candidate or 1"),

@@ -41,7 +41,7 @@ def test_rows_alone_are_groups_of_their_own():
 
 @pytest.mark.parametrize("size", [0, -1, 101])
 def test_an_impossible_size_is_refused(size):
-    with pytest.raises(BadInput, match=f"a size from 1 to 100 expected.*found {size}"):
+    with pytest.raises(BadInput, match=f"expected a size from 1 to 100.*found {size}"):
         random_reduction(100, size)
 
 

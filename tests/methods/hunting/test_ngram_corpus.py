@@ -98,7 +98,7 @@ def test_what_a_hunter_found_is_kept_dated_and_told(served, planted, tmp_path, m
 def test_a_limit_stops_a_hunter_and_the_next_run_goes_on(served, planted, tmp_path):
     many = Dataset([problem.replace(before=f"{i} {problem.before}") for i in range(3) for problem in planted])
     cache = tmp_path / "answers.sqlite"
-    with pytest.raises(BadInput, match=r"stopped at --max-requests 3: 0 of 24 .* the same command continues"):
+    with pytest.raises(BadInput, match=r"stopped at --set max_requests=3: 0 of 24 .* the same command continues"):
         score(many, load_hunter(Spec.parse(f"hunter:{place_of(served)}")), cache=cache, max_requests=3)
     asked = len([body for body in served.bodies if body["query"]])
     assert asked == 3
@@ -140,7 +140,7 @@ def test_a_check_says_of_when_its_lookups_are(tmp_path):
     cache = tmp_path / "answers.sqlite"
     with NgramServer([f"{LONG}they had bread."]) as server:
         place = place_of(server)
-        with pytest.raises(BadInput, match="stopped at --max-requests 2"):
+        with pytest.raises(BadInput, match="stopped at --set max_requests=2"):
             check(ferry, only=["corpus"], corpus=place, cache=cache, max_requests=2)
         (first,) = check(ferry, only=["corpus"], corpus=place, cache=cache)
         asked = len(server.bodies)
@@ -215,11 +215,11 @@ def test_a_server_that_does_not_answer_is_one_line(reply, says, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "kind", "says"),
     [
-        ("infinigram:", BadInput, "infinigram: INDEX@URL expected after the colon"),
+        ("infinigram:", BadInput, "infinigram: expected INDEX@URL after the colon"),
         ("infinigram:x@nowhere", BadInput, "INDEX@URL with a URL such as"),
         ("infinigram:x?rat=3", UnknownName, "option of 'infinigram' corpora"),
-        ("infinigram:x?rate=0", BadInput, "option rate: a number of at least 0.001 expected"),
-        ("infinigram:x?documents=none", BadInput, "option documents: a whole number"),
+        ("infinigram:x?rate=0", BadInput, "option rate: expected a number of at least 0.001"),
+        ("infinigram:x?documents=none", BadInput, "option documents: expected a whole number"),
     ],
 )
 def test_a_bad_place_says_what_is_wrong(place, kind, says):

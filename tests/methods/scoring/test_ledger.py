@@ -91,7 +91,7 @@ def test_a_limit_of_requests_ends_a_run_and_the_next_goes_on(tmp_path):
 def test_a_server_is_asked_exactly_as_often_as_allowed(tmp_path):
     with CoinServer() as server:
         spec, cache = f"chat:coin@{server.url}?concurrency=8", tmp_path / "c"
-        with pytest.raises(BadInput, match="--max-requests 30: 30 of 100"):
+        with pytest.raises(BadInput, match="stopped at --set max_requests=30: 30 of 100"):
             winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache, max_requests=30)
         assert len(server.bodies) == 30
         run = winokit.audit("open", spec, limit=50, protocol="accuracy", cache=cache)
@@ -101,7 +101,7 @@ def test_a_server_is_asked_exactly_as_often_as_allowed(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "said"),
-    [({"max_tokens_total": 500}, "--max-tokens-total 500"), ({"max_cost": 0.001}, "--max-cost 0.001")],
+    [({"max_tokens_total": 500}, "--set max_tokens_total=500"), ({"max_cost": 0.001}, "--set max_cost=0.001")],
 )
 def test_tokens_and_money_end_a_run_too(tmp_path, limit, said):
     with CoinServer() as server:
@@ -111,7 +111,7 @@ def test_tokens_and_money_end_a_run_too(tmp_path, limit, said):
 
 
 def test_a_limit_of_money_needs_prices():
-    with pytest.raises(BadInput, match="--price-in"):
+    with pytest.raises(BadInput, match="--set max_cost needs prices: give --set price_in and --set price_out"):
         Spending(max_cost=1.0)
 
 
@@ -124,8 +124,8 @@ def test_the_command_line_shows_the_plan_and_writes_nothing(tmp_path, monkeypatc
     options = [
         "--limit",
         "4",
-        "--cache",
-        str(tmp_path / "c"),
+        "--set",
+        f"cache={tmp_path / 'c'}",
         "--dry-run",
         "--set",
         "price_in=1",

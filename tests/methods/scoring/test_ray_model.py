@@ -174,7 +174,10 @@ def test_the_members_of_an_ensemble_take_turns(cluster, builtin, tmp_path):
     ("how", "said"),
     [
         ({"memory_each": 64.0}, "builtin: no machine of the cluster has room for a copy: cores 1, GPUs 0, memory 64"),
-        ({"cores_each": 32}, "cores 32, GPUs 0, memory 0.0 GB; see --cores-each"),
+        (
+            {"cores_each": 32},
+            "cores 32, GPUs 0, memory 0.0 GB; see cores_each, gpus_each and memory_each in .cluster. of winokit.toml",
+        ),
         ({"gpus_each": 1}, "cores 1, GPUs 1, memory"),
     ],
 )
@@ -200,7 +203,7 @@ def test_a_server_is_asked_from_here():
 
 @pytest.mark.parametrize("option", [{"address": "head:6379"}, {"cores_each": 2}, {"memory_each": 1.0}])
 def test_options_of_ray_need_ray(option):
-    with pytest.raises(BadInput, match="an option of --engine ray"):
+    with pytest.raises(BadInput, match=f"--set {next(iter(option))}: a setting of --engine ray"):
         ClusterSettings(**option)
 
 

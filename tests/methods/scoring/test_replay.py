@@ -176,8 +176,8 @@ def test_a_mended_server_is_found_out_and_its_old_answers_are_not_replayed(tmp_p
     assert "40 kept answers, of 2026-03-01 09:00 UTC, are not replayed" in said
     assert "To 'Text: " in said
     assert "it said 'A'" in said or "it said 'B'" in said
-    assert "--set", "forget=on" in said
-    assert "--cache FILE" in said
+    assert "--set forget=on" in said
+    assert "--set cache=FILE" in said
     assert accuracy(audited(data, server, cache, forget=True)) == 0.9
     assert accuracy(audited(data, server, cache)) == 0.9
 

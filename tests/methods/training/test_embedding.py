@@ -105,10 +105,11 @@ def test_what_cannot_be_embedded_is_refused_before_training(bert, planted, tmp_p
         embedded(planted, network)
 
 
-@pytest.mark.parametrize("option", [("--device", "cuda"), ("--learning-rate", "1e-4"), ("--formalization", "mc-sent")])
-def test_an_option_of_training_is_refused_where_nothing_is_trained(bert, tmp_path, option):
-    with pytest.raises(BadInput, match=f"{option[0]}: an option of --finetune N"):
-        embed("synthetic-4", "--model", bert, *option, "--out", tmp_path / "X.npy")
+@pytest.mark.parametrize("setting", ["device=cuda", "learning_rate=1e-4", "formalization=mc-sent"])
+def test_an_option_of_training_is_refused_where_nothing_is_trained(bert, tmp_path, setting):
+    name = setting.partition("=")[0]
+    with pytest.raises(BadInput, match=f"--set {name}: a setting of --finetune N"):
+        embed("synthetic-4", "--model", bert, "--set", setting, "--out", tmp_path / "X.npy")
     assert not (tmp_path / "X.npy").exists()
 
 
@@ -116,7 +117,7 @@ def test_embed_then_debias_go_one_after_the_other_on_the_same_data(bert, tmp_pat
     data = tmp_path / "data.jsonl"
     write(load("synthetic-120"), data, "jsonl")
     out = tmp_path / "X.npy"
-    asked = (data, "--model", bert, "--finetune", 60, "--learning-rate", "1e-3", "--epochs", 1, "--out", out)
+    asked = (data, "--model", bert, "--finetune", 60, "--set", "learning_rate=1e-3&epochs=1", "--out", out)
     said = embed(*asked)
     assert "fine-tuned on 50 problems, chosen on 10" in said.stdout
     command = f"winokit debias aflite {data} --features {out} --set allow_uninformed=on"

@@ -470,7 +470,7 @@ def test_an_evaluation_is_the_same_however_often_it_is_made(bert, unseen):
         ({"learning_rate": math.inf}, "learning_rate: expected a number above 0, found inf"),
         ({"clip": math.nan}, "clip: expected 0 or more, found nan"),
         ({"weight_decay": math.inf}, "weight_decay: expected 0 or more, found inf"),
-        ({"seed": 2**63}, "seed: 0 or more and a number below 9223372036854775808"),
+        ({"seed": 2**63}, "seed: expected 0 or more and a number below 9223372036854775808"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, said):

@@ -23,6 +23,7 @@ def script(capsys):
     """Run the command, and hand back its exit code and what it said."""
 
     def run(*arguments):
+        capsys.readouterr()  # what was said before, such as the progress bar of a folder being written
         return main(["language-head", *map(str, arguments)]), capsys.readouterr()
 
     return run

@@ -80,7 +80,7 @@ def association(name_count: int, pair_counts: Sequence[int]) -> float:
     """Mean logarithm of the share of a candidate's occurrences that are near a word.
 
     >>> round(association(99, [0, 9]), 2)
-    -3.77
+    -3.83
     """
     return fsum(log((count + 0.5) / (name_count + 1)) for count in pair_counts) / len(pair_counts)
 

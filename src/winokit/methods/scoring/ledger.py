@@ -46,7 +46,7 @@ class Spending(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_cost is not None and self.price_in is None and self.price_out is None:
-            raise BadInput("max_cost needs prices: give price_in and price_out, per million tokens")
+            raise BadInput("--set max_cost needs prices: give --set price_in and --set price_out, per million tokens")
 
     @property
     def limited(self) -> bool:

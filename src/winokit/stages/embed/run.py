@@ -174,5 +174,5 @@ def uninformed_note(finetuned: Mapping[str, Any]) -> str:
     null = percent(finetuned["dev_null"])
     return (
         f"these features know nothing: {right} of {finetuned['chosen_on']:,} dev problems right, not above the {null} "
-        "that the same choices get by chance; fine-tune longer, at another learning rate or with another --seed"
+        "that the same choices get by chance; fine-tune longer, at another learning rate or with another --set seed"
     )
