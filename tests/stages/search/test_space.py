@@ -81,7 +81,7 @@ def test_lists_and_ranges_are_read_as_written():
     ("how", "said"),
     [
         ({"learning_rate": "1e-5,fast"}, r"--learning-rate 1e-5,fast: expected numbers with commas .*, found 'fast'"),
-        ({"learning_rate": "1e-5,"}, "expected, found ''"),
+        ({"learning_rate": "1e-5,"}, "--learning-rate 1e-5,: expected numbers with commas .*, found ''"),
         ({"learning_rate": "nan"}, "found 'nan'"),
         ({"learning_rate": "-1e-5"}, "learning_rate: expected a number above 0, found -1e-05"),
         ({"learning_rate": "1e-4..1e-6"}, "a range must rise from above 0"),
