@@ -61,7 +61,7 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
         (["--dev", "nan"], "--dev nan: expected a share below 1 or a number of problems"),
         (["--test", "inf"], "--test inf: expected a share below 1 or a number of problems"),
-        (["--set", "date=2026-13-01"], "--date 2026-13-01: expected a date such as"),
+        (["--set", "date=2026-13-01"], "--set date=2026-13-01: expected a date such as"),
         (["--name", "a b"], "--name a b: expected a letter"),
     ],
 )

@@ -169,7 +169,7 @@ def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
     ids = {problem.id for problem in run.dataset}
     shared = {name: len(ids & own) for name, own in splits.items()}
     if not any(shared.values()):
-        raise BadInput(f"--audit {run.dataset.card.name}: the run has none of the release's problems")
+        raise BadInput(f"--set audit: {run.dataset.card.name}: the run has none of the release's problems")
     by_scorer = grouped(((row.model, row.scoring), row) for row in run.metrics)
     return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
 

@@ -90,7 +90,7 @@ class ReleaseSettings(Settings):
         except ValueError:
             known = False
         if not known:
-            raise BadInput(f"--date {self.date}: expected a date such as 2026-05-01")
+            raise BadInput(f"--set date={self.date}: expected a date such as 2026-05-01")
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON-ready values, but those that a manifest names by themselves."""
