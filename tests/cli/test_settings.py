@@ -88,8 +88,8 @@ def test_no_message_and_no_document_names_a_setting_as_the_option_it_was():
     texts = {path: texts_of(path) for path in (ROOT / "src").rglob("*.py")}
     texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
     assert len(texts) > 100
-    found = {path.name: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
-    assert {name: options for name, options in found.items() if options} == {}
+    found = {path: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
+    assert {path: options for path, options in found.items() if options} == {}
 
 
 def test_the_sections_of_winokit_toml_have_the_settings_that_verbs_take():
