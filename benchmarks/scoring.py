@@ -138,7 +138,7 @@ def whole_processes(args, model, count) -> None:
         data = harness_task(Path(folder), count)
         ours, theirs = Path(folder) / "predictions.jsonl", Path(folder) / "log"
         score = f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --model hf:{model}?dtype=float32"
-        score += f" --scoring partial --cache off --out {ours}"
+        score += f" --scoring partial --set cache=off --out {ours}"
         evaluate = f"{harness} --model hf --model_args pretrained={model},dtype=float32 --device cpu --tasks wg_local"
         evaluate += f" --include_path {folder} --batch_size {args.batch_size} --log_samples --output_path {theirs}"
         arms = {"winokit": lambda: shell(score, args.threads), "harness": lambda: shell(evaluate, args.threads)}

@@ -109,7 +109,7 @@ def compare(args, model, harness, folder) -> None:
 
     def ours(batch, name="winokit"):
         return (
-            f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --cache off --scoring partial "
+            f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --set cache=off --scoring partial "
             f"--out {folder / f'{name}-{batch}.jsonl'} "
             f"--model completions:smollm2@{url}?concurrency={args.concurrency}&batch={batch}"
         )

@@ -1,7 +1,10 @@
 """Settings that are no options: `winokit.toml`, `--set`, and what is said to those who type the former option."""
 
+import ast
 import json
+import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
@@ -16,6 +19,7 @@ from winokit.settings import help_of, signature_of
 
 MOST_OPTIONS = 322
 """Options of all commands together. The goal is 300; fewer is better, and then the number here falls too."""
+ROOT = Path(__file__).parents[2]
 SCORE = ("score", "open", "--model", "random", "--limit", "4", "--json")
 
 
@@ -45,13 +49,47 @@ def calls_of_verbs():
     return calls
 
 
-def test_all_commands_together_have_few_options():
+def options_of_commands():
+    """The options of all commands, each as often as commands have it."""
     group = typer.main.get_command(app)
     context = group.make_context("winokit", ["audit"], resilient_parsing=True)
     options = []
     for command in commands_of(group, context):
         options += [param for param in command.params if param.param_type_name == "option"]
-    assert len(options) <= MOST_OPTIONS
+    return options
+
+
+def former_options():
+    """Options that no command has any more, since they are settings everywhere."""
+    former = set()
+    for call in calls_of_verbs():
+        stored = [name for name, parameter in signature_of(call).parameters.items() if is_stored(parameter)]
+        former |= {"--" + name.strip("_").replace("_", "-") for name in stored}
+    for option in options_of_commands():
+        former -= {*option.opts}
+    return former
+
+
+def texts_of(path):
+    """What a module can say: its texts, without docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return "\n".join(node.value for node in texts if id(node) not in said)
+
+
+def test_all_commands_together_have_few_options():
+    assert len(options_of_commands()) <= MOST_OPTIONS
+
+
+def test_no_message_and_no_document_names_a_setting_as_the_option_it_was():
+    former = former_options()
+    assert "--max-requests" in former
+    texts = {path: texts_of(path) for path in (ROOT / "src").rglob("*.py")}
+    texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+    assert len(texts) > 100
+    found = {path: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
+    assert {path: options for path, options in found.items() if options} == {}
 
 
 def test_the_sections_of_winokit_toml_have_the_settings_that_verbs_take():

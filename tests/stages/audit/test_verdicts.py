@@ -97,6 +97,15 @@ def test_who_answers_nothing_has_answered_nothing(tmp_path):
 def test_always_the_first_candidate_is_what_it_always_is_and_unknown_on_twins(tmp_path):
     run, found = audited(lambda problem: 0, tmp_path)
     assert found.word == CHANCE
+    assert "it always gives the same answer" in found.headline
+    assert "It never tells the twins of a pair apart" in found.headline
+    assert run.find("groups", "complete", "group_accuracy").is_untestable
+
+
+def test_one_answer_for_both_twins_is_not_one_answer_always(tmp_path):
+    places = {group: number % 2 for number, group in enumerate(dict.fromkeys(problem.group for problem in OPEN))}
+    run, found = audited(lambda problem: places[problem.group], tmp_path)
+    assert found.word == CHANCE
     assert "it gives twins the same answer" in found.headline
     assert "It never tells the twins of a pair apart" in found.headline
     assert run.find("groups", "complete", "group_accuracy").is_untestable

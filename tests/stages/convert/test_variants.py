@@ -81,6 +81,8 @@ def test_names_and_formats_that_do_not_exist_are_refused_with_those_that_do(tmp_
         winokit.convert("open", out=tmp_path, style="code", variant="switched", to="variants")
     with pytest.raises(CannotWrite, match="lmeval can be read but not written"):
         winokit.convert("open", out=tmp_path, format_="lmeval", to="variants")
-    with pytest.raises(BadInput, match="can be made of no problem: a yes/no judgement; --as choice merges them"):
+    with pytest.raises(
+        BadInput, match="can be made of no problem: a yes/no judgement; convert --as choice merges them"
+    ):
         winokit.convert(real_file("superglue-wsc/val.jsonl"), out=tmp_path, to="variants")
     assert [*tmp_path.iterdir()] == []

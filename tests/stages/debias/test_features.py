@@ -125,7 +125,7 @@ def test_one_shard_that_knows_nothing_is_enough_to_refuse(twins, rows, tmp_path)
 
 
 def test_allowing_what_is_not_there_is_refused(twins):
-    with pytest.raises(BadInput, match=r"--allow-uninformed: an option of --features X\.npy"):
+    with pytest.raises(BadInput, match=r"^--set allow_uninformed: an option of --features X\.npy"):
         debias(twins, "random", size=4, allow_uninformed=True)
 
 

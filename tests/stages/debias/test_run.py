@@ -80,7 +80,7 @@ def test_too_few_relabelled_runs_are_said_to_decide_nothing(planted):
     settings = {"ensemble_size": 32, "cutoff": 40, "null_runs": 2, "seeds": 1}
     found = debias(planted.data, "aflite", features=planted.features, compare=(), assess=False, **settings)
     assert found.warnings == (
-        "undecided: 2 relabelled runs are too few to distinguish this from chance; 19 are enough (--null-runs)",
+        "undecided: 2 relabelled runs are too few to distinguish this from chance; 19 are enough (--set null_runs)",
     )
 
 
@@ -257,13 +257,17 @@ def twin(answer, candidates=("Ann", "Bea"), word="one"):
         (lambda p: debias(p.data, "random", size=9, twins="apartt"), UnknownName, "Did you mean 'apart'"),
         (lambda p: debias(p.data, seeds=0), BadInput, "seeds: expected 1 or more"),
         (lambda p: debias(p.data, majority=True, seeds=1), BadInput, "expected 2 seeds or more for a majority"),
-        (lambda p: debias(p.data, "random", size=9, assess=False, bins=9), BadInput, "--bins: an option of the assess"),
+        (
+            lambda p: debias(p.data, "random", size=9, assess=False, bins=9),
+            BadInput,
+            "--set bins: a setting of the assessment; it does not go with --set assess=off",
+        ),
         (lambda p: debias(Dataset([twin(0), twin(None, word="b")]), "random", size=1), BadInput, "1 of 2 .* no answer"),
         (lambda p: debias(Dataset([twin(0), twin(0, word="b")]), "random", size=1), BadInput, "the same answer"),
         (
             lambda p: debias(Dataset([twin(0, ("a", "b", "c")), twin(1, word="b")]), "random", size=1),
             BadInput,
-            "has 3 candidates, but debiasing takes two: use --as binary",
+            "has 3 candidates, but debiasing takes two: use convert --as binary",
         ),
         (lambda p: debias(p.data, "random", features=p.features, size=5, folds=20), BadInput, "folds"),
     ],

@@ -51,5 +51,5 @@ def test_below_chance_is_nothing_known():
 def test_what_comes_next_is_said_with_what_it_needs(informed):
     finetuned = {"trained_on": 50, "chosen_on": 10, "dev_accuracy": 0.5, "dev_null": 0.6, "informed": informed}
     shown = list(lines(Embedding(np.zeros((4, 2), np.float32), dev_of([0, 1]), "data", finetuned=finetuned)))
-    assert shown[-1].endswith("--set", "allow_uninformed=on") is not informed
+    assert shown[-1].endswith(" --set allow_uninformed=on") is not informed
     assert "50.0\u00a0% of 10 dev problems right, not above the 60.0\u00a0%" in uninformed_note(finetuned)

@@ -124,7 +124,7 @@ def test_a_majority_must_be_one_and_all_means_all(release, new):
         with pytest.raises(BadInput, match="majority"):
             EvolveSettings(majority=wrong)
     for wrong in (0, 1.1, float("nan")):
-        with pytest.raises(BadInput, match="alpha: 1 or less and a number above 0"):
+        with pytest.raises(BadInput, match=f"alpha: expected 1 or less and a number above 0, found {wrong}"):
             EvolveSettings("2.0", alpha=wrong)
 
 

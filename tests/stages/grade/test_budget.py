@@ -33,7 +33,7 @@ def next_version(folder: Path, new: int = 0, test: int = 28, **how) -> Path:
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
     offered = Dataset([p for number in range(300, 300 + new) for p in small.twins(number)], Card("new"))
-    following = {"against": ["random"], "version": "2.0", "test": test, "alpha": 1e-9}
+    following = {"model": ["random"], "version": "2.0", "test": test, "alpha": 1e-9}
     return evolve(folder, new=offered if new else None, out=folder.with_name("v2"), **following, **how).folder
 
 
@@ -57,7 +57,7 @@ def test_the_note_of_a_next_version_says_what_is_spent(tmp_path, monkeypatch):
     first = small.small_release(tmp_path / "v1")
     for number in range(3):
         ask(first, number, f"name {number}")
-    following = {"against": ["random"], "version": "2.0", "alpha": 1e-9, "test": 28}
+    following = {"model": ["random"], "version": "2.0", "alpha": 1e-9, "test": 28}
     made = evolve(first, out=tmp_path / "v2", **following)
     assert any("have spent 3 of the 10 that this test is for" in note for note in made.notes)
     monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))

@@ -74,13 +74,13 @@ def test_a_second_release_of_the_same_data_with_a_fresh_secret_is_refused(tmp_pa
     assert code == 2
     assert error.count("\n") == 1
     assert "of the 32 problems that mine 1.0 keeps hidden (" in error
-    for way in ("--secret a.hidden/secret", "--out a", "winokit evolve a", "--set", "reveal=on"):
+    for way in ("--set secret=a.hidden/secret", "--out a", "winokit evolve a", "--set reveal=on"):
         assert f"({way})" in error
     assert not (tmp_path / "b").exists()
     assert not (tmp_path / "b.hidden").exists()
     # A secret hides nothing in a release without a hidden test.
-    _, untested = cli(monkeypatch, capsys, *command, "b", "--test", "0", "--secret", "a.hidden/secret")
-    assert "hide a test here too, without --test 0, with the same secret (--secret a.hidden/secret)" in untested
+    _, untested = cli(monkeypatch, capsys, *command, "b", "--test", "0", "--set", "secret=a.hidden/secret")
+    assert "hide a test here too, without --test 0, with the same secret (--set secret=a.hidden/secret)" in untested
     assert len(registered()) == 1
 
 

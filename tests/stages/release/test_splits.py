@@ -345,7 +345,7 @@ def test_problems_without_answers_or_with_three_candidates_are_refused():
     problems = pairs(4)
     with pytest.raises(BadInput, match="1 of 8 problems have no answer"):
         read_inputs(Dataset([problems[0].replace(answer=None), *problems[1:]]))
-    with pytest.raises(CannotWrite, match="3 candidates where two fit"):
+    with pytest.raises(CannotWrite, match="3 candidates where two fit; convert with --as binary first"):
         read_inputs(Dataset([Problem("x ", " y", ("a", "b", "c"), 0)]))
     with pytest.raises(CannotWrite, match="besides the blank"):
         read_inputs(Dataset([Problem("x_y ", " y", ("a", "b"), 0)]))

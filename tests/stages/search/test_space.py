@@ -81,11 +81,11 @@ def test_lists_and_ranges_are_read_as_written():
     ("how", "said"),
     [
         ({"learning_rate": "1e-5,fast"}, r"--learning-rate 1e-5,fast: expected numbers with commas .*, found 'fast'"),
-        ({"learning_rate": "1e-5,"}, "expected, found ''"),
+        ({"learning_rate": "1e-5,"}, "--learning-rate 1e-5,: expected numbers with commas .*, found ''"),
         ({"learning_rate": "nan"}, "found 'nan'"),
         ({"learning_rate": "-1e-5"}, "learning_rate: expected a number above 0, found -1e-05"),
         ({"learning_rate": "1e-4..1e-6"}, "a range must rise from above 0"),
-        ({"warmup": "0..0.1"}, "--warmup 0..0.1: a range must rise from above 0"),
+        ({"warmup": "0..0.1"}, "--set warmup=0..0.1: a range must rise from above 0"),
         ({"warmup": "1.5"}, "warmup: expected 0 or more and a number below 1"),
         ({"batch_size": "8.5"}, r"--batch-size 8.5: expected whole numbers .* found '8.5'"),
         ({"batch_size": "0,8"}, "batch_size: expected 1 or more, found 0"),

@@ -100,7 +100,7 @@ def test_a_suite_of_many_models_is_ranked_on_a_board_instead_of_letters(open_dat
         family = "twins" if number in (3, 29) else None
         models.append(SuiteModel(name=f"model {number}", predictions={data.card.name: path}, family=family))
     out = tmp_path / "suite"
-    run = suite(models=models, data=[data], protocol=["accuracy", "groups"], out=out)
+    run = suite(model=models, data=[data], protocol=["accuracy", "groups"], out=out)
     matrix = SuiteMatrix(run)
     board = boards_of(matrix)[0]
     assert board.row_count == 30

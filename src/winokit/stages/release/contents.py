@@ -99,7 +99,8 @@ def read_inputs(
         if problem.query is not None:
             raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
         if len(problem.candidates) != 2:
-            raise CannotWrite(f"problem {problem.id}: {len(problem.candidates)} candidates where two fit: --as binary")
+            count = len(problem.candidates)
+            raise CannotWrite(f"problem {problem.id}: {count} candidates where two fit; convert with --as binary first")
         if not problem.is_whole and problem.text.count(BLANK) != 1:
             raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
     return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)

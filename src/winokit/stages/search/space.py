@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from winokit.errors import BadInput
 from winokit.methods.training.settings import TrainSettings
-from winokit.settings import Help, Settings
+from winokit.settings import Help, Settings, spelling
 
 Sampler = Literal["random", "grid"]
 WHOLE = ("batch_size", "epochs")
@@ -125,7 +125,8 @@ def parse(name: str, values: Values) -> SearchValues:
     SearchValues(values=(1e-06, 0.0001), is_range=True)
     """
     text = ",".join(map(str, values)) if isinstance(values, (list, tuple)) else str(values)
-    option = f"--{name.replace('_', '-')} {text}"
+    spelled = spelling(SearchSpace, name)
+    option = f"{spelled}={text}" if spelled.startswith("--set ") else f"{spelled} {text}"
     if BETWEEN in text:
         low, high = (_number(name, part, option) for part in text.split(BETWEEN, 1))
         if not 0 < low < high:
