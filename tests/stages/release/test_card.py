@@ -90,7 +90,7 @@ def test_an_audit_of_what_is_public_is_told_in_full(tmp_path):
 
 def test_an_audit_of_other_problems_is_refused(tmp_path, twins):
     audit(twins, model="random").save(tmp_path / "run")
-    with pytest.raises(BadInput, match="--set audit=.*none of the release's problems"):
+    with pytest.raises(BadInput, match=r"--set audit=.*none of the release's problems"):
         card_of(tmp_path, audit=(tmp_path / "run",))
 
 
