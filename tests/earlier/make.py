@@ -49,8 +49,8 @@ PACKED = {
 SIZES = {"num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 4, "intermediate_size": 4}
 TRAINING = "--model hf:model --batch-size 4 --learning-rate 0.01"
 AFLITE = (
-    "debias aflite filtered.jsonl --features X.npy --ensemble-size 16 --train-size 24 --cutoff 4 --seeds 1 "
-    "--null-runs 0 --no-assess --compare none --engine numpy"
+    "debias aflite filtered.jsonl --features X.npy --ensemble-size 16 --train-size 24 --cutoff 4 "
+    "--set seeds=1&null_runs=0&assess=off --compare none --engine numpy"
 )
 CHAT = "chat:parrot@http://127.0.0.1:9417/v1?retries=0&concurrency=1"
 CORPUS = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
@@ -102,14 +102,17 @@ def hunting() -> None:
 def scoring() -> None:
     """Two audits; answers of every kind: log-probabilities of pieces, scores, features, replies."""
     scorings = "--scoring masked-candidate --scoring pseudo-likelihood"
-    run(f"audit twins.jsonl --model hf:model {scorings} --out audit --cache off")
+    run(f"audit twins.jsonl --model hf:model {scorings} --out audit --set cache=off")
     Path("labels.lst").write_text("1\n2\n" * 5 + "1\n1\n")
-    run("audit twins.jsonl --predictions labels.lst --out listed --cache off")
-    few = "twins.jsonl --limit 4 --cache answers.sqlite"
+    run("audit twins.jsonl --predictions labels.lst --out listed --set cache=off")
+    few = "twins.jsonl --limit 4 --set cache=answers.sqlite"
     Path("answered").mkdir()
     for name in ("masked-candidate", "pseudo-likelihood"):
         run(f"score {few} --model hf:model --scoring {name} --out answered/{name}.jsonl")
-    run("score carried.jsonl --model hunter:index.db?parser=rules --out answered/hunter.jsonl --cache answers.sqlite")
+    run(
+        "score carried.jsonl --model hunter:index.db?parser=rules --out answered/hunter.jsonl "
+        "--set cache=answers.sqlite"
+    )
     run(f"embed {few} --model hf:model --out answered/features.npy")
     chat = beside("models/chat_server")
     with chat.ChatServer(lambda number, body: chat.says("AB"[number % 2]), port=9417):
@@ -139,7 +142,7 @@ def training() -> None:
     from winokit.training.learner import Learner
 
     train = f"train train.jsonl --dev dev.jsonl --test test.jsonl {TRAINING} --formalization mc-sent --epochs 2"
-    run(f"{train} --checkpoint-every 2 --out trained")
+    run(f"{train} --set checkpoint_every=2 --out trained")
     step = Learner._step
 
     def stopping(self: Learner) -> None:
@@ -148,7 +151,7 @@ def training() -> None:
         step(self)
 
     Learner._step = stopping
-    CliRunner().invoke(app, [*train.split(), "--checkpoint-every", "2", "--out", "stopped-training"])
+    CliRunner().invoke(app, [*train.split(), "--set", "checkpoint_every=2", "--out", "stopped-training"])
     Learner._step = step
     sets = "--dev dev.jsonl --test test.jsonl"
     run(f"search train.jsonl {sets} {TRAINING} --epochs 1 --trials 2 --formalization mc-mlm --out search")
