@@ -35,8 +35,8 @@ winokit check study/export/problems.jsonl
 winokit embed study/export/problems.jsonl --out X.npy
 winokit debias aflite study/export/problems.jsonl --features X.npy --out filtered
 
-# 4. A benchmark, with a hidden test. Its secret is written down here so that your numbers are the page's; leave --secret
-# out for one that nobody knows.
+# 4. A benchmark, with a hidden test. Its secret is written down here so that your numbers are the page's; leave
+# the secret out for one that nobody knows.
 python -c "import os; os.write(os.open('secret', os.O_CREAT | os.O_WRONLY, 0o600), b'%064d' % 1210)"
 winokit release filtered --out example --name example --licence CC0-1.0 --dev 0.3 --test 0.3 --set collection=study/export --set secret=secret
 winokit verify example

@@ -95,12 +95,10 @@ def test_a_debiasing_goes_its_way(monkeypatch, tmp_path, capsys):
         "synthetic-60",
         "--model",
         "builtin",
-        "--cache",
-        "off",
+        "--set",
+        "cache=off&null_runs=2",
         "--out",
         "out",
-        "--null-runs",
-        "2",
     )
     check_walk("A debiasing", typed(monkeypatch, tmp_path, *arguments, "--train-size", "40", "--cutoff", "10"))
 

@@ -16,7 +16,7 @@ SOURCE = '''
 def is_small(count: int = 3, names: tuple[int, ...] = ()) -> bool:
     """Whether 2 is more."""
     if count < 0:
-        raise ValueError(f"0 or more expected, found {count + 1}")
+        raise ValueError(f"expected 0 or more, found {count + 1}")
     return count + 1 <= 10 and not names
 '''
 
@@ -36,7 +36,7 @@ def test_each_comparison_operator_number_and_condition_is_changed_by_itself(chan
 def test_types_docstrings_and_messages_stay():
     for mutant in mutants_of(SOURCE):
         text = ast.unparse(mutant.tree)
-        assert "expected raise ValueError(f'0 or more, found {count + 1}')" in text
+        assert "raise ValueError(f'expected 0 or more, found {count + 1}')" in text
         assert '"""Whether 2 is more."""' in text
         assert "tuple[int, ...]" in text
 

@@ -1,5 +1,7 @@
 """A run as a table of answers: whose they are, in which variant, and which answer is the right one."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -96,3 +98,13 @@ def test_a_formalization_is_that_of_the_runs_rows():
     rows = [Metric("open", "m", "own", "mc-sent", "accuracy", "all", "accuracy", 0.5, 12)]
     trained = replace(run(predictions()), metrics=rows)
     assert trained.answers().scorers == (Scorer("m", "own", "mc-sent"),)
+
+
+def test_a_stored_run_is_shown_where_no_audit_was_made(tmp_path):
+    """In a process of its own: this one may have imported the audit, which must not matter."""
+    import winokit
+
+    winokit.audit(winokit.load("open")[:4], "random", protocol="accuracy", out=tmp_path / "run")
+    shown = f"import winokit; print(winokit.Run.load({str(tmp_path / 'run')!r}).summary())"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("random on open"), done.stderr

@@ -206,7 +206,7 @@ def test_init_in_a_language_with_texts_and_in_one_without(tmp_path):
     assert 'name = "sw"' in (tmp_path / "sw" / "texts.toml").read_text("utf-8")
     for name in ("quiz.toml", "topics.jsonl", "gold.jsonl", "consent.md", "guidelines.md"):
         assert f"{tmp_path / 'sw' / name}: still the bundled English text" in told
-    with pytest.raises(BadInput, match="a BCP 47 code expected"):
+    with pytest.raises(BadInput, match="expected a BCP 47 code"):
         init(tmp_path / "x", language="german")
 
 

@@ -54,6 +54,7 @@ class Run(Brief):
     and read its folder.
     """
 
+    shown_by = "winokit.stages.audit.table"
     settings: dict[str, Any]
     """Versions, seeds, settings, hashes."""
     metrics: list[Metric]
