@@ -54,7 +54,6 @@ class Run(Brief):
     and read its folder.
     """
 
-    shown_by = "winokit.stages.audit.table"
     settings: dict[str, Any]
     """Versions, seeds, settings, hashes."""
     metrics: list[Metric]

@@ -40,6 +40,7 @@ URL = re.compile(r"https?://[^\s\"']+")
 """A server's address. It is part of the cache's key, and is left out of what others may read."""
 OUT = Path("runs/DATA")
 """The default folder of a run. DATA stands for the dataset's name."""
+Run.shown_by = "winokit.stages.audit.table"
 
 
 @verb
