@@ -16,7 +16,7 @@ from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.gender import GENDERS, gotcha
-from winokit.methods.metrics.groups import GroupLayout
+from winokit.methods.metrics.groups import GroupLayout, sort_pairs_by_text
 from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
@@ -279,7 +279,7 @@ class Judge:
         `told_apart` is a share of complete pairs, tested against choices that know nothing of each other;
         `right_way_round` a share of the pairs told apart, tested under the null: one half for two candidates.
         """
-        pairs = complete_pairs(answers)
+        pairs = sort_pairs_by_text(answers.problems, complete_pairs(answers))
         if not len(pairs):
             return
         first, second = _in_first_order(answers, pairs)

@@ -6,8 +6,8 @@ place, an answer, silence) is then in the null, and cannot pass for knowledge.
 - Groups: one draw per unit turns all its groups, whose members exchange their right answers; by candidate, where they
   list candidates in different orders.
 - Problems outside complete groups: whole units swap their right answers with units of the same shape (size and numbers
-  of candidates, members in file order). Yes/no questions on one text exchange within the text too. A unit whose shape
-  is unique stays as it is and is counted as untestable.
+  of candidates, members in the order of their texts). Yes/no questions on one text exchange within the text too. A unit
+  whose shape is unique stays as it is and is counted as untestable.
 
 Exact for groups, and for problems with two candidates that are units of their own: hypergeometric counts and fair
 coins, put together by convolution. Otherwise 20,000 seeded draws. Tests are two-sided, by the mid-p-value.
@@ -26,7 +26,7 @@ import numpy as np
 
 from winokit.answers import ABSTAINED, Answers
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
-from winokit.methods.metrics.groups import complete_groups
+from winokit.methods.metrics.groups import complete_groups, sort_by_text, sort_members
 from winokit.methods.metrics.luck import binomial
 from winokit.problem import folded_text
 from winokit.units import Units, require_units
@@ -280,7 +280,7 @@ class Null:
         for rows in members:
             unit = int(units[rows[0]])
             if unit in with_larger:
-                place = np.asarray(rows, np.int64)
+                place = sort_by_text(self.answers.problems, np.asarray(rows, np.int64))
                 larger.setdefault(unit, []).append(_LargerGroup(place, self._right_places(place)))
         object.__setattr__(self, "_pairs", self._find_pairs(pairs))
         object.__setattr__(self, "_larger", list(larger.values()))
@@ -453,9 +453,10 @@ class Null:
             pools = self._pools_of_single_problems(alone)
             # In the order of the file, as below: a pool's number seeds its draws.
             return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
+        alone = sort_by_text(self.answers.problems, alone)
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
         for unit_rows in self.answers.units.take(alone).rows():
-            own = alone[unit_rows]
+            own = sort_members(self.answers.problems, alone[unit_rows])
             shape = (tuple(self.answers.candidates[own].tolist()), self._texts(own))
             by_shape.setdefault(shape, []).append(own)
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
@@ -530,7 +531,8 @@ def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest
     """The test of how often two twins get different choices, against choices that know nothing of each other.
 
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size.
+    choices change places between units of one size. Which twin is first must be no matter of the right answer
+    (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
