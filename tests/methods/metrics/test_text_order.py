@@ -5,8 +5,8 @@ import pytest
 from support.copies import check_not_surer, repeated, thrice
 
 from winokit.answers import Answers
-from winokit.methods.metrics.judge import judge
 from winokit.methods.metrics.groups import sort_members, sort_pairs_by_text
+from winokit.methods.metrics.judge import judge
 from winokit.problem import Dataset, Problem
 
 NAMES = ("Ana", "Ruth", "Eve", "Ida")
