@@ -21,7 +21,7 @@ from winokit.problem import Problem, grouped
 Sizes = Mapping[Any, int]
 """How many members each group has in the whole dataset."""
 TextKey: TypeAlias = tuple[str, str, tuple[str, ...], str]
-MemberKey: TypeAlias = tuple[int, bool, int, TextKey]
+MemberKey: TypeAlias = tuple[int, bool, int, int, TextKey]
 
 
 def complete_groups(groups: arrays.Groups, sizes: Sizes | None = None) -> dict[Hashable, list[int]]:
@@ -214,17 +214,34 @@ def sort_pairs_by_text(problems: Sequence[Problem], pairs: arrays.IntArray) -> a
     return np.array(sorted_pairs, np.int64).reshape(-1, 2)
 
 
+def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[int]:
+    """For each row of one unit how rare its order of candidates is among the rows that list the same ones.
+
+    Of copies that list their candidates in other orders, the commonest order has 0.
+
+    >>> said = [Problem(text, " won.", ("she", "he")[::step]) for text, step in zip("abc", (1, -1, 1))]
+    >>> listing_ranks(said, np.arange(3))
+    [0, 1, 0]
+    """
+    listings = Counter(problems[row].candidates for row in rows)
+    by_frequency = sorted(listings, key=lambda listing: (-listings[listing], listing))
+    listed_alike = grouped((tuple(sorted(listing)), listing) for listing in by_frequency)
+    rank_of = {listing: rank for alike in listed_alike.values() for rank, listing in enumerate(alike)}
+    return [rank_of[problems[row].candidates] for row in rows]
+
+
 def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
-    """The members of one unit by number of candidates, kind and text; questions on one text stay together.
+    """The members of one unit by what makes its shape, then by text; questions on one text stay together.
 
     Texts with many questions come first, so that units of as many texts and questions are alike.
     """
     questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
+    ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))
 
     def member_key(row: int) -> MemberKey:
         problem = problems[row]
         is_question = problem.query is not None
         question_count = questions[problem.before, problem.after] if is_question else 0
-        return len(problem.candidates), is_question, -question_count, text_key(problem)
+        return len(problem.candidates), is_question, ranks[row], -question_count, text_key(problem)
 
     return np.array(sorted(rows.tolist(), key=member_key), np.int64)

@@ -16,7 +16,7 @@ from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
 from winokit.methods.metrics.gender import GENDERS, gotcha
-from winokit.methods.metrics.groups import GroupLayout, sort_pairs_by_text
+from winokit.methods.metrics.groups import GroupLayout, listing_ranks, sort_pairs_by_text
 from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
 from winokit.methods.metrics.null import NullTest, null_of, right_test, told_apart_test, whole_groups_test
@@ -287,7 +287,10 @@ class Judge:
         apart = answered & (first != second)
         units = answers.units.take(pairs[:, 0])
         chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
-        test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
+        ranks = _listing_ranks_of_pairs(answers, pairs)
+        test = None
+        if answered.any():
+            test = told_apart_test(first[answered], second[answered], units.take(answered), ranks[answered])
         told_name = ("groups", subset, "told_apart")
         if test is None:
             yield from self.share(told_name, apart, units)
@@ -376,6 +379,14 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
             if chosen in folded:
                 second[number] = folded.index(chosen)
     return first, second
+
+
+def _listing_ranks_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
+    """How rare the order of candidates of each pair is within its unit."""
+    ranks = np.zeros(len(pairs), np.int64)
+    for places in answers.units.take(pairs[:, 0]).rows():
+        ranks[places] = listing_ranks(answers.problems, pairs[places, 0])
+    return ranks
 
 
 def _expected_gap(first: Answers, second: Answers) -> float:

@@ -26,9 +26,9 @@ import numpy as np
 
 from winokit.answers import ABSTAINED, Answers
 from winokit.methods.arrays import BoolArray, FloatArray, IntArray
-from winokit.methods.metrics.groups import complete_groups, sort_by_text, sort_members
+from winokit.methods.metrics.groups import complete_groups, listing_ranks, sort_by_text, sort_members
 from winokit.methods.metrics.luck import binomial
-from winokit.problem import folded_text
+from winokit.problem import folded_text, grouped
 from winokit.units import Units, require_units
 
 DRAWS = 20_000
@@ -455,9 +455,11 @@ class Null:
             return sorted(pools, key=lambda pool: int(pool.rows[0, 0]))
         alone = sort_by_text(self.answers.problems, alone)
         by_shape: dict[tuple[Hashable, tuple[int, ...]], list[IntArray]] = {}
+        problems = self.answers.problems
         for unit_rows in self.answers.units.take(alone).rows():
-            own = sort_members(self.answers.problems, alone[unit_rows])
-            shape = (tuple(self.answers.candidates[own].tolist()), self._texts(own))
+            own = sort_members(problems, alone[unit_rows])
+            listed = (*self.answers.candidates[own].tolist(), *listing_ranks(problems, own))
+            shape = (listed, self._texts(own))
             by_shape.setdefault(shape, []).append(own)
         return [_Pool(np.stack(units), texts) for (_, texts), units in by_shape.items()]
 
@@ -527,18 +529,21 @@ def whole_groups_test(answers: Answers) -> NullTest:
     return null.whole_groups(is_counted)
 
 
-def told_apart_test(first: IntArray, second: IntArray, units: Units) -> NullTest:
+def told_apart_test(first: IntArray, second: IntArray, units: Units, ranks: IntArray | None = None) -> NullTest:
     """The test of how often two twins get different choices, against choices that know nothing of each other.
 
     Pairs are those answered in full, the second twin's choice in the first one's order of candidates. The second
-    choices change places between units of one size. Which twin is first must be no matter of the right answer
+    choices change places between units of one size, whose pairs list candidates in as many orders (`ranks`, of
+    `listing_ranks`). Which twin is first must be no matter of the right answer
     (`sort_pairs_by_text`): else choices that know it would seem to prefer a place.
     """
     require_units(units, len(first))
     same = CountDistribution.constant(0)
-    rows_by_unit = units.rows()
-    for number, size in enumerate(sorted({len(rows) for rows in rows_by_unit})):
-        rows = np.stack([own for own in rows_by_unit if len(own) == size])
+    own_ranks = np.zeros(len(first), np.int64) if ranks is None else ranks
+    in_rank_order = [rows[np.argsort(own_ranks[rows], kind="stable")] for rows in units.rows()]
+    alike = grouped((tuple(own_ranks[rows].tolist()), rows) for rows in in_rank_order)
+    for number, shape in enumerate(sorted(alike, key=lambda shape: (len(shape), shape))):
+        rows = np.stack(alike[shape])
         rng = np.random.default_rng([0, number])
         same = same.plus(matches_if_exchanged(first[rows], second[rows], rng))
     fewest_apart = len(first) - same.start - len(same.chances) + 1
