@@ -7,6 +7,7 @@ from support.copies import check_not_surer, repeated, thrice
 from winokit.answers import Answers
 from winokit.methods.metrics.groups import sort_members, sort_pairs_by_text
 from winokit.methods.metrics.judge import judge
+from winokit.methods.metrics.null import Null
 from winokit.problem import Dataset, Problem
 
 NAMES = ("Ana", "Ruth", "Eve", "Ida")
@@ -112,3 +113,44 @@ def test_members_are_sorted_by_what_makes_their_shape_and_questions_stay_with_th
     problems = [Problem(f"{text} ", ".", ("no", "yes"), 0, "she", query=query) for text, query in asked]
     problems += [Problem("d ", ".", NAMES[:3]), Problem("c ", ".", NAMES[:2])]
     assert sort_members(problems, np.arange(7)).tolist() == [6, 4, 3, 0, 2, 1, 5]
+
+
+def turned(data: Dataset, seed: int) -> tuple[Dataset, list[int]]:
+    """The problems with candidates in an order drawn for each, and where the first one of each is now."""
+    is_turned = np.random.default_rng(seed).random(len(data)) < 0.5
+    problems = [problem.with_order((1, 0)) if turn else problem for problem, turn in zip(data, is_turned, strict=True)]
+    return Dataset(problems, data.card), is_turned.astype(int).tolist()
+
+
+@pytest.mark.parametrize("kind", ["twins", "alone"])
+def test_copies_that_list_their_candidates_in_drawn_orders_are_no_further_evidence(kind):
+    problems = [Problem(f"Text {at} says ", " ran.", NAMES[:2], at % 2) for at in range(60)]
+    once = twins(40, 0) if kind == "twins" else Dataset(problems)
+    claims = {"accuracy": 0, "told_apart": 0}
+    for seed in range(60):
+        copies, first_places = turned(thrice(once), seed)
+        names = repeated(np.random.default_rng([seed, 1]).integers(0, 2, len(once)).tolist())
+        choices = [name ^ first for name, first in zip(names, first_places, strict=True)]
+        for row in judge(Answers.of_choices(copies, choices)):
+            if row.metric in claims:
+                claims[row.metric] += row.p < 0.05
+    assert max(claims.values()) <= 7
+
+
+def test_a_group_with_each_text_in_both_orders_is_no_larger_than_its_texts():
+    claims = {"accuracy": 0, "group_accuracy": 0}
+    once = twins(40, 0)
+    both = Dataset([copy for problem in once for copy in (problem, problem.with_order((1, 0)))])
+    for seed in range(60):
+        names = np.random.default_rng(seed).integers(0, 2, len(once))
+        choices = [int(choice) for name in names for choice in (name, 1 - name)]
+        for row in judge(Answers.of_choices(both, choices)):
+            if row.metric in claims:
+                claims[row.metric] += row.p < 0.05
+    assert max(claims.values()) <= 7
+
+
+def test_a_text_with_two_answers_in_one_group_still_exchanges_them():
+    group = [Problem("It says ", " ran.", NAMES[:2], answer, group="g") for answer in (0, 1, 1)]
+    null = Null(Answers.of_choices(Dataset(group), [0, 1, 1]))
+    assert (null.right().null, null.whole_groups().null) == pytest.approx((5 / 9, 1 / 3))
