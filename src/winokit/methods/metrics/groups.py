@@ -192,7 +192,7 @@ def independent_group_accuracy(correct: arrays.Flags, groups: arrays.Groups, siz
 
 
 def text_key(problem: Problem) -> TextKey:
-    """What members of groups and units are sorted by, so that the order of lines in a file tells a test nothing."""
+    """Sort key of the members of groups and units: their texts, not their lines."""
     return problem.before, problem.after, tuple(sorted(problem.candidates)), problem.query or ""
 
 
@@ -215,7 +215,7 @@ def sort_pairs_by_text(problems: Sequence[Problem], pairs: arrays.IntArray) -> a
 
 
 def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[int]:
-    """For each row of one unit how rare its order of candidates is among the rows that list the same ones.
+    """Rarity of each row's order of candidates among rows with the same ones.
 
     Of copies that list their candidates in other orders, the commonest order has 0.
 
@@ -231,9 +231,9 @@ def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[in
 
 
 def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
-    """The members of one unit by what makes its shape, then by text; questions on one text stay together.
+    """Sort the members of a unit by shape, then by text.
 
-    Texts with many questions come first, so that units of as many texts and questions are alike.
+    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and questions are alike.
     """
     questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
     ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))

@@ -382,7 +382,7 @@ def _in_first_order(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArr
 
 
 def _listing_ranks_of_pairs(answers: Answers, pairs: IntArray) -> IntArray:
-    """How rare the order of candidates of each pair is within its unit."""
+    """Rarity of each pair's order of candidates within its unit."""
     ranks = np.zeros(len(pairs), np.int64)
     for places in answers.units.take(pairs[:, 0]).rows():
         ranks[places] = listing_ranks(answers.problems, pairs[places, 0])

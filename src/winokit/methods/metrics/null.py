@@ -412,7 +412,7 @@ class Null:
         return distribution
 
     def _orders(self, texts: tuple[int, ...]) -> IntArray:
-        """Whose answer each member has, in all orders of the texts or a seeded sample of them."""
+        """Exchange members by their texts: a row for each order, or for each of a sample."""
         count = len(set(texts))
         if count <= LARGEST_ENUMERATED:
             orders = np.array(list(permutations(range(count))), np.int64)
@@ -424,7 +424,7 @@ class Null:
         return members
 
     def _larger_group(self, rows: IntArray) -> _LargerGroup:
-        """A group in the order of its texts, with the members that say the same."""
+        """Sort a group by its texts, and number these."""
         own = sort_by_text(self.answers.problems, rows)
         right_places = self._right_places(own)
         numbers: dict[Hashable, int] = {}
