@@ -18,13 +18,9 @@ from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help, Settings, Without, verb
+from winokit.settings import DATA_HELP, Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
-DATA_HELP = (
-    "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
-    "(./open if it has the name of a dataset)."
-)
 DataLike = str | Path | Dataset | Frame
 Data = Annotated[DataLike, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[DataLike | Sequence[DataLike], Help(DATA_HELP, "DATA")]
