@@ -52,6 +52,17 @@ def are_files(given: Predictions) -> bool:
     return isinstance(given, (list, tuple)) and all(isinstance(each, (str, Path)) for each in given)
 
 
+def are_empty(given: Predictions) -> bool:
+    """Whether predictions are given, and there is not one; the empty tuple says that none are given.
+
+    >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
+    (True, True, False, False)
+    """
+    if isinstance(given, HasShape):
+        return 0 in tuple(given.shape)
+    return isinstance(given, (list, Mapping)) and not given
+
+
 def file_paths(given: Predictions) -> list[str | Path]:
     """The files that predictions name, if they are no values."""
     if not are_files(given):
@@ -87,12 +98,11 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
         are_answers = len(paths) == len(dataset) and not any(Path(path).exists() for path in paths)
         return [_table_by_order(UNNAMED, paths)] if paths and are_answers else []
     if isinstance(given, Frame):
-        columns, rows = frame_rows(given)
-        return [_table_by_order(name, _cells_of(name, rows)) for name in columns]
+        return _tables_of_frame(given)
     if isinstance(given, Mapping):
         ids = set(given) & {problem.id for problem in dataset}
         if ids or not all(map(_is_column, given.values())):
-            return [_table_by_id(given)]
+            return [_table_by_id(UNNAMED, given.items())]
         return [_table_by_order(str(name), values_of(column)) for name, column in given.items()]
     name = getattr(given, "name", None)
     return [_table_by_order(name if isinstance(name, str) and name else UNNAMED, values_of(given))]
@@ -140,9 +150,22 @@ def _table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
     return _table(name, [{"model": name, "value": value} for value in values], order=LINE)
 
 
-def _table_by_id(by_id: Mapping[str, Any]) -> PredictionTable:
-    rows = [{"model": UNNAMED, "id": str(name), "value": value} for name, value in by_id.items()]
-    return _table(UNNAMED, rows, ids=("id",))
+def _table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
+    rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
+    return _table(name, rows, ids=("id",))
+
+
+def _tables_of_frame(frame: Frame) -> list[PredictionTable]:
+    """The tables of a frame: every column is a model, except one of ids, by which its rows are found."""
+    from winokit.data.predictions.columns import IDS
+
+    columns, rows = frame_rows(frame)
+    id_column = next((name for name in columns if name.casefold() in IDS), None)
+    if id_column is None:
+        return [_table_by_order(name, _cells_of(name, rows)) for name in columns]
+    ids = _cells_of(id_column, rows)
+    models = [name for name in columns if name != id_column]
+    return [_table_by_id(name, zip(ids, _cells_of(name, rows), strict=True)) for name in models]
 
 
 def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
