@@ -52,7 +52,9 @@ def is_asked_for(words: Sequence[str]) -> bool:
 
 
 def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
-    """The command whose help is asked for by what is typed, with its help; None if none of ours is.
+    """The command whose stored help is asked for, and that help.
+
+    None if what is typed asks for no help, or for that of another command.
 
     >>> found = find_stored(["debias", "aflite", "--help"]), find_stored(["debias", "--help"])
     >>> [name for name, _ in found]

@@ -149,7 +149,10 @@ def is_installed(name: str, verb: Verb) -> bool:
 
 
 def is_added_to(name: str) -> bool:
-    """Whether packages that are installed add commands to a group of ours; its stored help does not list them."""
+    """Whether installed packages add commands to a group of ours.
+
+    Its stored help does not list them.
+    """
     added = VERBS[name].added if name in VERBS else ""
     if not added:
         return False

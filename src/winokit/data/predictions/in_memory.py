@@ -53,7 +53,9 @@ def are_files(given: Predictions) -> bool:
 
 
 def are_empty(given: Predictions) -> bool:
-    """Whether predictions are given, and there is not one; the empty tuple says that none are given.
+    """Whether predictions are given and empty.
+
+    The empty tuple says that none are given.
 
     >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
     (True, True, False, False)

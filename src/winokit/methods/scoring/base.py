@@ -114,7 +114,10 @@ def choose_scoring(
 
 
 def check_scorings(names: Sequence[str | None]) -> None:
-    """Refuse scorings of which there is none, or one twice; None is the default of a model's kind."""
+    """Refuse an empty list of scorings, and one that is named twice.
+
+    None is the default of a model's kind.
+    """
     if not names:
         raise BadInput("scoring: expected a name or several, found none; leave it out for the default")
     for name in names:

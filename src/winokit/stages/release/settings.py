@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import our_toml
+from winokit.problem import Dataset
 from winokit.settings import Help, Settings
 from winokit.stages.release.manifest import SIZES
 
@@ -26,6 +27,8 @@ COLUMNS: Mapping[str, str] = _FACTS["columns"]
 """What a release says of these names: Liu et al.'s six, the hub's licences (their addresses), columns of Parquet."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 NOT_STATED = "not stated"
+Given = str | Path | Dataset | None
+"""Problems as a user gives them: DATA, or loaded."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class SuiteSettings(Settings):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:
-        """The scorings by name; None is the default of a model's kind."""
+        """The scorings by name. None is the default of a model's kind."""
         return (None,) if self.scoring is None else tuple(self.scoring)
 
 
