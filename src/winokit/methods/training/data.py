@@ -75,7 +75,9 @@ class TrainingData:
             _check_some(self.dev, "choose on", answered=True)
         for test in self.tests:
             _check_some(test, "test on")
-        train, dev, counts = self.train, self.dev, {}
+        train = self.train
+        dev = self.dev
+        counts = {}
         for test in self.tests:
             if dev is not None:
                 dev, counts[f"dev for {test.card.name}"] = apart(dev, test, "choose on", drop_overlap)
@@ -96,7 +98,8 @@ class TrainingData:
 
     def in_arm(self) -> "TrainingData":
         """The variants that the arm trains and tests on."""
-        trained, tested = self.arm.trained_on, self.arm.tested_on
+        trained = self.arm.trained_on
+        tested = self.arm.tested_on
         return replace(
             self,
             train=make_variant(self.train, trained),
@@ -134,7 +137,8 @@ def make_variant(dataset: Dataset, variant: str) -> Dataset:
         left_out = Counter({"no twin that differs in one place": len(dataset) - len(problems)})
     else:
         rewritten = one_by_one(partial(STYLED[name], **options))(dataset)
-        problems, left_out = list(rewritten.problems), Counter(rewritten.refused.values())
+        problems = list(rewritten.problems)
+        left_out = Counter(rewritten.refused.values())
     reasons = "; ".join(f"{why}: {count:,}" for why, count in left_out.most_common(3)) or "nothing left out"
     if not problems:
         raise BadInput(f"{dataset.card.name}: no problem has the variant {variant} ({reasons})")
@@ -201,7 +205,8 @@ def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[
     if not shared.given:
         return given, {}
     if not drop_overlap:
-        first, count = held[min(shared.held)].text, len(shared.given)
+        first = held[min(shared.held)].text
+        count = len(shared.given)
         way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it overlaps"
         raise BadInput(
             f"{given.card.name}, to {use}, overlaps {held.card.name}: {shared.said} of its {len(held):,} problems (the "

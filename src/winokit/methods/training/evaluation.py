@@ -35,7 +35,8 @@ class Evaluation:
     """The problems of a dataset as a network reads them."""
 
     def __init__(self, dataset: Dataset, network: Network, variant: str) -> None:
-        self.dataset, self.variant = dataset, variant
+        self.dataset = dataset
+        self.variant = variant
         self.cases = cases(dataset, network.formalization)
         self.encoded = encode(self.cases, network.formalization, network.reader)
         unread = [why for why in self.encoded if isinstance(why, str)]

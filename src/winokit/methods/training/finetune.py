@@ -50,7 +50,9 @@ from winokit.problem import Dataset
 from winokit.progress import Progress
 from winokit.results import Brief, Metric, rows_to_json
 
-RESULTS, CURVE, PREDICTIONS = "results.json", "curve.json", "predictions"
+RESULTS = "results.json"
+CURVE = "curve.json"
+PREDICTIONS = "predictions"
 DEV = "dev"
 CONFIG = "config.json"
 """What every model folder of transformers has."""
@@ -152,7 +154,8 @@ def finetune(
     run = {"winokit": winokit.__version__, **identity, "tests": tests, "dropped": loaded.dropped}
     metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
     curve = json.loads((out / CURVE).read_text("utf-8"))
-    losses, on_dev = [row["loss"] for row in curve["train"]], [row for row in metrics if row.subset == DEV]
+    losses = [row["loss"] for row in curve["train"]]
+    on_dev = [row for row in metrics if row.subset == DEV]
     warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), on_dev)
     outcome = TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more], resumed)
     outcome.save()

@@ -35,7 +35,8 @@ from winokit.models.batching import out_of_memory
 from winokit.progress import Progress
 
 NAME = "checkpoint.pt"
-SECONDS, AT_MOST = 120, 0.05
+SECONDS = 120
+AT_MOST = 0.05
 """Checkpoints come every two minutes, and later where writing one takes more than this share of the time."""
 FEWEST_LOSSES = 20
 CONTENT = "_content"
@@ -45,7 +46,8 @@ PRECISION = re.compile(r" dtype=\w+")
 Step: TypeAlias = list[list[int]]
 """The batches of one step: several where gradients are accumulated."""
 
-STRETCH, FEWEST = 50, 4
+STRETCH = 50
+FEWEST = 4
 """A stretch is at most so many steps, and an epoch has at least so many stretches."""
 
 
@@ -73,7 +75,10 @@ class Learner:
     def __init__(
         self, network: Network, examples: Sequence[Encoded], evaluation: Evaluation | None, settings: TrainSettings
     ) -> None:
-        self.network, self.examples, self.evaluation, self.settings = network, examples, evaluation, settings
+        self.network = network
+        self.examples = examples
+        self.evaluation = evaluation
+        self.settings = settings
         self.steps = planned(examples, settings)
         self.stepper = (RecordedStepper if network.device.type == "cuda" else Stepper)(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
@@ -93,7 +98,8 @@ class Learner:
             finite(numbers)
 
     def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
-        saved, took = time.monotonic(), 0.0
+        saved = time.monotonic()
+        took = 0.0
         while self.state.step < len(self.steps) and not self.state.stopped:
             if progress:
                 progress(self.state.step, len(self.steps))
@@ -102,7 +108,8 @@ class Learner:
             if self.state.step % self.log_every == 0 or self.state.step == len(self.steps):
                 self._log()
             self.state.seconds += time.monotonic() - began
-            step, every = self.state.step, self.settings.evaluate_every
+            step = self.state.step
+            every = self.settings.evaluate_every
             due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
             if self.evaluation is not None and (due or step == len(self.steps)):
                 self._evaluate(self.evaluation)
@@ -207,7 +214,8 @@ class Learner:
         marked = mark(evaluation.dataset, evaluation.predictions(self.network), self.state.step, self.epoch)
         self.state.marks.append(marked)
         if self.state.kept is None or marked["accuracy"] > self.state.kept["accuracy"]:
-            self.state.kept, self.state.since_kept = dict(marked), 0
+            self.state.kept = dict(marked)
+            self.state.since_kept = 0
             if self.settings.keep == "best":
                 self.best = copy.deepcopy({name: value.cpu() for name, value in self.network.state_dict().items()})
         else:
@@ -267,7 +275,8 @@ def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], sett
             filled += rows[index]
         else:
             batches.append([index])
-            filled, longest = rows[index], lengths[index]
+            filled = rows[index]
+            longest = lengths[index]
     return batches
 
 

@@ -34,7 +34,8 @@ from winokit.models.batching import free_memory, out_of_memory
 EPSILON = 1e-8
 FUSED = ("cuda", "cpu")
 """Devices on which a step of all weights is one kernel."""
-UNITS, ROOM = (8, 4, 4, 4), (16, 16, 8, 8)
+UNITS = (8, 4, 4, 4)
+ROOM = (16, 16, 8, 8)
 """The sizes of a shape are multiples of these: of one of its own, and of one that is to serve others."""
 RECORDING = 5
 """What a recording costs, in steps that are played back; launching a step one by one costs as much again."""
@@ -52,7 +53,8 @@ class Stepper:
     """A network and its optimiser, launched operation by operation."""
 
     def __init__(self, network: Network, settings: TrainSettings) -> None:
-        self.network, self.settings = network, settings
+        self.network = network
+        self.settings = settings
         weights = [weight for weight in network.parameters() if weight.requires_grad]
         self.optimiser = torch.optim.AdamW(
             weights,
@@ -244,7 +246,8 @@ class RecordedStepper(Stepper):
 
     def _captured(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """A recording; an error where a model asks the device on the way, or memory runs out."""
-        graph, collecting = torch.cuda.CUDAGraph(), gc.isenabled()
+        graph = torch.cuda.CUDAGraph()
+        collecting = gc.isenabled()
         if not self.passes:
             torch.cuda.empty_cache()  # a recording has memory of its own
         # Not torch.cuda.graph, which collects all garbage every time and takes longer over it than the recording does.
