@@ -82,7 +82,8 @@ def collate(examples: Sequence[Encoded], pad: int, *, segments: bool = False) ->
     options = [option for example in examples for option in example.options]
     length = max(len(row.ids) for row in rows)
     ids = np.full((len(rows), length), pad, np.int64)
-    attention, second = np.zeros((len(rows), length), np.int64), np.zeros((len(rows), length), np.int64)
+    attention = np.zeros((len(rows), length), np.int64)
+    second = np.zeros((len(rows), length), np.int64)
     for at, row in enumerate(rows):
         ids[at, : len(row.ids)] = row.ids
         attention[at, : len(row.ids)] = 1

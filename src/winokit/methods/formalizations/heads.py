@@ -80,7 +80,8 @@ class GuessedWords(nn.Module):
         """Numbers of shape (options,)."""
         present = batch.tokens != NOWHERE
         rows = batch.row.unsqueeze(-1).expand_as(batch.tokens)
-        places, tokens = batch.places[:, 0].clamp(min=0), batch.tokens.clamp(min=0)
+        places = batch.places[:, 0].clamp(min=0)
+        tokens = batch.tokens.clamp(min=0)
         # Every option takes as many positions as the longest: a shape that is known without asking the device.
         flat = rows.flatten(), places.flatten()
         logits = logits_at(encoder, batch.texts, *flat, gather=self.gathers).float().view(*tokens.shape, -1)

@@ -149,7 +149,8 @@ class FollowingInput:
 
 def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
     """Each case as the model reads it, or why it cannot."""
-    how, switches = formalization.definition.input, formalization.switches
+    how = formalization.definition.input
+    switches = formalization.switches
     markings = [how.texts(case, switches) for case in cases]
     texts = [*dict.fromkeys(marked for marking in markings if not isinstance(marking, str) for marked in marking)]
     seen_of: dict[Marked, Seen] = {}
@@ -222,7 +223,9 @@ def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
 
 def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
     """Where an option is first named outside the blank; a query at or after the word the dataset says."""
-    text, word, language = problem.sentence, problem.labels.get("span1_index"), language_of(problem.language)
+    text = problem.sentence
+    word = problem.labels.get("span1_index")
+    language = language_of(problem.language)
     mentions = language.occurrences(text, option.strip()) or language.occurrences(text, language.core(option))
     places = [place for place in mentions if place[1] <= blank[0] or place[0] >= blank[1]]
     if by_index and word is not None:

@@ -34,8 +34,10 @@ from winokit.models.hf_causal import CONTEXT_SIZES, begins_with_bos
 from winokit.models.hf_masked import PROBE, head_takes_positions, most_tokens
 from winokit.models.registry import Spec
 
-ABOUT, HEAD = "winokit.json", "winokit_head.safetensors"
-BUDGET_ON_CPU, BUDGET_ELSEWHERE = 2048, 32768
+ABOUT = "winokit.json"
+HEAD = "winokit_head.safetensors"
+BUDGET_ON_CPU = 2048
+BUDGET_ELSEWHERE = 32768
 """Padded tokens of a batch when nothing is trained."""
 TRAINABLE = ("builtin", "hf")
 TRAINED_IN = "float32"
@@ -48,7 +50,8 @@ class Network(nn.Module):
 
     def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, reader: InputReader) -> None:
         super().__init__()
-        self.encoder, self.head = encoder, head
+        self.encoder = encoder
+        self.head = head
         self.formalization = formalization
         self.reader = reader
 
