@@ -82,7 +82,8 @@ class DebiasMeasures:
 
         Each seed has a p-value by rank, n its number of draws; a majority is as sure as its least sure seed.
         """
-        n, drawn = len(chosen.keep), null.null_removed
+        n = len(chosen.keep)
+        drawn = null.null_removed
         sure = int((null.q_values[~chosen.keep] <= SURE).sum())
         note = f"mean, least and most of {len(drawn)} relabelled runs"
         yield self.row(chosen.name, "n_removed", int((~chosen.keep).sum()), n, chance=null.expected)
@@ -178,7 +179,8 @@ class DebiasMeasures:
 
         Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
         """
-        x, refit = self.rows.x, f"{arm.name}.refit"
+        x = self.rows.x
+        refit = f"{arm.name}.refit"
         assert x is not None
         estimates = list(self._estimates(arm.name, self.components.project(x, arm.keep)[:, 0], arm, how))
         yield from estimates
@@ -205,7 +207,8 @@ class DebiasMeasures:
 
 def _jaccard(first: Bools, second: Bools) -> tuple[float, float]:
     """The share of two sets that both have (two empty ones are the same), and what sets of these sizes would have."""
-    sizes, either = (int(first.sum()), int(second.sum())), int((first | second).sum())
+    sizes = (int(first.sum()), int(second.sum()))
+    either = int((first | second).sum())
     both = sizes[0] * sizes[1] / len(first)
     share = int((first & second).sum()) / either if either else 1.0
     return share, both / (sum(sizes) - both) if any(sizes) else 1.0

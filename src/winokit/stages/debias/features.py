@@ -111,7 +111,8 @@ def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> 
         finetuned = about.get("finetuned")
         if not isinstance(finetuned, Mapping):
             continue
-        right, null = finetuned.get("dev_accuracy"), finetuned.get("dev_null")
+        right = finetuned.get("dev_accuracy")
+        null = finetuned.get("dev_null")
         is_coin_at_most = isinstance(right, (int, float)) and right <= COIN
         if finetuned.get("informed", not is_coin_at_most) is False:
             chance = COIN if null is None else null
@@ -132,7 +133,8 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     known = list(_described(rows))
     notes: tuple[str, ...] = ()
     if len(known) == len(rows.paths):
-        ids, wanted = [name for about in known for name in about["ids"]], [problem.id for problem in dataset]
+        ids = [name for about in known for name in about["ids"]]
+        wanted = [problem.id for problem in dataset]
         shared = len(set(map(str, ids)) & set(wanted))
         if ids != wanted and shared == len(wanted) == len(ids):
             raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
@@ -145,7 +147,8 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
         raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
     first = known[0] if known else {}
     more: dict[str, Any] = {name: first[name] for name in ("pooling", "finetuned") if name in first}
-    model, kind = str(first.get("model", path.name)), str(first.get("features", "unknown"))
+    model = str(first.get("model", path.name))
+    kind = str(first.get("features", "unknown"))
     notes = (*notes, *dict.fromkeys(_uninformed_words(path, known)))
     return DebiasFeatures(rows, model, kind, {"file": path.name, **more}, notes)
 

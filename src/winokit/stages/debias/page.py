@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 CELLS = 32
 OUTSIDE = 0.001
 """Share of rows left out of the picture at each end: a few outliers would squeeze all others into a corner."""
-MIXES, DEPTHS = 10, 6
+MIXES = 10
+DEPTHS = 6
 """Shades of a cell on the page: how much of it is the first answer, and how full it is."""
 
 
@@ -118,7 +119,8 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     over = tuple(phase["at_threshold"] / phase["rows"] for phase in history)
     removed = tuple(float(phase["removed"]) for phase in history)
     around = tenths_around((*accuracy, 0.45, 0.55))
-    cutoff, train = float(settings["cutoff"]), float(settings["train_size"])
+    cutoff = float(settings["cutoff"])
+    train = float(settings["train_size"])
     return (
         Chart("Problems left", left, (0, *phases), 0.0, left[0], mark=train, mark_name="train size"),
         Chart("Removed in each phase", removed, phases, 0.0, max(*removed, cutoff), mark=cutoff, mark_name="cutoff"),
@@ -127,7 +129,8 @@ def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     )
 
 
-MOST_WORDS, FEWEST_WORDS = 20, 5
+MOST_WORDS = 20
+FEWEST_WORDS = 5
 
 
 class RemovedExample(NamedTuple):
@@ -148,7 +151,10 @@ def write_debias_page(filtering: "Debiased", folder: Path) -> Path:
 
 def debias_page(filtering: "Debiased") -> dict[str, Any]:
     """What the page shows and the debiasing itself does not say."""
-    chosen, null, dataset, arms = filtering.chosen, filtering.null, filtering.dataset, filtering.arms
+    chosen = filtering.chosen
+    null = filtering.null
+    dataset = filtering.dataset
+    arms = filtering.arms
     traits = list(_traits(filtering))
     ends = [abs(trait.log_odds) + 0.5 * (trait.high - trait.low) / 2 for *_, table in traits for trait in table]
     reach = next((reach for reach in (0.5, 1.0, 2.0, 3.0) if max(ends, default=0.0) <= reach), 4.0)
@@ -189,11 +195,13 @@ def debias_page(filtering: "Debiased") -> dict[str, Any]:
 
 def _tiles(filtering: "Debiased") -> Iterator[tuple[str, str, str]]:
     """Kept, probe and divergence before and after, and removals beyond chance: label, value, and what is small."""
-    chosen, n = filtering.chosen, len(filtering.dataset)
+    chosen = filtering.chosen
+    n = len(filtering.dataset)
     kept = int(chosen.keep.sum())
     yield ("Kept", f"{kept:,}", f"of {n:,}, {percent(kept / n)}")
     for label, metric in (("Linear probe", "probe_accuracy"), ("Divergence (KL)", "kl_histogram")):
-        before, after = filtering.find("all", metric), filtering.find(filtering.method, metric)
+        before = filtering.find("all", metric)
+        after = filtering.find(filtering.method, metric)
         if before is not None and after is not None:
             yield (label, say(after), f"before {say(before)}, chance {say_chance(after)}")
     removed = filtering.find(filtering.method, "n_removed")
@@ -206,7 +214,8 @@ def _traits(filtering: "Debiased") -> Iterator[tuple[str, str, Sequence[Overuse]
 
     Of words those that are found, at least the first few.
     """
-    words, over = filtering.overused.words, filtering.overused
+    words = filtering.overused.words
+    over = filtering.overused
     more = [word for word in words if word.q <= SMALL and word.log_odds > 0][:MOST_WORDS]
     less = [word for word in words[::-1] if word.q <= SMALL and word.log_odds < 0][: MOST_WORDS // 2][::-1]
     shown = [*(more if len(more) >= FEWEST_WORDS else words[:FEWEST_WORDS]), *less]
@@ -220,7 +229,8 @@ def _traits(filtering: "Debiased") -> Iterator[tuple[str, str, Sequence[Overuse]
 
 def _examples(filtering: "Debiased") -> Iterator[RemovedExample]:
     """The problems that went first."""
-    arm, dataset = filtering.chosen, filtering.dataset
+    arm = filtering.chosen
+    dataset = filtering.dataset
     members = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
     for row in arm.removal_order[:8].tolist():
         problem = dataset[row]

@@ -102,7 +102,8 @@ def debias_by(name: str) -> Callable[..., Debiased]:
 
     data, _, *rest, _ = signature_of(debias).parameters.values()
     call.__signature__ = inspect.Signature([data, *parameters_of(kind), *rest])  # type: ignore[attr-defined]
-    call.__doc__, call.__name__ = kind.__doc__, name
+    call.__doc__ = kind.__doc__
+    call.__name__ = name
     return call
 
 

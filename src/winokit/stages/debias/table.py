@@ -21,7 +21,10 @@ from winokit.stages.debias.verdict import verdict_of
 if TYPE_CHECKING:
     from winokit.stages.debias.filtering import Debiased
 
-KEPT, REMOVED, DEBIAS, RESULTS = "kept.jsonl", "removed.jsonl", "debias.json", "results.json"
+KEPT = "kept.jsonl"
+REMOVED = "removed.jsonl"
+DEBIAS = "debias.json"
+RESULTS = "results.json"
 REPORT = "report"
 MOST_WORDS = 100
 """Words written at either end of the table; the middle says nothing."""
@@ -52,9 +55,11 @@ def check_folder(folder: Path) -> None:
 
 def record(filtering: "Debiased") -> dict[str, Any]:
     """Everything about a run but the problems themselves."""
-    words, null = filtering.overused.words, None
+    words = filtering.overused.words
+    null = None
     if filtering.null is not None:
-        drawn, first = filtering.null.null_removed, filtering.null.ranks[0]
+        drawn = filtering.null.null_removed
+        first = filtering.null.ranks[0]
         null = {key: value for key, value in asdict(filtering.null).items() if key != "q_values"}
         null |= {"expected": filtering.null.expected, "low": min(drawn), "high": max(drawn)}
         null |= {"excess": filtering.null.excess, "p_value": first.p_value}
@@ -97,8 +102,10 @@ def as_json(filtering: "Debiased") -> dict[str, Any]:
 
 def lines(filtering: "Debiased") -> Lines:
     """What a person reads: sizes, what was scaled to the data, the table of arms, the verdict, where to look."""
-    arm, n = filtering.chosen, len(filtering.dataset)
-    kept, settings = int(arm.keep.sum()), arm.settings
+    arm = filtering.chosen
+    n = len(filtering.dataset)
+    kept = int(arm.keep.sum())
+    settings = arm.settings
     in_phases = f" in {plural(len(arm.history), 'phase')}" if arm.history else ""
     yield f"{kept:,} of {n:,} problems kept, {n - kept:,} removed{in_phases}"
     if arm.history:

@@ -23,9 +23,14 @@ from winokit.stages.debias.assessment import ALL, of_seed
 if TYPE_CHECKING:
     from winokit.stages.debias.filtering import Debiased
 
-SOME, NONE, NOT_RUN = "some", "none", "not run"
-ONE, AGREE, DIFFER = "one", "agree", "differ"
-WHERE, TESTED = (ABOVE, AT, BELOW, UNKNOWN), (BEYOND, WITHIN, UNDECIDED, NOT_RUN)
+SOME = "some"
+NONE = "none"
+NOT_RUN = "not run"
+ONE = "one"
+AGREE = "agree"
+DIFFER = "differ"
+WHERE = (ABOVE, AT, BELOW, UNKNOWN)
+TESTED = (BEYOND, WITHIN, UNDECIDED, NOT_RUN)
 FACTS = {
     "removed": (SOME, NONE),
     "before": WHERE,  # the probe of all problems, against chance
@@ -77,7 +82,8 @@ def before_of(filtering: Debiased, arm: DebiasArm) -> Metric | None:
 
 
 def _facts(filtering: Debiased, arm: DebiasArm) -> dict[str, str]:
-    before, after = before_of(filtering, arm), filtering.find(arm.name, "probe_accuracy")
+    before = before_of(filtering, arm)
+    after = filtering.find(arm.name, "probe_accuracy")
     return {
         "removed": NONE if arm.keep.all() else SOME,
         "before": standing(before),
@@ -130,10 +136,12 @@ def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
         return
     outcome, tone = TABLE.words["relabelled"][state["relabelled"]]
     tone = tone if state["removed"] == SOME else PLAIN
-    removed, least = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} removed", ""
+    removed = f"{plural(int((~filtering.chosen.keep).sum()), 'problem')} removed"
+    least = ""
     if filtering.settings["majority"]:
         each = [int((~arm.keep).sum()) for arm in filtering.seeds]
-        removed, least = f"Each seed removes {min(each):,} to {max(each):,}", " for the least sure seed"
+        removed = f"Each seed removes {min(each):,} to {max(each):,}"
+        least = " for the least sure seed"
     yield VerdictPoint(
         f"{removed}; with shuffled labels {by_chance.low:,.0f} to {by_chance.high:,.0f} ({plural(row.n, 'run')}), "
         f"p = {probability(row.value)}{least}. {outcome}.",
@@ -144,14 +152,16 @@ def _chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
 
 def _difference(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
     """The probe of what is kept among those of as many problems at random; and where it stood before."""
-    method, claims = filtering.method, {name: state[name] for name in ("before", "random")}
+    method = filtering.method
+    claims = {name: state[name] for name in ("before", "random")}
     before, row, drawn = (
         filtering.find(*name)
         for name in ((ALL, "probe_accuracy"), (method, "p_random_removal"), (method, "random_probe_accuracy"))
     )
     if before is None:
         return
-    gets, where = f"{percent(before.value)} {say_interval(before)}", TABLE.words["before"][state["before"]]
+    gets = f"{percent(before.value)} {say_interval(before)}"
+    where = TABLE.words["before"][state["before"]]
     text = f"Of all problems a linear classifier gets {gets}, {where}."
     if row is not None and drawn is not None:
         ends = " to ".join(dict.fromkeys((percent(drawn.low), percent(drawn.high))))
@@ -203,7 +213,8 @@ def _words(filtering: Debiased) -> Iterator[VerdictPoint]:
 
 def warnings_of(filtering: Debiased) -> Iterator[str]:
     """What a reader must not overlook."""
-    method, majority = filtering.method, filtering.settings["majority"]
+    method = filtering.method
+    majority = filtering.settings["majority"]
     rank, by_chance = (filtering.find(method, name) for name in ("p_null", "n_removed_by_chance"))
     outcome = _outcome(rank)
     if by_chance and outcome == WITHIN:

@@ -27,7 +27,9 @@ from winokit.stages.search.luck import Spread, best_of, spread
 from winokit.stages.search.space import SearchSpace
 from winokit.stages.search.trials import DIVERGED, DONE, FAILED, Trial
 
-CHOSEN, ENSEMBLE, ANY = "chosen", "ensemble", "any"
+CHOSEN = "chosen"
+ENSEMBLE = "ensemble"
+ANY = "any"
 TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 TOP = 5
 

@@ -23,7 +23,8 @@ from winokit.stages.search.luck import best_of
 from winokit.stages.search.trials import DIVERGED, FAILED, Trial
 from winokit.stages.search.verdict import verdict_of_search
 
-CLOSE, ROOM = 1.1, 4
+CLOSE = 1.1
+ROOM = 4
 """Dots closer than this, in per cent of the axis, stand above one another, at most so many to either side."""
 STEP = 0.05
 PARTS = 3
@@ -44,7 +45,8 @@ def axis(findings: SearchFindings) -> Forest:
     """An axis that holds every trial and every line that means something."""
     lines = [findings.chance, findings.majority, *([] if findings.human is None else [findings.human])]
     values = [*lines, *(score for finding in findings.found for score in (finding.chance, *finding.scores))]
-    low, high = math.floor(min(values) / STEP) * STEP, math.ceil(max(values) / STEP) * STEP
+    low = math.floor(min(values) / STEP) * STEP
+    high = math.ceil(max(values) / STEP) * STEP
     return Forest((), max(0.0, low), min(1.0, max(high, low + 2 * STEP)))
 
 
@@ -55,7 +57,8 @@ def ticks(scale: Forest) -> tuple[float, ...]:
     (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     """
     between = next(step for step in (0.05, 0.1, 0.2) if (scale.high - scale.low) / step < 6 or step == 0.2)
-    first, last = math.ceil(scale.low / between - 1e-9), math.floor(scale.high / between + 1e-9)
+    first = math.ceil(scale.low / between - 1e-9)
+    last = math.floor(scale.high / between + 1e-9)
     return tuple(round(number * between, 2) for number in range(first, last + 1))
 
 
@@ -124,7 +127,8 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
 
 def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
     """Label, value and small print: trials, those that learned nothing, the best on dev, what is left of it, tests."""
-    lucky, trials = findings.overall, findings.trials
+    lucky = findings.overall
+    trials = findings.trials
     failed = sum(finding.count(FAILED) for finding in findings.found)
     more = f", {failed} failed" if failed else ""
     yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")

@@ -24,15 +24,20 @@ from winokit.methods.training.learner import check_same
 from winokit.stages.search.space import SEEDS, SearchSpace
 from winokit.stages.search.trials import DONE, FAILED, EndedTrial, SearchJob, SearchTask, Trial
 
-DATABASE, LOCK = "study.db", "study.lock"
-NUMBER, ENDED, IDENTITY = "number", "ended", "identity"
+DATABASE = "study.db"
+LOCK = "study.lock"
+NUMBER = "number"
+ENDED = "ended"
+IDENTITY = "identity"
 
 
 class TrialBook:
     """The studies of a search, open for one process at a time."""
 
     def __init__(self, out: Path, identity: dict[str, Any], space: SearchSpace, seed: int) -> None:
-        self.out, self.space, self.seed = out, space, seed
+        self.out = out
+        self.space = space
+        self.seed = seed
         self._identity = identity
         self._studies: dict[str, optuna.Study] = {}
         self._pending: deque[tuple[str, int]] = deque()

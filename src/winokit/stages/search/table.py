@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from winokit.stages.search.findings import SearchFinding, SearchFindings
     from winokit.stages.search.trials import Trial
 
-RESULTS, TRIAL_LIST, ENSEMBLES = "results.json", "trials.csv", "ensembles"
+RESULTS = "results.json"
+TRIAL_LIST = "trials.csv"
+ENSEMBLES = "ensembles"
 HEADS = "formalization trials degenerate median quartiles best std kurtosis corrected guessing".split()
 ENDED = ("state", "accuracy", "group_accuracy", "steps", "kept_step", "stopped_early", "seconds")
 """Columns of trials.csv that say how a trial ended."""
@@ -56,7 +58,8 @@ def _lines_of_luck(findings: "SearchFindings") -> Iterator[str]:
 
 def _cells_of_finding(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
     """The cells of a formalization; only two if no trial is done."""
-    spread, luck = finding.spread, finding.luck
+    spread = finding.spread
+    luck = finding.luck
     if spread is None or luck is None:
         return ["0", str(finding.degenerate)]
     cells = [

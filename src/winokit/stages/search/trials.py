@@ -18,7 +18,9 @@ from winokit.methods.training.settings import TrainSettings
 from winokit.models.hf import out_of_memory
 from winokit.progress import Progress
 
-DONE, DIVERGED, FAILED = "done", "diverged", "failed"
+DONE = "done"
+DIVERGED = "diverged"
+FAILED = "failed"
 ERROR = "error.txt"
 
 

@@ -10,8 +10,14 @@ from winokit.stages.search.findings import CHOSEN, SearchFindings
 
 WIDE = 0.1
 """Trials of one formalization that lie further apart than this are said to."""
-GUESSERS, EQUALS, CORRECTED, TEST, DEGENERATE = "guessers", "equals", "corrected", "test", "degenerate"
-NONE, SOME, ALL = "none", "some", "all"
+GUESSERS = "guessers"
+EQUALS = "equals"
+CORRECTED = "corrected"
+TEST = "test"
+DEGENERATE = "degenerate"
+NONE = "none"
+SOME = "some"
+ALL = "all"
 
 SEARCH = DecisionTable.of_stage(
     "search",
@@ -55,7 +61,8 @@ def verdict_of_search(findings: SearchFindings) -> Verdict:
     state = state_of(findings)
     case = SEARCH.decide(state)
     word = case.word.format(trials=plural(findings.overall.trials, "trial"))
-    lucky, best = findings.overall, findings.best
+    lucky = findings.overall
+    best = findings.best
     assert best.chosen is not None
     which = f"number {best.chosen.number} of {best.formalization}"
     headline = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."

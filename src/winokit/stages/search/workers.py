@@ -43,7 +43,10 @@ RunTrials: TypeAlias = Callable[[SearchJob, Asking, Moving], Answers]
 WORKER = ("-m", "winokit.stages.search.workers")
 OFTEN = 0.5
 """Seconds between two words of a worker about how far a trial has come."""
-STEP, END, REFUSED, GONE = "step", "end", "refused", "gone"
+STEP = "step"
+END = "end"
+REFUSED = "refused"
+GONE = "gone"
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class _TrialWorker:
     def __init__(
         self, place: int, job: SearchJob, crew: TrialCrew, said: "SimpleQueue[tuple[_TrialWorker, str, Any]]"
     ) -> None:
-        self.place, self._said = place, said
+        self.place = place
+        self._said = said
         self.log = job.out / "workers" / f"{place}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
@@ -242,7 +246,8 @@ def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
     >>> resources({"CPU": 64.0, "GPU": 2.0}, TrialCrew(workers=8, threads=4))
     {'num_cpus': 4, 'num_gpus': 0.25}
     """
-    gpus, cores = there.get("GPU", 0), int(there.get("CPU", 1))
+    gpus = there.get("GPU", 0)
+    cores = int(there.get("CPU", 1))
     share = 1 / max(1, math.ceil(crew.workers / gpus)) if gpus else 0
     # More than a machine has would wait for ever.
     return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": share}
