@@ -58,7 +58,7 @@ def test_settings_import_nothing_heavy_themselves(path):
         (lambda: Sets(variant="part-snt"), "Did you mean 'part-sent'"),
         (lambda: Crew(address="head:6379"), "a Ray cluster needs the engine 'ray'"),
         (lambda: Finetuning(steps=5), "--set steps: a setting of --finetune N"),
-        (lambda: EmbedDesign(finetuning=Finetuning(finetune=60), cache="off"), "--set cache is for models that stay"),
+        (lambda: EmbedDesign(finetuning=Finetuning(finetune=60), cache="off"), "--set cache: for models that stay"),
         (lambda: FeatureSource(features="X.npy", pooling="mean"), "--set pooling: says how to embed"),
         (lambda: FeatureSource(allow_uninformed=True), r"--set allow_uninformed: an option of --features X\.npy"),
         (lambda: DebiasComparison(assess=False, assessment=_nine_bins()), "--set bins: a setting"),

@@ -211,3 +211,38 @@ def test_other_verbs_read_data_as_a_file_beside_them_says(tmp_path):
     assert {len(problem.candidates) for problem in winokit.load(tmp_path / "three.jsonl")} == {3}
     (tmp_path / "winokit.toml").write_text('as = "binary"\n')
     assert {len(problem.candidates) for problem in winokit.load(tmp_path / "three.jsonl")} == {2}
+
+
+FOR_A_CLUSTER = '[cluster]\naddress = "head:6379"\ngpus_each = 2\n[asking]\ncache = "off"\n'
+
+
+def test_what_a_file_says_for_other_commands_is_left_out_with_a_note(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winokit.toml").write_text(FOR_A_CLUSTER)
+    told = typed(*SCORE)
+    assert told.exit_code == 0, told.exception
+    assert "note: as in winokit.toml: address = head:6379, gpus_each = 2, cache = off" in told.stderr
+    assert "note: winokit.toml: address is left out here: a setting of --engine ray" in told.stderr
+    assert "cache is left out" not in told.stderr
+
+
+def test_predictions_are_audited_where_a_file_says_how_models_are_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winokit.toml").write_text('[asking]\nsubstitution = "natural"\n')
+    told = typed("audit", "open", "--predictions", "examples", "--limit", "20", "--json")
+    assert told.exit_code == 0, told.exception
+    assert "substitution is left out here: it applies to models" in told.stderr
+
+
+def test_a_setting_that_does_nothing_is_refused_where_it_is_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winokit.toml").write_text(FOR_A_CLUSTER)
+    refused = typed(*SCORE, "--set", "address=other:1").exception
+    assert isinstance(refused, BadInput)
+    assert str(refused) == "--set address: a setting of --engine ray"
+
+
+def test_a_limit_of_a_file_is_never_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "winokit.toml").write_text("[asking]\nmax_cost = 3\n")
+    assert "max_cost needs prices" in str(typed(*SCORE).exception)

@@ -12,7 +12,7 @@ from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import NoProblems, has_columns, remember
 from winokit.data.formats.source import FileRecords, reading_beginnings, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.errors import BadInput, UnknownName, UnusedSetting, check_known
 from winokit.files import PROJECT_FILE
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
@@ -330,7 +330,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     if plan.shots_from is None:
         return plan
     if not plan.shots:
-        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
+        raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
     from winokit.methods.overlap import overlap, said
 
     pool = load_one(plan.shots_from)

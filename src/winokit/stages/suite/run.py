@@ -21,7 +21,7 @@ import winokit
 from winokit.data.loading import Loading, load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
-from winokit.errors import AskingStopped, BadInput, WinokitError, check_known
+from winokit.errors import AskingStopped, BadInput, UnusedSetting, WinokitError, check_known
 from winokit.files import as_file_name, check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.asking import Asking
@@ -142,7 +142,7 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
     for name in settings.scoring or ():
         parse_scoring(name)
     if plan.shots_from is not None and not any(settings.shots):
-        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
+        raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
     entrants = _entrants(models, settings)
