@@ -103,7 +103,7 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
         return _tables_of_frame(given)
     if isinstance(given, Mapping):
         ids = set(given) & {problem.id for problem in dataset}
-        if ids or not all(map(_is_column, given.values())):
+        if ids or not all(map(is_column, given.values())):
             return [_table_by_id(UNNAMED, given.items())]
         return [_table_by_order(str(name), values_of(column)) for name, column in given.items()]
     name = getattr(given, "name", None)
@@ -130,7 +130,7 @@ def _cells_of(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
     return [row[column] for row in rows]
 
 
-def _is_column(value: object) -> bool:
+def is_column(value: object) -> bool:
     """Whether a value is a model's predictions, and not one prediction."""
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
@@ -175,7 +175,7 @@ def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTa
     from winokit.data.formats.tables import Table, numbered_rows
     from winokit.data.predictions.columns import PredictionColumns
 
-    are_scores = any(_is_column(row["value"]) for row in rows)
+    are_scores = any(is_column(row["value"]) for row in rows)
     if are_scores:
         columns = PredictionColumns(scores=("value",), model="model", is_given=True, **places)
         rows = [{**row, "value": _scores_text(row["value"])} for row in rows]
@@ -188,7 +188,7 @@ def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTa
 
 def _scores_text(scores: Any) -> str | None:
     """The scores of a problem's candidates as a cell of a file has them."""
-    if not _is_column(scores):
+    if not is_column(scores):
         return None if scores is None or scores != scores else str(scores)
     numbers = values_of(scores)
     if not numbers or not all(isinstance(score, (int, float)) for score in numbers):
