@@ -77,7 +77,10 @@ def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str
 
 
 def _columns_of_frame(frame: Frame, sizes: Sequence[str]) -> Any:
-    """The labels of a frame: its one column, or those of training sizes; by id if it has a column of ids."""
+    """The labels of a frame, by training size if it has several columns.
+
+    They are by id if there is a column of ids.
+    """
     columns, rows = frame_rows(frame)
     id_column = next((name for name in columns if name.casefold() in IDS), None)
     names = [name for name in columns if name != id_column]
