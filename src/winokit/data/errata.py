@@ -175,5 +175,5 @@ def is_counted(vote: Mapping[str, Any]) -> bool:
 
 
 def choice_of_vote(vote: Mapping[str, Any]) -> Any:
-    """The candidate that a vote is for; None for neither."""
+    """The candidate that a vote is for, or None."""
     return None if vote.get("equally_plausible") else vote.get("choice")
