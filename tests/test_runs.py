@@ -207,7 +207,7 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
         (["liu-99"], "No paper or table named 'liu-99'."),
         (["winogrande-4", "--data", "nowhere"], "--data"),
         (["winogrande-4", "--limit", "0"], "--limit: expected a number above 0, found 0"),
-        (["liu-1"], "its results come from training"),
+        (["liu-2"], "no command makes them; what liu trains: liu-1"),
         (["trichelair-B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
     ],
 )
