@@ -257,6 +257,13 @@ def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_recor
     assert (tmp_path / "winogrande-4.json").read_bytes() == before
 
 
+@pytest.mark.parametrize(("table", "said"), [("square-one-1", "not in a try"), ("square-one-2", "trophy, suitcase")])
+def test_a_try_of_a_table_with_stored_predictions_or_certain_pairs_is_shown(table, said, tmp_path, real_file, capsys):
+    data = real_file("wsc/WSCollection.xml").parents[1]
+    assert main([table, "--model", "random", "--limit", "30", "--data", str(data), "--out", str(tmp_path)]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
     folder = real_file("wsc/WSCollection.xml").parents[1]
     real_file("trichelair/WSC_switched_label.json")
