@@ -68,7 +68,10 @@ class Reading(Settings):
         super().__post_init__()
         if self.language is not None:
             object.__setattr__(self, "language", check_code(self.language))
-        _ = self.named_columns  # Refuses what names no columns.
+        from winokit.data.predictions.columns import are_of_predictions
+
+        if self.columns is not None and not are_of_predictions(self.columns):
+            _ = self.named_columns  # Refuses what names no columns; those of predictions are refused when data is read.
 
     @property
     def named_columns(self) -> dict[str, str] | None:

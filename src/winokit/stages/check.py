@@ -12,6 +12,7 @@ from winokit.data.checks import checkup
 from winokit.data.checks.checkup import Finding, Findings
 from winokit.data.checks.rules import RuleSet
 from winokit.data.loading import DataLike, Datasets, Labelled, Loading, load_all, load_with_records
+from winokit.data.predictions.columns import are_of_predictions
 from winokit.data.predictions.understanding import UnderstoodPredictions, read_predictions
 from winokit.drawing.tables import Lines, dim, styled, table
 from winokit.drawing.wording import percent, plural
@@ -78,6 +79,8 @@ def check(
     listed with its line; the others are read. The command's exit code is 1 if anything is found.
     """
     if problems is not None:
+        if prediction_columns is None and loading.columns is not None and are_of_predictions(loading.columns):
+            prediction_columns, loading = loading.columns, replace(loading, columns=None)
         understood = _understood(data, problems, prediction_columns, loading)
         return Findings(_prediction_findings(understood), settings.examples, understood)
     if prediction_columns is not None:

@@ -1,11 +1,11 @@
 """Which column of a table of predictions says what: as told by `--columns`, or by their names.
 
-docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are; read as
-choices or as scores they would turn a good model into a bad one, so columns of such names are refused.
+docs/audit.md has a table of the roles. Losses, perplexities and the like are better the lower they are: read as choices
+or as scores they would turn a good model into a bad one. They have roles of their own, and count negated.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
@@ -14,7 +14,7 @@ from winokit.problem import Dataset
 
 OPTION = "--columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
+ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 answer correct model where".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
@@ -33,6 +33,8 @@ OPTIONS = re.compile(rf"(?:option|opt|choice|candidate|cand|alternative|hypothes
 SCORE = r"(?:score|logit|log_?prob(?:abilitie|ability)?|log_?likelihood|ll|prob(?:abilitie|ability)?)s?"
 SCORES = re.compile(rf"{SCORE}(?:[_ .-]?(?:option|opt|choice|candidate|cand|answer|label|class))?{NUMBERED}")
 ALL_SCORES, DIGIT = re.compile(SCORE), re.compile(r"(\d)")
+ENDING = re.compile(r"(?P<stem>.*?)[\s_.-]*(?P<number>\d{1,2}|[a-e])", re.IGNORECASE)
+"""Names of columns that differ in a number or letter at their end."""
 FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|inf(?:inity)?|nan)", re.IGNORECASE)
 
 NO_CHOICE = frozenset(
@@ -57,8 +59,8 @@ NO_LOSS = frozenset(
 )
 """Words beside which a loss is turned round, or is what somebody chose by."""
 TURN_ROUND = (
-    "lower-is-better scores (loss, nll, perplexity) are not read yet: write their negatives into columns score1 and "
-    "score2, where higher is better, or what was chosen into a column prediction"
+    "of a loss, nll or perplexity the lowest is best: say so with the roles losses1=COLUMN,losses2=COLUMN, one column "
+    "for each candidate, or losses=COLUMN for all in one cell"
 )
 
 
@@ -72,6 +74,8 @@ class PredictionColumns:
     options: tuple[str, ...] = ()
     prediction: str | None = None
     scores: tuple[str, ...] = ()
+    are_losses: bool = False
+    """Whether the lowest score is best."""
     answer: str | None = None
     correct: str | None = None
     """Says whether the prediction is right."""
@@ -90,7 +94,8 @@ class PredictionColumns:
 
     def roles(self) -> dict[str, str]:
         """The columns by their roles, as an option names them."""
-        several = {"text": self.texts, "id": self.ids, "option": self.options, "scores": self.scores}
+        kind = "losses" if self.are_losses else "scores"
+        several = {"text": self.texts, "id": self.ids, "option": self.options, kind: self.scores}
         roles: dict[str, str] = {}
         for role, names in several.items():
             keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
@@ -112,7 +117,7 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
     roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
-    if any(role in ("prediction", "correct") or role.startswith("scores") for role in roles):
+    if any(role in ("prediction", "correct") or role.startswith(("scores", "losses")) for role in roles):
         return True
     return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
@@ -124,6 +129,8 @@ def checked_columns(given: str | Mapping[str, str]) -> dict[str, str]:
         raise BadInput(
             f"{OPTION}: 'prediction' is missing, or 'scores1' and 'scores2', or 'correct': what the model chose"
         )
+    if any(role.startswith("losses") for role in columns) and any(role.startswith("scores") for role in columns):
+        raise BadInput(f"{OPTION}: scores and losses: name those that the model chose by")
     return columns
 
 
@@ -158,8 +165,8 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     for role, name in places.items():
         if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
             raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
-    texts, ids, options, scores = (
-        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores")
+    texts, ids, options, scores, losses = (
+        tuple(places[role] for role in numbered(places, kind)) for kind in ("text", "id", "option", "scores", "losses")
     )
     return PredictionColumns(
         texts,
@@ -167,11 +174,12 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         order if order == LINE else places.get("order"),
         options,
         places.get("prediction"),
-        scores,
-        places.get("answer"),
-        places.get("correct"),
-        places.get("model"),
-        int(base) if is_told else None,
+        scores or losses,
+        answer=places.get("answer"),
+        correct=places.get("correct"),
+        model=places.get("model"),
+        base=int(base) if is_told else None,
+        are_losses=bool(losses),
         is_given=True,
     )
 
@@ -194,10 +202,24 @@ def _told_by_names(table: Table) -> PredictionColumns:
         chosen = likely[0]
     if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
         chosen, gold = gold, None
-    scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
+    scores = scores or (lists if len(lists) == 1 else ())
+    losses = () if scores or chosen is not None else _losses_of(table, several)
+    scores = scores or losses or (_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
     options = _in_a_row(table, OPTIONS)
-    return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, correct, rivals=rivals)
+    return PredictionColumns(
+        (*texts, *prompts), ids, None, options, chosen, scores, bool(losses), gold, correct, rivals=rivals
+    )
+
+
+def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:
+    """The columns of losses: one for each candidate, or one with those of all; none if others could be meant."""
+    names = [name for name in table.columns if is_lower_better(name)]
+    endings = {name: ENDING.fullmatch(name) for name in names}
+    stems = {match["stem"].casefold() for match in endings.values() if match}
+    if len(names) > 1 and len(stems) == 1 and all(endings.values()):
+        return _in_a_row(Table(table.path, tuple(names), table.rows), ENDING, "number")
+    return tuple(names) if len(names) == 1 and names[0] in several else ()
 
 
 def is_predicted(column: str) -> bool:
@@ -231,12 +253,12 @@ def is_lower_better(column: str) -> bool:
     return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)
 
 
-def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def _in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
     """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
     numbers: dict[int, str] = {}
     for name in table.columns:
         if match := pattern.fullmatch(name.casefold()):
-            digit = next(filter(None, match.groups()))
+            digit = match[group]
             numbers.setdefault(int(digit) if digit.isdigit() else ord(digit) - ord("a"), name)
     start = min(numbers, default=0)
     whole = len(numbers) > 1 and start < 2 and sorted(numbers) == [*range(start, start + len(numbers))]

@@ -11,6 +11,7 @@ from shlex import quote
 
 from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
+    ENDING,
     LINE,
     OPTION,
     TURN_ROUND,
@@ -33,7 +34,6 @@ SAMPLED = 40
 """Rows that are tried before all are."""
 FEWEST_TELLING = 20
 """Rows in which a column must agree with the dataset's answers to be taken for these."""
-ENDING = re.compile(r"(?P<stem>.*?)[\s_.-]*(?P<number>\d{1,2}|[a-e])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class TableProposals:
         """No column has a prediction by its name."""
         path, free = self.table.path, self._free_columns()
         lower = [name for name in self.table.columns if is_lower_better(name)]
-        tried = self.best_choices(free)
+        tried = self.best_choices([*free, *lower])
         if lower and not tried:
             raise BadInput(f"{path}: {', '.join(lower)}: {TURN_ROUND}")
         expected = f"no predictions of a known kind: expected a column 'prediction', found {listed_columns(self.table)}"
@@ -175,8 +175,9 @@ class TableProposals:
         elif "correct" in best.columns:
             question = f"if {best.columns['correct']!r} says whether the model was right"
         else:
-            scores = [repr(name) for role, name in best.columns.items() if role.startswith("scores")]
-            question = f"if {' and '.join(scores)} are scores, higher is better"
+            scores = [repr(name) for role, name in best.columns.items() if role.startswith(("scores", "losses"))]
+            best_ones = "lowest" if any(role.startswith("losses") for role in best.columns) else "highest"
+            question = f"if {' and '.join(scores)} are scores of the candidates, of which the {best_ones} is best"
         in_order = f", and its rows are in the order of {self.dataset.card.name}" if "order" in best.columns else ""
         return question + in_order
 
@@ -222,7 +223,8 @@ class TableProposals:
         """What the names of the columns tell of choices, as an option says it."""
         if self.told.prediction is not None:
             return {"prediction": self.told.prediction}
-        return {f"scores{number}": name for number, name in enumerate(self.told.scores, 1)}
+        kind = "losses" if self.told.are_losses else "scores"
+        return {f"{kind}{number}": name for number, name in enumerate(self.told.scores, 1)}
 
     def _beside(self) -> dict[str, str]:
         """Columns that an option must name too: numbers count the candidates of their row, as its answer does."""
@@ -290,7 +292,9 @@ class TableProposals:
 
     def _choices(self, names: Sequence[str]) -> Iterator[dict[str, str]]:
         for name in names:
-            if may_choose(name) or name in self.told.rivals:
+            if is_lower_better(name):
+                yield {**self.naming, "losses": name}
+            elif may_choose(name) or name in self.told.rivals:
                 yield from ({**self.naming, role: name} for role in self._roles_of(name))
         if self.told.correct is not None:
             yield {**self.naming, "correct": self.told.correct}
@@ -298,7 +302,8 @@ class TableProposals:
         stems = grouped((match["stem"].casefold(), name) for match, name in endings if match)
         for members in stems.values():
             if len(members) > 1:
-                yield {**self.naming, **{f"scores{number}": name for number, name in enumerate(members, 1)}}
+                kind = "losses" if all(map(is_lower_better, members)) else "scores"
+                yield {**self.naming, **{f"{kind}{number}": name for number, name in enumerate(members, 1)}}
 
     def _roles_of(self, name: str) -> Iterator[str]:
         """The roles that a column may have by its cells."""

@@ -343,8 +343,9 @@ class TableReading:
             texts = [text for text, name in zip(texts, columns, strict=True) if text]
         if len(texts) != count:
             raise Malformed(f"expected {count} scores, one per candidate, found {len(texts)}", field=columns[0])
+        sign = -1 if self.columns.are_losses else 1
         try:
-            return tuple(float(text) for text in texts)
+            return tuple(sign * float(text) for text in texts)
         except ValueError:
             raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
 
