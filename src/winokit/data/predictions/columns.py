@@ -6,7 +6,7 @@ or as scores they would turn a good model into a bad one. They have roles of the
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
 from winokit.errors import BadInput
@@ -14,8 +14,10 @@ from winokit.problem import Dataset
 
 OPTION = "--columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 answer correct model where".split())
+ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
+CANDIDATES = ("candidate", "option", "choice", "hypothesis", "alternative", "ending", "sentence2")
+"""Names of the column that says which candidate a row is about."""
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
 PREDICTED = re.compile(
@@ -76,6 +78,8 @@ class PredictionColumns:
     scores: tuple[str, ...] = ()
     are_losses: bool = False
     """Whether the lowest score is best."""
+    candidate: str | None = None
+    """Names the candidate that a row is about, in tables with a row per candidate."""
     answer: str | None = None
     correct: str | None = None
     """Says whether the prediction is right."""
@@ -101,14 +105,15 @@ class PredictionColumns:
             keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
             roles |= dict(zip(keys, names, strict=True))
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
-        single["model"] = self.model
+        single |= {"candidate": self.candidate, "model": self.model}
         return roles | {role: name for role, name in single.items() if name is not None}
 
     @property
     def is_complete(self) -> bool:
         """Whether they say what was chosen, and of which problem."""
         is_chosen = self.prediction is not None or bool(self.scores) or (self.is_given and self.correct is not None)
-        return is_chosen and not self.rivals and (self.order is not None or bool(self.texts or self.ids))
+        is_named = self.order is not None or bool(self.texts or self.ids) or self.candidate is not None
+        return is_chosen and not self.rivals and is_named
 
 
 def are_of_predictions(given: str | Mapping[str, str]) -> bool:
@@ -117,7 +122,7 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
     roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
-    if any(role in ("prediction", "correct") or role.startswith(("scores", "losses")) for role in roles):
+    if any(role in ("prediction", "correct", "layout") or role.startswith(("scores", "losses")) for role in roles):
         return True
     return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
@@ -175,6 +180,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         options,
         places.get("prediction"),
         scores or losses,
+        candidate=places.get("candidate"),
         answer=places.get("answer"),
         correct=places.get("correct"),
         model=places.get("model"),
@@ -207,9 +213,35 @@ def _told_by_names(table: Table) -> PredictionColumns:
     scores = scores or losses or (_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
     options = _in_a_row(table, OPTIONS)
-    return PredictionColumns(
-        (*texts, *prompts), ids, None, options, chosen, scores, bool(losses), gold, correct, rivals=rivals
+    told = PredictionColumns(
+        (*texts, *prompts),
+        ids,
+        options=options,
+        prediction=chosen,
+        scores=scores,
+        are_losses=bool(losses),
+        answer=gold,
+        correct=correct,
+        rivals=rivals,
     )
+    return _told_by_candidate(table, told, folded)
+
+
+def _told_by_candidate(table: Table, told: PredictionColumns, folded: Mapping[str, str]) -> PredictionColumns:
+    """The columns of a table with a row per candidate; those told so far if it has none."""
+    named = next((folded[name] for name in CANDIDATES if name in folded), None)
+    texts = told.texts or tuple(folded[name] for name in ("sentence1",) if name in folded)
+    naming = (*told.ids, *texts)
+    if named is None or named == told.prediction or told.options or not naming:
+        return told
+    names = [cell_text(cells.get(naming[-1])) for _, cells in table.rows]
+    pairs = {(name, cell_text(cells.get(named))) for name, (_, cells) in zip(names, table.rows, strict=True)}
+    if 3 * len(set(names)) > 2 * len(names) or len(pairs) <= len(set(names)):
+        return told
+    singles = [name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) or is_lower_better(name)]
+    scores = told.scores or (tuple(singles) if len(singles) == 1 else ())
+    are_losses = bool(scores) and all(map(is_lower_better, scores))
+    return replace(told, texts=texts, candidate=named, scores=scores, are_losses=are_losses)
 
 
 def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:

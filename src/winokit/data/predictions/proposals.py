@@ -23,6 +23,7 @@ from winokit.data.predictions.columns import (
     may_choose,
 )
 from winokit.data.predictions.headings import UNNAMED
+from winokit.data.predictions.layouts import HOW
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
@@ -117,7 +118,7 @@ class TableProposals:
         if not tried:
             raise BadInput(
                 f"{path}: {expected}; say which it is: {self._placeholder()} "
-                "(no other column reads as choices in nine rows of ten)"
+                f"(no other column reads as choices in nine rows of ten), {HOW}"
             )
         raise BadInput(f"{path}: {expected}; {self._question(tried[0])}: {self._each(tried)}")
 

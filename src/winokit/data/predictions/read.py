@@ -153,7 +153,14 @@ class NothingMatches(BadInput):
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
+    from winokit.data.predictions.layouts import LAYOUTS, parted_layout, read_layout
+
+    named_layout, columns = parted_layout(columns)
+    if named_layout is not None:
+        return partial(read_layout, name=named_layout, given=columns)
     kind = recognise(path)
+    if kind in LAYOUTS and kind not in READERS:
+        return partial(read_layout, name=kind, given=columns)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
@@ -208,6 +215,11 @@ def recognise(path: Path) -> str:
     first = text.lstrip().split("\n", 1)[0]
     if not first:
         raise BadInput(f"{path}: the file is empty")
+    from winokit.data.predictions.layouts import layout_of
+
+    name = layout_of(path)
+    if name is not None:
+        return name
     if first.startswith("{"):
         return _json_kind(path, first, text)
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
@@ -219,7 +231,9 @@ def recognise(path: Path) -> str:
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
-    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}")
+    from winokit.data.predictions.layouts import HOW
+
+    raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}; {HOW}")
 
 
 def _json_kind(path: Path, first: str, text: str) -> str:

@@ -70,6 +70,11 @@ def read_rows(
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
     source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
     reading = TableReading(table, columns, matcher, source)
+    if columns.candidate is not None:
+        from winokit.data.predictions.by_candidate import CandidateReading
+
+        yield from CandidateReading(table, columns, matcher, reading.find_problem).rows(reading.stem, reading.scoring)
+        return
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
         if _is_nameless(cells, columns):
@@ -270,6 +275,10 @@ class TableReading:
         self.judged += 1
         return answer if is_right else 1 - answer
 
+    def find_problem(self, cells: Mapping[str, Any], number: int) -> tuple[int, ...]:
+        """The problem that a row names; raises Unmatched if it names none, or more than one."""
+        return self._hits(cells, None, number)
+
     def _hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
         """The problem a row names, by the best name it has."""
         matcher, refused = self.matcher, ""
@@ -293,7 +302,7 @@ class TableReading:
                     with suppress(Unmatched):
                         return matcher.find_inside(text, candidates)
                     refused = refused or str(reason)
-        raise Unmatched(refused)
+        raise Unmatched(refused or "it names no problem")
 
     def _said(self, value: Any) -> str:
         """A prediction as text; one that stands in a list by itself is meant."""
