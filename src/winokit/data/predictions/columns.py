@@ -9,11 +9,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
+from winokit.data.predictions.leaderboard import ORDER as LEADERBOARD
+from winokit.data.predictions.leaderboard import REASON, check_leaderboard_data, has_leaderboard_order
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
 OPTION = "--columns"
 LINE = "line"
+AS_DATA = "data"
+"""Like `line`, said by somebody who knows that rows of right and wrong are in the order of the dataset."""
+ORDERS = (LINE, AS_DATA, LEADERBOARD)
+"""Orders of rows that no column says."""
 ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 CANDIDATES = ("candidate", "option", "choice", "hypothesis", "alternative", "ending", "sentence2")
@@ -94,7 +100,8 @@ class PredictionColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that name a problem."""
-        return (*self.texts, *self.ids, *((self.order,) if self.order not in (None, LINE) else ()))
+        counted = () if self.order is None or self.order in ORDERS else (self.order,)
+        return (*self.texts, *self.ids, *counted)
 
     def roles(self) -> dict[str, str]:
         """The columns by their roles, as an option names them."""
@@ -107,6 +114,11 @@ class PredictionColumns:
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
         single |= {"candidate": self.candidate, "model": self.model}
         return roles | {role: name for role, name in single.items() if name is not None}
+
+    @property
+    def is_judged_only(self) -> bool:
+        """Whether they say no more of a choice than whether it is right."""
+        return self.correct is not None and self.prediction is None and not self.scores
 
     @property
     def is_complete(self) -> bool:
@@ -166,7 +178,8 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     is_told = base in ("0", "1") and given["prediction"] not in table.columns
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
-    places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
+    is_column = order is not None and order not in ORDERS
+    places = table.places({**wanted, "order": order} if is_column else wanted)  # type: ignore[dict-item]
     for role, name in places.items():
         if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
             raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
@@ -176,7 +189,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     return PredictionColumns(
         texts,
         ids,
-        order if order == LINE else places.get("order"),
+        order if order in ORDERS else places.get("order"),
         options,
         places.get("prediction"),
         scores or losses,
@@ -309,4 +322,11 @@ def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> N
         raise BadInput(
             f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
+        )
+    if columns.order == LEADERBOARD:
+        check_leaderboard_data(dataset)
+    if columns.order == LINE and columns.is_judged_only and has_leaderboard_order(dataset):
+        raise BadInput(
+            f"{table.path}: {REASON}; say {OPTION} order={LEADERBOARD},correct={columns.correct} if they do, or "
+            f"order={AS_DATA} if they are in the order of {dataset.card.name}"
         )

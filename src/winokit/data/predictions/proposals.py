@@ -11,7 +11,9 @@ from shlex import quote
 
 from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
+    AS_DATA,
     ENDING,
+    LEADERBOARD,
     LINE,
     OPTION,
     TURN_ROUND,
@@ -24,6 +26,7 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.headings import UNNAMED
 from winokit.data.predictions.layouts import HOW
+from winokit.data.predictions.leaderboard import has_leaderboard_order
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
@@ -296,15 +299,26 @@ class TableProposals:
             if is_lower_better(name):
                 yield {**self.naming, "losses": name}
             elif may_choose(name) or name in self.told.rivals:
-                yield from ({**self.naming, role: name} for role in self._roles_of(name))
+                for role in self._roles_of(name):
+                    if role == "correct":
+                        yield from self._judged_choices(name)
+                    else:
+                        yield {**self.naming, role: name}
         if self.told.correct is not None:
-            yield {**self.naming, "correct": self.told.correct}
+            yield from self._judged_choices(self.told.correct)
         endings = ((ENDING.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
         stems = grouped((match["stem"].casefold(), name) for match, name in endings if match)
         for members in stems.values():
             if len(members) > 1:
                 kind = "losses" if all(map(is_lower_better, members)) else "scores"
                 yield {**self.naming, **{f"{kind}{number}": name for number, name in enumerate(members, 1)}}
+
+    def _judged_choices(self, name: str) -> Iterator[dict[str, str]]:
+        """A column of right and wrong; by position, in each order that it may have."""
+        if self.naming.get("order") == LINE and has_leaderboard_order(self.dataset):
+            yield from ({**self.naming, "order": order, "correct": name} for order in (LEADERBOARD, AS_DATA))
+        else:
+            yield {**self.naming, "correct": name}
 
     def _roles_of(self, name: str) -> Iterator[str]:
         """The roles that a column may have by its cells."""

@@ -21,8 +21,9 @@ from winokit.data.formats.tables import LIST, Table, cell_text, selected
 from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
 from winokit.data.predictions.columns import (
     FLOAT,
-    LINE,
+    LEADERBOARD,
     OPTION,
+    ORDERS,
     PROMPTS,
     PredictionColumns,
     check_order,
@@ -30,6 +31,7 @@ from winokit.data.predictions.columns import (
     verdict_of,
 )
 from winokit.data.predictions.headings import read_headed
+from winokit.data.predictions.leaderboard import leaderboard_rows
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
@@ -93,7 +95,7 @@ def read_rows(
 
 def _is_nameless(cells: Mapping[str, Any], columns: PredictionColumns) -> bool:
     """Whether a row has no problem in any of its columns, as totals at the end of a file have none."""
-    return columns.order != LINE and not any(said(cells.get(name)) for name in columns.names)
+    return columns.order not in ORDERS and not any(said(cells.get(name)) for name in columns.names)
 
 
 def _row_by_row(table: Table, matcher: Matcher) -> Table:
@@ -180,7 +182,11 @@ class TableReading:
             self.source.note(f"predictions in {self.columns.prediction!r} count from 0")
         self.bases = int(not from_0), int(not (0 in gold and max(gold) < most))
         """What predictions and answers count from."""
-        if self.columns.order not in (None, LINE):
+        if self.columns.order == LEADERBOARD:
+            self.positions: Sequence[int] = leaderboard_rows()
+        elif self.columns.order in ORDERS:
+            self.positions = range(len(self.table.rows))
+        elif self.columns.order is not None:
             self.positions = self._positions()
 
     def _check_whole(self) -> bool:
@@ -283,7 +289,7 @@ class TableReading:
         """The problem a row names, by the best name it has."""
         matcher, refused = self.matcher, ""
         if self.columns.order is not None:
-            return (number if self.columns.order == LINE else self.positions[number],)
+            return (self.positions[number],)
         for column in () if self.columns.is_given else self.columns.texts:
             if column.casefold() not in PROMPTS and (text := cell_text(cells.get(column))):
                 return matcher.find(text, candidates)
