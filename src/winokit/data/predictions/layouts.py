@@ -23,12 +23,15 @@ from winokit.data.formats.base import FileHead
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
 from winokit.data.predictions.columns import ROLES
-from winokit.data.predictions.match import Matcher, PredictionRow
+from winokit.data.predictions.match import Matcher, PredictionRow, option_behind
 from winokit.errors import BadInput
 from winokit.registry import Registry
 
-LayoutRows = Callable[[Path], Iterable[Mapping[str, Any]]]
+LayoutRow = Mapping[str, Any]
+"""What a row of a file says, by roles."""
+LayoutRows = Callable[[Path], Iterable[LayoutRow]]
 """Reads the rows of a file; their keys are roles."""
+OURS = ("every-eval-ever", "openeval")
 ROLE = "layout"
 """The role by which a layout is named."""
 HOW = (
@@ -53,7 +56,7 @@ class Layout:
 LAYOUTS: Registry[LayoutRows] = Registry(
     "layout of predictions",
     "winokit.layouts",
-    {name: f"winokit.data.predictions.layout_{name.replace('-', '_')}" for name in ()},
+    {name: f"winokit.data.predictions.layout_{name.replace('-', '_')}" for name in OURS},
 )
 
 
@@ -128,6 +131,18 @@ def is_role(column: str) -> bool:
     """Whether a key of a row is a role: `text`, `option2`."""
     bare = column.rstrip("0123456789")
     return column not in ("where", ROLE) and (bare in ROLES or f"{bare}1" in ROLES)
+
+
+def listed_choice(reply: str, prompt: str) -> str:
+    r"""A reply; if it is a letter or number that the prompt lists an option behind, that option.
+
+    >>> listed_choice("B", "Who is she?\nA) Nora\nB) Ines\nAnswer:")
+    'Ines'
+    """
+    label = reply.strip().rstrip(".)").lstrip("(")
+    if len(label) > 1:
+        return reply
+    return option_behind(label, prompt) or reply
 
 
 def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:

@@ -32,7 +32,7 @@ from winokit.data.predictions.columns import (
 )
 from winokit.data.predictions.headings import read_headed
 from winokit.data.predictions.leaderboard import leaderboard_rows
-from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
+from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
@@ -296,7 +296,8 @@ class TableReading:
         for name in filter(None, (said(cells.get(column)) for column in self.columns.ids)):
             if name in matcher.by_id:
                 return (matcher.by_id[name],)
-            hits = matcher.by_source_id.get(name, [])
+            is_hash = DOCUMENT_HASH.fullmatch(name) is not None
+            hits = matcher.by_document_hash.get(name, []) if is_hash else matcher.by_source_id.get(name, [])
             if len(hits) == 1:
                 return (hits[0],)
             refused = refused or f"{len(hits) or 'no'} problem{'s' * (len(hits) > 1)} with the id {name!r}"

@@ -3,11 +3,12 @@
 from typing import Any
 
 from winokit.data.formats import WrittenFile
+from winokit.data.predictions.every_eval_ever import WrittenRecords
 from winokit.drawing.tables import Lines, table
 from winokit.stages.convert.tasks import WrittenTasks
 from winokit.stages.convert.variants import MANIFEST, WrittenVariants
 
-Written = WrittenFile | WrittenTasks | WrittenVariants
+Written = WrittenFile | WrittenTasks | WrittenVariants | WrittenRecords
 
 
 def lines(written: Written) -> Lines:
@@ -16,6 +17,8 @@ def lines(written: Written) -> Lines:
         return _task_lines(written)
     if isinstance(written, WrittenVariants):
         return _variant_lines(written)
+    if isinstance(written, WrittenRecords):
+        return _record_lines(written)
     return _file_lines(written)
 
 
@@ -25,12 +28,22 @@ def as_json(written: Written) -> dict[str, Any]:
         return _task_json(written)
     if isinstance(written, WrittenVariants):
         return _variant_json(written)
+    if isinstance(written, WrittenRecords):
+        return {"files": [str(file) for file in written.files], "samples": written.samples}
     return _file_json(written)
 
 
 def _file_lines(written: WrittenFile) -> Lines:
     """One sentence."""
     yield f"{written.problems:,} problems written to {', '.join(str(file) for file in written.files)}"
+
+
+def _record_lines(written: WrittenRecords) -> Lines:
+    """How much was written, and how its own tool checks it."""
+    models = len(written.files) // 2
+    yield f"records of {models:,} {'model' if models == 1 else 'models'}, {written.samples:,} samples: {written.folder}"
+    yield "their validator (Python 3.12, in an environment of its own), in that folder:"
+    yield "  every_eval_ever validate 'data/**/*.json' 'data/**/*.jsonl'"
 
 
 def _task_lines(written: WrittenTasks) -> Lines:
