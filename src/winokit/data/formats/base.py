@@ -119,6 +119,7 @@ _HOMES = {
     "winogender-templates": "winogender",
     "winobias": "winobias",
     "dpr": "dpr",
+    "square-one": "square_one",
 }
 FORMATS: Registry[Format] = Registry(
     "format", "winokit.formats", {name: f"winokit.data.formats.{home}" for name, home in _HOMES.items()}

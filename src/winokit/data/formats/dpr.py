@@ -5,6 +5,10 @@
 The format does not say *which* "they" is meant where a sentence has two (51 of 1,886). The target is then the first one
 after the connective that follows both candidates: in "The workers were told they had been fired by the company, because
 they could cut costs" it is the second. Files are latin-1; UTF-8 is read too.
+
+Kocijan et al. (2019) have Winogender in this format (WinoGender.txt), with [MASK] for every pronoun. Its problems come
+in fours: the participant's and the occupation's sentence are each followed by the same with "someone". So twins are two
+lines of the four apart, and their texts do not tell it.
 """
 
 import re
@@ -17,6 +21,8 @@ from winokit.errors import CannotWrite, Malformed
 from winokit.problem import Problem
 
 CONNECTIVE = re.compile(r"(?i)\b(?:because|since|so|but|and|although|though|after|before|when|while|if|as)\b")
+MASK = "[MASK]"
+"""What stands where the pronoun is not said."""
 PARTS = ("sentence", "pronoun", "candidates", "answer")
 
 
@@ -35,7 +41,30 @@ def parse(block: Sequence[str]) -> Problem:
     if start is None:
         raise Malformed(f"the pronoun {pronoun!r} does not occur in the sentence", field="pronoun")
     end = start + len(pronoun)
-    return Problem(sentence[:start], sentence[end:], candidates, answers[0], pronoun=sentence[start:end])
+    said = None if pronoun == MASK else sentence[start:end]
+    return Problem(sentence[:start], sentence[end:], candidates, answers[0], pronoun=said)
+
+
+def with_twins_in_fours(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems; those of Kocijan et al.'s WinoGender.txt with their twins."""
+    rows = list(problems)
+    fours = [rows[at : at + 4] for at in range(0, len(rows), 4)]
+    if any(problem.pronoun is not None for problem in rows) or not all(map(_are_two_pairs, fours)):
+        yield from rows
+        return
+    source.note("its problems come in fours, of which the first and third, and the second and fourth, are twins")
+    for number, four in enumerate(fours, 1):
+        for place, problem in enumerate(four):
+            kind = "someone" if place % 2 else "participant"
+            yield problem.replace(group=f"{number}-{kind}")
+
+
+def _are_two_pairs(four: Sequence[Problem]) -> bool:
+    """Whether the first and third of four problems, and the others, share candidates and have opposite answers."""
+    if len(four) != 4:
+        return False
+    pairs = ((four[0], four[2]), (four[1], four[3]))
+    return all(one.candidates == other.candidates and one.answer != other.answer for one, other in pairs)
 
 
 def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None:
@@ -111,4 +140,5 @@ native_format(
     render,
     lambda blocks: "".join("\n".join(block) + "\n\n" for block in blocks),
     encode=encode,
+    finish=with_twins_in_fours,
 )(parse)

@@ -22,6 +22,8 @@ ORDERS = (LINE, AS_DATA, LEADERBOARD)
 """Orders of rows that no column says."""
 ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split())
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
+MODELS = ("model", "model_name", "model_id", "system")
+"""Names of the column that says whose prediction a row is."""
 CANDIDATES = ("candidate", "option", "choice", "hypothesis", "alternative", "ending", "sentence2")
 """Names of the column that says which candidate a row is about."""
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
@@ -235,6 +237,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
         are_losses=bool(losses),
         answer=gold,
         correct=correct,
+        model=_model_of(table, folded),
         rivals=rivals,
     )
     return _told_by_candidate(table, told, folded)
@@ -255,6 +258,14 @@ def _told_by_candidate(table: Table, told: PredictionColumns, folded: Mapping[st
     scores = told.scores or (tuple(singles) if len(singles) == 1 else ())
     are_losses = bool(scores) and all(map(is_lower_better, scores))
     return replace(told, texts=texts, candidate=named, scores=scores, are_losses=are_losses)
+
+
+def _model_of(table: Table, folded: Mapping[str, str]) -> str | None:
+    """The column that says in every row which model it is of."""
+    for name in MODELS:
+        if name in folded and all(cell_text(cells.get(folded[name])).strip() for _, cells in table.rows):
+            return folded[name]
+    return None
 
 
 def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:
