@@ -27,6 +27,7 @@ from winokit.data.predictions.columns import (
 from winokit.data.predictions.headings import UNNAMED
 from winokit.data.predictions.layouts import HOW
 from winokit.data.predictions.leaderboard import has_leaderboard_order
+from winokit.data.predictions.models_in_columns import pattern_of
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
@@ -34,6 +35,8 @@ LEAST_READ = 0.9
 """The share of its rows that an option must read to be proposed."""
 MOST_SHOWN = 4
 """Options that a message shows."""
+MOST_TAKEN_FOR_ONE = 2
+"""Columns of choices beyond which a table probably has one for each model."""
 SAMPLED = 40
 """Rows that are tried before all are."""
 FEWEST_TELLING = 20
@@ -145,7 +148,18 @@ class TableProposals:
             return str(tried[0])
         shown = [f"{OPTION} {quote(said_columns(option.columns))} ({option.gives})" for option in tried[:MOST_SHOWN]]
         more = [f"{len(tried) - MOST_SHOWN} other columns read too"] if len(tried) > MOST_SHOWN else []
+        more += self._all_together(tried)
         return "; or ".join([*shown, *more]) + others
+
+    def _all_together(self, tried: Sequence[TriedOption]) -> list[str]:
+        """The option that takes each column as a model, if several read in the same role."""
+        for role in ("correct", "prediction"):
+            names = [option.columns[role] for option in tried if role in option.columns]
+            ordered = [name for name in self.table.columns if name in names]
+            if len(ordered) > MOST_TAKEN_FOR_ONE and "order" not in self.naming:
+                roles = {**self.naming, role: pattern_of(self.table, ordered)}
+                return [f"all {len(ordered)}, each as a model: {OPTION} {quote(said_columns(roles))}"]
+        return []
 
     def _others(self, tried: Sequence[TriedOption]) -> str:
         """Columns that are not proposed, each with the rows that it reads."""

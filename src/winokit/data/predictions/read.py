@@ -277,6 +277,8 @@ class RowMatching:
         self.other_gold: list[str] = []
         self.other_verdict: list[str] = []
         self.read_right, self.said_right = 0, 0
+        self.hidden, self.hidden_right = 0, 0
+        """Rows whose right answer only the file knows, and those of them that are right by it."""
 
     def take(self, row: PredictionRow) -> None:
         """Make a prediction of a row, or say why there is none."""
@@ -352,6 +354,9 @@ class RowMatching:
                 )
                 return None
             self.other_gold.append(row.place)
+        if known and problem.answer is None and gold is not None:
+            self.hidden += 1
+            self.hidden_right += prediction == gold
         right = problem.answer if gold is None else gold
         if row.verdict is not None and right is not None:
             self.read_right += prediction == right
@@ -402,6 +407,12 @@ class RowMatching:
             if places:
                 row_count = "1 row" if len(places) == 1 else f"{len(places):,} rows"
                 self.read.notes.append(f"in {row_count} {what}; the first: {places[0]}")
+        if self.hidden:
+            share = 100 * self.hidden_right / self.hidden
+            self.read.notes.append(
+                f"{self.matcher.dataset.card.name} hides the answers of {self.hidden:,} rows of {self.read.model}; by "
+                f"the file's own {self.hidden_right:,} are right ({share:.2f} %)"
+            )
         if self.other_verdict:
             rows = "1 row differs" if len(self.other_verdict) == 1 else f"{len(self.other_verdict):,} rows differ"
             self.read.notes.append(

@@ -33,6 +33,7 @@ from winokit.data.predictions.columns import (
 from winokit.data.predictions.headings import read_headed
 from winokit.data.predictions.leaderboard import leaderboard_rows
 from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
+from winokit.data.predictions.models_in_columns import one_row_per_answer
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
@@ -59,6 +60,7 @@ def read_rows(
     """The rows of a table."""
     given_all = given
     table, given = selected(table, given, OPTION)
+    table, given = one_row_per_answer(table, given)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and (given_all is None or "where" not in given_all):
         from winokit.data.predictions.proposals import refuse_lists
