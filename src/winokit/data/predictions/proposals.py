@@ -12,7 +12,6 @@ from shlex import quote
 from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
     AS_DATA,
-    ENDING,
     LEADERBOARD,
     LINE,
     OPTION,
@@ -35,6 +34,11 @@ LEAST_READ = 0.9
 """The share of its rows that an option must read to be proposed."""
 MOST_SHOWN = 4
 """Options that a message shows."""
+NUMBERED = re.compile(
+    r"(?P<stem>.*?)[\s_.(-]*(?P<number>\d{1,2}|[a-e])(?P<rest>[)\s_.-]*(?:(?:log)?probs?|scores?|logits?|lls?|loss|nll|ppl)?)",
+    re.IGNORECASE,
+)
+"""Names of columns that differ in a number or letter: `p(A)`, `option_1_prob`."""
 MOST_TAKEN_FOR_ONE = 2
 """Columns of choices beyond which a table probably has one for each model."""
 SAMPLED = 40
@@ -320,8 +324,8 @@ class TableProposals:
                         yield {**self.naming, role: name}
         if self.told.correct is not None:
             yield from self._judged_choices(self.told.correct)
-        endings = ((ENDING.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
-        stems = grouped((match["stem"].casefold(), name) for match, name in endings if match)
+        endings = ((NUMBERED.fullmatch(name), name) for name in reversed(names) if not name.startswith(UNNAMED))
+        stems = grouped((f"{match['stem']} {match['rest']}".casefold(), name) for match, name in endings if match)
         for members in stems.values():
             if len(members) > 1:
                 kind = "losses" if all(map(is_lower_better, members)) else "scores"

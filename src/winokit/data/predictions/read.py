@@ -37,7 +37,7 @@ _HOMES = {
 }
 READERS = {name: f"winokit.data.predictions.{home}" for name, home in _HOMES.items()}
 """By kind of predictions, what reads it. It is imported when a file is of that kind."""
-WITHOUT_COLUMNS = ("lmeval", "inspect", "labels")
+WITHOUT_COLUMNS = ("lmeval", "inspect")
 """The kinds of files that have no columns to be named."""
 
 
@@ -225,12 +225,14 @@ def recognise(path: Path) -> str:
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()
     if keys >= LMEVAL_KEYS:
         return "lmeval"
-    from winokit.data.predictions.labels import is_labels
+    from winokit.data.predictions.labels import is_labels, may_be_names
 
     if is_labels(text.split("\n")):
         return "labels"
     if keys or (not first.startswith("[") and any(delimiter in first for delimiter in DELIMITERS)):
         return "table"
+    if may_be_names(text.split("\n")):
+        return "labels"
     from winokit.data.predictions.layouts import HOW
 
     raise BadInput(f"{path}: no predictions of a known kind; expected {KINDS}; {HOW}")

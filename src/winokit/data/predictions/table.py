@@ -8,6 +8,7 @@ models are; one from which no answer can be read is an abstention.
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source, name_place
 from winokit.data.formats.tables import LIST, Table, cell_text, selected
-from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, named_in
+from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, listed_names, named_in
 from winokit.data.predictions.columns import (
     FLOAT,
     LEADERBOARD,
@@ -73,12 +74,13 @@ def read_rows(
 
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
     source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
-    reading = TableReading(table, columns, matcher, source)
     if columns.candidate is not None:
         from winokit.data.predictions.by_candidate import CandidateReading
 
+        reading = TableReading(table, replace(columns, prediction=None, scores=()), matcher, source)
         yield from CandidateReading(table, columns, matcher, reading.find_problem).rows(reading.stem, reading.scoring)
         return
+    reading = TableReading(table, columns, matcher, source)
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
         if _is_nameless(cells, columns):
@@ -196,7 +198,8 @@ class TableReading:
         column = self.columns.prediction
         if column is None:
             return False
-        cells = [(place, said(row.get(column))) for place, row in self.table.rows]
+        named = [(place, row) for place, row in self.table.rows if not _is_nameless(row, self.columns)]
+        cells = [(place, said(row.get(column))) for place, row in named]
         numbers = [text for _, text in cells if is_number(text)]
         fractions = [(place, text) for place, text in cells if is_fraction(text)]
         filled = sum(text.casefold() not in SILENT for _, text in cells)
@@ -242,12 +245,14 @@ class TableReading:
         except Unmatched as reason:
             return PredictionRow(*named, reason=str(reason))
         names = candidates or own
-        scores = self._scores(cells, len(names))
+        scores = self._scores(cells, names)
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
         if columns.prediction is not None:
-            chosen, silent = self._choice(
-                self._said(cells.get(columns.prediction)), names, place, self.matcher.dataset[hits[0]]
-            )
+            reply = self._said(cells.get(columns.prediction))
+            asked = self._listed_in_prompt(cells, reply, names)
+            chosen, silent = self._choice(reply, asked, place, self.matcher.dataset[hits[0]])
+            if chosen is not None:
+                chosen = names.index(asked[chosen])
             if scores is not None and chosen is not None and prediction not in (None, chosen):
                 self.other_choice.append(place)
             prediction, why = chosen, silent
@@ -272,6 +277,16 @@ class TableReading:
             gold=gold,
             verdict=verdict,
         )
+
+    def _listed_in_prompt(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The candidates in the order that a letter or number in the reply refers to: the prompt's, if it lists them."""
+        for column in self.columns.texts:
+            text = cell_text(cells.get(column))
+            if any(mark in text for mark in ("\n", ")", ":", ".")) and len(set(names)) == len(names):
+                listed = listed_names(text, reply, names)
+                if listed is not None:
+                    return listed
+        return names
 
     def _judged(self, is_right: bool, problem: Problem, names: tuple[str, ...], gold: int | None) -> int:
         """The choice of a row that says no more than whether it is right, by its or the dataset's answer."""
@@ -349,12 +364,14 @@ class TableReading:
         self.unread.append(f"{place}: {shown(text)}")
         return f"{UNREAD}: {shown(text)}"
 
-    def _scores(self, cells: Mapping[str, Any], count: int) -> tuple[float, ...] | None:
+    def _scores(self, cells: Mapping[str, Any], names: tuple[str, ...]) -> tuple[float, ...] | None:
         """The scores of a row, one for each candidate; None where its cells are empty."""
+        count = len(names)
         columns = self.columns.scores
-        texts = [COMMA.sub(r"\1.\2", said(cells.get(name))) for name in columns]
+        texts = [_plain_number(said(cells.get(name))) for name in columns]
         if len(columns) == 1:
-            texts = FLOAT.findall(texts[0])
+            by_name = _object_in(cells.get(columns[0]))
+            texts = FLOAT.findall(texts[0]) if by_name is None else self._scores_by_name(by_name, names)
         if not any(texts) or (len(columns) > 1 and any(text.casefold() in SILENT for text in texts)):
             return None
         if len(columns) > 1:
@@ -366,6 +383,24 @@ class TableReading:
             return tuple(sign * float(text) for text in texts)
         except ValueError:
             raise Malformed(f"expected numbers, found {fields.shown(' '.join(texts))}", field=columns[0]) from None
+
+    def _scores_by_name(self, by_name: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+        """The scores of an object by candidates, as texts in their order."""
+        column = self.columns.scores[0]
+        texts: dict[int, str] = {}
+        for name, score in by_name.items():
+            index, _ = choose(str(name), column, names, self.score_base(by_name))
+            if index is not None:
+                texts[index] = said(score)
+        if sorted(texts) != list(range(len(names))) or len(by_name) != len(names):
+            found = fields.shown(", ".join(map(str, by_name)))
+            raise Malformed(f"expected a score for each of {listed(names)}, found {found}", field=column)
+        return [texts[index] for index in range(len(names))]
+
+    @staticmethod
+    def score_base(by_name: Mapping[str, Any]) -> int:
+        """What numbers of candidates count from in an object of scores."""
+        return 0 if "0" in by_name else 1
 
     def finish(self) -> None:
         """Say what was noticed; a column in which nothing could be read is the wrong one."""
@@ -388,6 +423,23 @@ class TableReading:
                 f"in {row_count} the prediction is not the candidate with the highest score; the prediction counts; "
                 f"the first: {self.other_choice[0]}"
             )
+
+
+def _plain_number(text: str) -> str:
+    """A number without the sign of percent, and with a point for its comma."""
+    return COMMA.sub(r"\1.\2", text.removesuffix("%").strip())
+
+
+def _object_in(value: Any) -> Mapping[str, Any] | None:
+    """An object of scores by name, as JSON has it or as Python prints it; None if a cell is something else."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        try:
+            value = literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            return None
+    if not isinstance(value, dict) or len(value) < 2:
+        return None
+    return {str(name): score for name, score in value.items()}
 
 
 def said(value: Any) -> str:
