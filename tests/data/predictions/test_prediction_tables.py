@@ -325,3 +325,16 @@ def test_percent_and_decimal_commas_are_scores(tmp_path):
     path.write_text("id;prob1;prob2\n" + "".join(f"{p.id};{';'.join(cells[p.answer])}\n" for p in data))
     (read,) = read_predictions(path, data)
     assert read.right == 24
+
+
+def test_a_gold_letter_means_what_the_prompt_lists_too(tmp_path):
+    data = load("open")[:24]
+    path = tmp_path / "asked.jsonl"
+    rows = []
+    for problem in data:
+        prompt = f"{problem.text}\nA. {problem.candidates[1]}\nB. {problem.candidates[0]}"
+        rows.append({"prompt": prompt, "gold": "BA"[problem.answer], "output": "A"})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (read,) = read_predictions(path, data)
+    assert read.right == sum(problem.answer == 1 for problem in data)
+    assert not read.unmatched

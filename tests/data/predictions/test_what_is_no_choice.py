@@ -284,3 +284,12 @@ def test_a_column_called_prediction_that_judges_a_model_is_none(data, written):
     path = written(gpt_prediction=lambda at, problem: words[at % 2], actual_result=lambda at, p: words[at % 4 != 0])
     said = refusal(path, data)
     assert "correct=actual_result (reads 24 of 24 rows, 18 right)" in said
+
+
+@pytest.mark.parametrize("names", [("loss_correct", "loss_incorrect"), ("score_gold", "score_wrong")])
+def test_scores_of_the_right_and_the_wrong_candidate_are_no_scores_by_candidate(data, written, names):
+    path = written(**dict(zip(names, (loss(0), loss(1)), strict=True)))
+    kind = "losses" if "loss" in names[0] else "scores"
+    said = refusal(path, data, f"id=idx,{kind}1={names[0]},{kind}2={names[1]}")
+    assert f"column '{names[0]}': scores of the right and of the wrong candidate do not say which" in said
+    assert f"{kind}1={names[0]}" not in refusal(path, data)

@@ -74,6 +74,14 @@ TURN_ROUND = (
 )
 
 
+BY_RIGHTNESS = (
+    "scores of the right and of the wrong candidate do not say which candidate has which: name columns for the first and "
+    "the second candidate, or write into a column whether the right one is better, and name that correct=COLUMN"
+)
+RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".split())
+"""Words in the names of scores that go by what is right."""
+
+
 @dataclass(frozen=True)
 class PredictionColumns:
     """Which columns of a table say what; none where the table does not say it."""
@@ -183,6 +191,8 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     is_column = order is not None and order not in ORDERS
     places = table.places({**wanted, "order": order} if is_column else wanted)  # type: ignore[dict-item]
     for role, name in places.items():
+        if role.startswith(("scores", "losses")) and is_by_rightness(name):
+            raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
         if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
             raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
     texts, ids, options, scores, losses = (
@@ -307,6 +317,16 @@ def is_lower_better(column: str) -> bool:
     letters = re.sub(r"[^a-z/]+", " ", spellings.casefold())
     words = re.findall(r"[a-z]+", SPELLED_OUT.sub("nll", letters))
     return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)
+
+
+def is_by_rightness(column: str) -> bool:
+    """Whether a column has scores of the right, or of the wrong candidate, by its name.
+
+    >>> [is_by_rightness(name) for name in ("loss_correct", "goldProb", "score1", "label_scores")]
+    [True, True, False, False]
+    """
+    words = re.findall(r"[a-z]+", CAMEL_CASE.sub("_", column).casefold())
+    return not RIGHTNESS.isdisjoint(words)
 
 
 def _in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:

@@ -12,12 +12,14 @@ from shlex import quote
 from winokit.data.formats.tables import LIST, Table, cell_text, said_columns
 from winokit.data.predictions.columns import (
     AS_DATA,
+    BY_RIGHTNESS,
     LEADERBOARD,
     LINE,
     OPTION,
     TURN_ROUND,
     PredictionColumns,
     columns_of,
+    is_by_rightness,
     is_lower_better,
     judges,
     listed_columns,
@@ -123,7 +125,8 @@ class TableProposals:
         lower = [name for name in self.table.columns if is_lower_better(name)]
         tried = self.best_choices([*free, *lower])
         if lower and not tried:
-            raise BadInput(f"{path}: {', '.join(lower)}: {TURN_ROUND}")
+            how = BY_RIGHTNESS if any(map(is_by_rightness, lower)) else TURN_ROUND
+            raise BadInput(f"{path}: {', '.join(lower)}: {how}")
         expected = f"no predictions of a known kind: expected a column 'prediction', found {listed_columns(self.table)}"
         if not tried:
             raise BadInput(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 COMMA = re.compile(r"(-?\d+),(\d+)$")
 POSITION = re.compile(r"(\d{1,9})(?:\.0*)?$", re.ASCII)
+LETTER = re.compile(r"[A-Ea-e]")
 JSON = frozenset((".json", ".jsonl", ".parquet"))
 REPLY = 3
 """So many words are a reply; fewer, among numbers, are a slip."""
@@ -258,8 +259,11 @@ class TableReading:
             prediction, why = chosen, silent
         gold = None
         if columns.answer is not None:
+            text = said(cells.get(columns.answer))
+            asked = self._listed_in_prompt(cells, text, names) if LETTER.fullmatch(text) else names
             with suppress(Malformed):
-                gold, _ = choose(said(cells.get(columns.answer)), columns.answer, names, self.bases[1], language)
+                gold, _ = choose(text, columns.answer, asked, self.bases[1], language)
+                gold = None if gold is None else names.index(asked[gold])
         verdict = verdict_of(said(cells.get(columns.correct))) if columns.correct else None
         if columns.prediction is None and not columns.scores and verdict is not None:
             try:
