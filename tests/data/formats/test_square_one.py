@@ -40,7 +40,9 @@ def test_a_line_of_the_zero_shot_file_is_two_twins_with_the_special_words_as_can
     assert len(rows) > 5
     assert len(data) == 2 * len(rows)
     assert [problem.right for problem in data] == [row[key] for row in rows for key in ("ans1", "ans2")]
-    assert [problem.text for problem in data] == [row[key].replace("[MASK]", "_") for row in rows for key in ("s1", "s2")]
+    assert [problem.text for problem in data] == [
+        row[key].replace("[MASK]", "_") for row in rows for key in ("s1", "s2")
+    ]
     for at in range(0, len(data), 2):
         assert data[at].group == data[at + 1].group is not None
     assert len({problem.group for problem in data}) == len(rows)
@@ -61,7 +63,12 @@ def fours(tmp_path):
         blocks = []
         for job, person in (("cook", "guest"), ("clerk", "caller")):
             for at, (other, end) in enumerate(
-                [(f"the {person}", "was late"), ("someone", "was late"), (f"the {person}", "had a key"), ("someone", "had a key")]
+                [
+                    (f"the {person}", "was late"),
+                    ("someone", "was late"),
+                    (f"the {person}", "had a key"),
+                    ("someone", "had a key"),
+                ]
             ):
                 bare = other.removeprefix("the ")
                 right = answers[at].replace("guest", person).replace("cook", job)

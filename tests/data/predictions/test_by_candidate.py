@@ -79,7 +79,9 @@ def right(read):
     ],
 )
 def test_rows_of_one_problem_choose_together(data, written, columns):
-    (read,) = read_predictions(written(order=-1, **({"idx": columns.pop("qid")} if "qid" in columns else {}), **columns), data)
+    (read,) = read_predictions(
+        written(order=-1, **({"idx": columns.pop("qid")} if "qid" in columns else {}), **columns), data
+    )
     assert len(read.predictions) == 24
     assert right(read) == 18
 
@@ -111,7 +113,11 @@ def test_yes_to_both_candidates_and_a_missing_row_are_abstentions_with_their_rea
 
 
 def test_a_row_that_names_no_candidate_is_reported(data, written):
-    path = written(sentence=sentence, option=lambda at, problem, place: "somebody" if at == 0 else candidate(at, problem, place), score=score)
+    path = written(
+        sentence=sentence,
+        option=lambda at, problem, place: "somebody" if at == 0 else candidate(at, problem, place),
+        score=score,
+    )
     (read,) = read_predictions(path, data)
     assert read.unmatched[0] == "line 2: it names no candidate of its problem: 'somebody'"
 
@@ -125,5 +131,7 @@ def test_two_rows_that_say_different_things_of_one_candidate_are_reported(data, 
 
 
 def test_a_row_per_candidate_without_its_problem_is_refused(data, written):
-    with pytest.raises(BadInput, match="names no candidate|no problem"):
-        read_predictions(written(option=candidate, score=score), data, columns=checked_columns("candidate=option,scores=score"))
+    with pytest.raises(BadInput, match=r"names no candidate|no problem"):
+        read_predictions(
+            written(option=candidate, score=score), data, columns=checked_columns("candidate=option,scores=score")
+        )

@@ -23,7 +23,9 @@ def run(tmp_path_factory):
     """A run of one model that abstains on one problem."""
     data = load("open")[:24]
     path = tmp_path_factory.mktemp("run") / "mine.csv"
-    rows = [f"{p.id},{'' if at == 5 else 1 + (p.answer if at % 4 else 1 - p.answer)},org/mine" for at, p in enumerate(data)]
+    rows = [
+        f"{p.id},{'' if at == 5 else 1 + (p.answer if at % 4 else 1 - p.answer)},org/mine" for at, p in enumerate(data)
+    ]
     path.write_text("\n".join(["id,prediction,model", *rows]) + "\n")
     return winokit.audit(data, predictions=[path])
 
@@ -46,7 +48,9 @@ def test_a_model_has_an_aggregate_and_its_samples_which_name_each_other(records,
     assert (pointer["total_rows"], len(samples)) == (24, 24)
     assert {sample["evaluation_id"] for sample in samples} == {aggregate["evaluation_id"]}
     assert aggregate_path.parent.parts[-2:] == ("org", "mine")
-    scores = {each["metric_config"]["metric_name"]: each["score_details"]["score"] for each in aggregate["evaluation_results"]}
+    scores = {
+        each["metric_config"]["metric_name"]: each["score_details"]["score"] for each in aggregate["evaluation_results"]
+    }
     assert scores == {"accuracy": run.accuracy.value, "pair accuracy": run.pairs.value}
 
 
@@ -97,7 +101,9 @@ def test_such_samples_of_other_documents_are_refused():
 @pytest.mark.skipif(VALIDATOR is None, reason="every_eval_ever 0.3 is not installed (Python 3.12)")
 def test_their_validator_passes_what_is_written(records, tmp_path):
     named = [str(path.relative_to(tmp_path)) for path in records.files]
-    ran = subprocess.run([str(VALIDATOR), "validate", *named], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [str(VALIDATOR), "validate", *named], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stdout
 
 

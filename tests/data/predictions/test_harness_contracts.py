@@ -30,7 +30,9 @@ def log_probability(problem, candidate):
 
 @pytest.mark.parametrize("name", ["winokit_open_original", "winogrande"])
 def test_logs_of_both_versions_say_the_same_to_the_digit(data, name):
-    reads = [read_predictions(LOGS / f"samples_{name}_{version}.jsonl", data)[0] for version in ("0.4.13", "0.5.0.dev1")]
+    reads = [
+        read_predictions(LOGS / f"samples_{name}_{version}.jsonl", data)[0] for version in ("0.4.13", "0.5.0.dev1")
+    ]
     made = [[(each.id, each.scores, each.prediction) for each in read.predictions] for read in reads]
     assert made[0] == made[1]
     assert len(made[0]) == 12
@@ -66,7 +68,9 @@ def test_a_task_says_contexts_and_their_continuation_as_the_installed_harness_ha
     exec((tmp_path / "utils.py").read_text(), utils)
     harness(monkeypatch, is_new)
     names = {"doc_to_text": "right_place", "doc_to_target": "continuation", "doc_to_choice": "contexts"}
-    which, config = utils["HarnessTask"](config={"class": 1, "task": "mine", **{key: utils[name] for key, name in names.items()}})
+    which, config = utils["HarnessTask"](
+        config={"class": 1, "task": "mine", **{key: utils[name] for key, name in names.items()}}
+    )
     doc = {"contexts": ["a cup", "a jug"], "continuation": " fell.", "answer": 1}
     said = {key: config[key](doc) for key in names}
     old = {"doc_to_text": 1, "doc_to_target": " fell.", "doc_to_choice": ["a cup", "a jug"]}

@@ -1,6 +1,8 @@
 """Layouts of other tools, and functions that anybody writes for theirs."""
 
 import json
+import re
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -33,7 +35,10 @@ def module(tmp_path, monkeypatch):
 
 
 def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, module, tmp_path):
-    rows = {str(at): {"origin_prompt": p.text, "prediction": "AB"[p.answer if at % 4 else 1 - p.answer]} for at, p in enumerate(data)}
+    rows = {
+        str(at): {"origin_prompt": p.text, "prediction": "AB"[p.answer if at % 4 else 1 - p.answer]}
+        for at, p in enumerate(data)
+    }
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(rows))
     columns = module(
@@ -53,7 +58,10 @@ def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, module, tmp_p
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("def read_rows(path):\n    yield {'question': 1}\n", "expected rows with keys that are roles .*found question"),
+        (
+            "def read_rows(path):\n    yield {'question': 1}\n",
+            "expected rows with keys that are roles .*found question",
+        ),
         ("def read_rows(path):\n    return []\n", "found no rows"),
         ("def read_rows(path):\n    yield {}['text']\n", "failed with KeyError: 'text'"),
         ("read_rows = 3\n", "something that is not a function"),
@@ -73,6 +81,48 @@ def test_an_unknown_layout_is_refused_with_those_there_are(data, tmp_path):
 
 
 def test_a_file_of_an_unknown_kind_is_refused_with_the_way_to_write_a_layout(data, tmp_path):
-    (tmp_path / "theirs.txt").write_text("nothing of any kind\nthat is known\n")
+    (tmp_path / "theirs.txt").write_text("Somebody wrote a letter to somebody else, and it is no prediction.\n")
     with pytest.raises(BadInput, match="layout=python:module:function"):
         read_predictions(tmp_path / "theirs.txt", data)
+
+
+EXAMPLES = re.findall(
+    r"```python\n(import json\n\ndef read_rows.*?)```",
+    (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8"),
+    re.DOTALL,
+)
+
+
+def opencompass(data, replies):
+    turns = [[{"role": "HUMAN", "prompt": f"Fill in the blank.\n{problem.text}"}] for problem in data]
+    return json.dumps(
+        {str(at): {"origin_prompt": turn, "prediction": replies[at], "gold": "A"} for at, turn in enumerate(turns)}
+    )
+
+
+def helm(data, replies):
+    states = []
+    for problem, reply in zip(data, replies, strict=True):
+        letters = {"A": problem.candidates[1], "B": problem.candidates[0]}
+        letter = next(key for key, name in letters.items() if name == reply)
+        result = {"completions": [{"text": f" {letter}"}]}
+        states.append({"instance": {"input": {"text": problem.text}}, "output_mapping": letters, "result": result})
+    return json.dumps({"adapter_spec": {"model": "org/model"}, "request_states": states})
+
+
+def batch(data, replies):
+    lines = []
+    for problem, reply in zip(data, replies, strict=True):
+        body = {"choices": [{"message": {"role": "assistant", "content": f"The answer is {reply}."}}]}
+        lines.append(json.dumps({"custom_id": problem.id, "response": {"body": body}}))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(("number", "write"), list(enumerate([opencompass, helm, batch])))
+def test_the_layouts_of_the_docs_read_what_they_say(data, module, tmp_path, number, write):
+    assert len(EXAMPLES) == 3
+    replies = [p.candidates[p.answer if at % 4 else 1 - p.answer] for at, p in enumerate(data)]
+    path = tmp_path / "theirs.json"
+    path.write_text(write(data, replies))
+    (read,) = read_predictions(path, data, columns=checked_columns(module(f"example_{number}", EXAMPLES[number])))
+    assert (len(read.predictions), right(read)) == (24, 18)

@@ -1,4 +1,4 @@
-"""The order of the Open LLM Leaderboard v1: right and wrong by position are joined in it, or refused with the reason."""
+"""The order of the Open LLM Leaderboard v1: right and wrong by position are joined in it, or refused with a reason."""
 
 import csv
 import os

@@ -274,7 +274,9 @@ def test_a_letter_or_number_means_what_the_prompt_lists_behind_it(tmp_path, mark
         listed = ending.join(mark.format(label=label) + name for label, name in zip(labels, order, strict=True))
         chosen = problem.candidates[problem.answer if at % 4 else 1 - problem.answer]
         reply = labels[order.index(chosen)]
-        rows.append({"prompt": f"{problem.text}\n{listed}\nAnswer:", "response": [reply, f"The answer is ({reply})."][at % 2]})
+        rows.append(
+            {"prompt": f"{problem.text}\n{listed}\nAnswer:", "response": [reply, f"The answer is ({reply})."][at % 2]}
+        )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (read,) = read_predictions(path, data)
     assert (read.right, len(read.predictions)) == (18, 24)

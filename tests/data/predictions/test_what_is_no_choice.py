@@ -157,7 +157,9 @@ def test_a_proposal_is_the_column_that_reads_and_says_how_many_rows(data, writte
 def test_a_column_that_reads_less_than_nine_in_ten_rows_is_not_proposed(data, written):
     said = refusal(written(wahl=lambda at, problem: "n/a?" if at < 3 else 1), data)
     assert "prediction=wahl" not in said
-    assert "prediction=COLUMN (no other column reads as choices in nine rows of ten), or write ten lines of Python" in said
+    assert (
+        "prediction=COLUMN (no other column reads as choices in nine rows of ten), or write ten lines of Python" in said
+    )
     said = refusal(written(wahl=lambda at, problem: "n/a?" if at < 2 else 1), data)
     assert "prediction=wahl (reads 22 of 24 rows)" in said
 

@@ -1,4 +1,4 @@
-"""Zero-shot pairs of Elazar et al., "Back to Square One" (EMNLP 2021): two solved texts in which a special word is blank.
+"""Zero-shot pairs of Elazar et al., "Back to Square One" (EMNLP 2021): two solved texts whose special word is blank.
 
     {"s1": "… because the trophy is too [MASK].", "s2": "… because the suitcase is too [MASK].",
      "ans1": "large", "ans2": "small"}

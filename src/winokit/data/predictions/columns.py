@@ -20,7 +20,9 @@ AS_DATA = "data"
 """Like `line`, said by somebody who knows that rows of right and wrong are in the order of the dataset."""
 ORDERS = (LINE, AS_DATA, LEADERBOARD)
 """Orders of rows that no column says."""
-ROLES = frozenset("text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split())
+ROLES = frozenset(
+    "text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split()
+)
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 MODELS = ("model", "model_name", "model_id", "system")
 """Names of the column that says whose prediction a row is."""
@@ -75,8 +77,8 @@ TURN_ROUND = (
 
 
 BY_RIGHTNESS = (
-    "scores of the right and of the wrong candidate do not say which candidate has which: name columns for the first and "
-    "the second candidate, or write into a column whether the right one is better, and name that correct=COLUMN"
+    "scores of the right and of the wrong candidate do not say which candidate has which: name columns for the first "
+    "and the second candidate, or write into a column whether the right one is better, and name that correct=COLUMN"
 )
 RIGHTNESS = frozenset("correct incorrect right wrong gold distractor target".split())
 """Words in the names of scores that go by what is right."""

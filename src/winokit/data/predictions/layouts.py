@@ -122,7 +122,8 @@ def layout_table(path: Path, name: str) -> Table:
     if not rows or not any(map(is_role, columns)):
         found = ", ".join(columns) or "no rows"
         raise BadInput(
-            f"{path}: layout {name!r}: expected rows with keys that are roles ({', '.join(sorted(ROLES))}), found {found}"
+            f"{path}: layout {name!r}: expected rows with keys that are roles "
+            f"({', '.join(sorted(ROLES))}), found {found}"
         )
     return Table(str(path), columns, numbered_rows(rows))
 

@@ -17,8 +17,8 @@ SIZE = 1267
 SHUFFLED_WITH = 42
 DATASET = "winogrande/dev"
 REASON = (
-    f"right and wrong by position join silently to other problems if the rows come from the Open LLM Leaderboard, whose "
-    f"row k is row order[k-1] of {DATASET} after random.Random({SHUFFLED_WITH}).shuffle(order)"
+    "right and wrong by position join silently to other problems if the rows come from the Open LLM Leaderboard, "
+    f"whose row k is row order[k-1] of {DATASET} after random.Random({SHUFFLED_WITH}).shuffle(order)"
 )
 
 

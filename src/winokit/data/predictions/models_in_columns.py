@@ -1,8 +1,8 @@
-"""Tables with a column per model: `prediction=gpt-*` or `correct=a|b` take each column as the predictions of one model."""
+"""Tables with a column per model: `prediction=gpt-*` or `correct=a|b` take each column as a model."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from winokit.data.formats.tables import Table, TableRow
@@ -23,7 +23,9 @@ def one_row_per_answer(table: Table, given: Mapping[str, str] | None) -> tuple[T
     if role is None:
         return table, dict(given)
     if "model" in given or given.get("order") is not None:
-        raise BadInput(f"{table.path}: --columns {role}={given[role]}: several columns are several models; name ids too")
+        raise BadInput(
+            f"{table.path}: --columns {role}={given[role]}: several columns are several models; name ids too"
+        )
     names = _named_columns(table, given[role])
     rows: list[TableRow] = []
     for name in names:
@@ -53,7 +55,8 @@ def pattern_of(table: Table, names: list[str]) -> str:
     >>> pattern_of(Table("t", ("id", "gpt-3", "gpt-4"), []), ["gpt-3", "gpt-4"])
     'gpt-*'
     """
-    prefix = commonprefix(names)
+    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    prefix = "".join(letters[0] for letters in shared)
     alike = [name for name in table.columns if name.startswith(prefix)]
     if len(prefix) >= LEAST_PREFIX and sorted(alike) == sorted(names):
         return f"{prefix}*"

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 from winokit.data.formats import fields
 from winokit.data.formats.source import Source, name_place
 from winokit.data.formats.tables import LIST, Table, cell_text, selected
-from winokit.data.predictions.answers import NUMBER, SILENT, UNREAD, choose, is_fraction, is_number, listed_names, named_in
+from winokit.data.predictions.answers import (
+    NUMBER,
+    SILENT,
+    UNREAD,
+    choose,
+    is_fraction,
+    is_number,
+    listed_names,
+    named_in,
+)
 from winokit.data.predictions.columns import (
     FLOAT,
     LEADERBOARD,
@@ -283,7 +292,7 @@ class TableReading:
         )
 
     def _listed_in_prompt(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The candidates in the order that a letter or number in the reply refers to: the prompt's, if it lists them."""
+        """The candidates in the order that a letter in the reply refers to: the prompt's, if it lists them."""
         for column in self.columns.texts:
             text = cell_text(cells.get(column))
             if any(mark in text for mark in ("\n", ")", ":", ".")) and len(set(names)) == len(names):
