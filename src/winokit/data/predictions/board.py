@@ -22,9 +22,9 @@ import numpy as np
 
 from winokit.answers import ABSTAINED, Answers, AskedProblems, Scorer, original_id
 from winokit.data.formats.source import DELIMITERS, HEAD_BYTES, Source, decode_head, read_bytes
+from winokit.data.predictions.columns import LEADERBOARD
 from winokit.data.predictions.leaderboard import (
     DATASET,
-    ORDER,
     REASON,
     check_leaderboard_data,
     has_leaderboard_order,
@@ -93,7 +93,7 @@ class ItemNames:
         if name == str(self.size) and has_leaderboard_order(self.dataset):
             raise BadInput(
                 f"{path}: item {name}: the numbers are no rows of {DATASET}, which count from 0: {REASON}; if they are "
-                f"rows of that leaderboard, write {ORDER}:{path}"
+                f"rows of that leaderboard, write {LEADERBOARD}:{path}"
             )
         if not name.isdecimal() or int(name) >= self.size:
             raise BadInput(f"{path}: no item {name!r}: expected an id, or a row from 0 to {self.size - 1:,}")
@@ -116,9 +116,9 @@ class LeaderboardNames(ItemNames):
 def parted_order(path: Path, items: ItemNames) -> tuple[Path, ItemNames]:
     """The path of a board without the order that stands before it, and the names of its items."""
     text = str(path)
-    if not text.startswith(f"{ORDER}:"):
+    if not text.startswith(f"{LEADERBOARD}:"):
         return path, items
-    return Path(text.removeprefix(f"{ORDER}:")), items.of_leaderboard()
+    return Path(text.removeprefix(f"{LEADERBOARD}:")), items.of_leaderboard()
 
 
 def is_board(path: Path, items: ItemNames) -> bool:

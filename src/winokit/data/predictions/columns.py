@@ -9,8 +9,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from winokit.data.formats.tables import Table, cell_text, numbered, parse_columns
-from winokit.data.predictions.leaderboard import ORDER as LEADERBOARD
-from winokit.data.predictions.leaderboard import REASON, check_leaderboard_data, has_leaderboard_order
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
@@ -18,6 +16,8 @@ OPTION = "--columns"
 LINE = "line"
 AS_DATA = "data"
 """Like `line`, said by somebody who knows that rows of right and wrong are in the order of the dataset."""
+LEADERBOARD = "leaderboard-v1"
+"""The order of the Open LLM Leaderboard v1."""
 ORDERS = (LINE, AS_DATA, LEADERBOARD)
 """Orders of rows that no column says."""
 ROLES = frozenset(
@@ -356,9 +356,14 @@ def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> N
             f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
         )
+    is_judged_by_line = columns.order == LINE and columns.is_judged_only
+    if columns.order != LEADERBOARD and not is_judged_by_line:
+        return
+    from winokit.data.predictions.leaderboard import REASON, check_leaderboard_data, has_leaderboard_order
+
     if columns.order == LEADERBOARD:
         check_leaderboard_data(dataset)
-    if columns.order == LINE and columns.is_judged_only and has_leaderboard_order(dataset):
+    elif has_leaderboard_order(dataset):
         raise BadInput(
             f"{table.path}: {REASON}; say {OPTION} order={LEADERBOARD},correct={columns.correct} if they do, or "
             f"order={AS_DATA} if they are in the order of {dataset.card.name}"

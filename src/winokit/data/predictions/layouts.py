@@ -24,6 +24,7 @@ from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, numbered_rows
 from winokit.data.predictions.columns import ROLES
 from winokit.data.predictions.match import Matcher, PredictionRow, option_behind
+from winokit.data.predictions.read import LAYOUT
 from winokit.errors import BadInput
 from winokit.registry import Registry
 
@@ -32,8 +33,6 @@ LayoutRow = Mapping[str, Any]
 LayoutRows = Callable[[Path], Iterable[LayoutRow]]
 """Reads the rows of a file; their keys are roles."""
 OURS = ("every-eval-ever", "openeval")
-ROLE = "layout"
-"""The role by which a layout is named."""
 HOW = (
     "or write ten lines of Python that yield its rows, and name them: --columns layout=python:module:function "
     "(docs/data.md#a-layout-of-your-own)"
@@ -74,6 +73,8 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 def layout_of(path: Path) -> str | None:
     """The name of the layout that a file has by its keys, or None."""
     head = FileHead(path)
+    if head.bytes.startswith(b"PAR1"):
+        return None
     keys = head.json_keys or head.array_keys or head.columns
     for name in LAYOUTS.homes:
         own = LAYOUTS[name]
@@ -131,7 +132,7 @@ def layout_table(path: Path, name: str) -> Table:
 def is_role(column: str) -> bool:
     """Whether a key of a row is a role: `text`, `option2`."""
     bare = column.rstrip("0123456789")
-    return column not in ("where", ROLE) and (bare in ROLES or f"{bare}1" in ROLES)
+    return column not in ("where", LAYOUT) and (bare in ROLES or f"{bare}1" in ROLES)
 
 
 def listed_choice(reply: str, prompt: str) -> str:
@@ -148,7 +149,7 @@ def listed_choice(reply: str, prompt: str) -> str:
 
 def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
     """The layout that columns name, and the other roles."""
-    if given is None or ROLE not in given:
+    if given is None or LAYOUT not in given:
         return None, None if given is None else dict(given)
-    others = {role: column for role, column in given.items() if role != ROLE}
-    return given[ROLE], others or None
+    others = {role: column for role, column in given.items() if role != LAYOUT}
+    return given[LAYOUT], others or None

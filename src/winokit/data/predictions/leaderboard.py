@@ -8,11 +8,10 @@ in 1,267 is about its problem, and nothing looks wrong.
 import random
 from functools import lru_cache
 
+from winokit.data.predictions.columns import LEADERBOARD
 from winokit.errors import BadInput
 from winokit.problem import Dataset
 
-ORDER = "leaderboard-v1"
-"""What the order is called."""
 SIZE = 1267
 SHUFFLED_WITH = 42
 DATASET = "winogrande/dev"
@@ -42,4 +41,4 @@ def has_leaderboard_order(dataset: Dataset) -> bool:
 def check_leaderboard_data(dataset: Dataset) -> None:
     """Refuse the leaderboard's order for other problems."""
     if not has_leaderboard_order(dataset):
-        raise BadInput(f"{ORDER}: expected {DATASET} with its {SIZE:,} rows, found {dataset.card.name}")
+        raise BadInput(f"{LEADERBOARD}: expected {DATASET} with its {SIZE:,} rows, found {dataset.card.name}")

@@ -22,6 +22,8 @@ KINDS = (
 )
 LMEVAL_KEYS = frozenset({"doc_id", "doc"})
 """What each row of a sample log of lm-evaluation-harness has."""
+LAYOUT = "layout"
+"""The role by which columns name a layout."""
 MOST_REASONS = 4
 """Reasons of abstentions that have a note of their own."""
 DATED = re.compile(r"samples_(?P<task>.+?)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl(?:\.gz|\.xz)?")
@@ -153,14 +155,12 @@ class NothingMatches(BadInput):
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The reader of a file, told of the columns if it has any."""
-    from winokit.data.predictions.layouts import LAYOUTS, parted_layout, read_layout
+    kind = "" if columns and LAYOUT in columns else recognise(path)
+    if kind not in READERS:
+        from winokit.data.predictions.layouts import parted_layout, read_layout
 
-    named_layout, columns = parted_layout(columns)
-    if named_layout is not None:
-        return partial(read_layout, name=named_layout, given=columns)
-    kind = recognise(path)
-    if kind in LAYOUTS and kind not in READERS:
-        return partial(read_layout, name=kind, given=columns)
+        named_layout, others = parted_layout(columns)
+        return partial(read_layout, name=named_layout or kind, given=others)
     if columns and kind not in WITHOUT_COLUMNS:
         from winokit.data.predictions.table import read_table
 
@@ -199,7 +199,17 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
 
 
 def recognise(path: Path) -> str:
-    """Return which of `READERS` reads a file, told from its content."""
+    """Return which of `READERS` or of the layouts reads a file, told from its content."""
+    kind = _recognised_kind(path)
+    if kind != "table":
+        return kind
+    from winokit.data.predictions.layouts import layout_of
+
+    return layout_of(path) or kind
+
+
+def _recognised_kind(path: Path) -> str:
+    """Which of `READERS` reads a file."""
     if path.is_dir():
         raise BadInput(f"{path}: a folder; name a file in it")
     head = read_bytes(path, HEAD_BYTES)
@@ -215,11 +225,6 @@ def recognise(path: Path) -> str:
     first = text.lstrip().split("\n", 1)[0]
     if not first:
         raise BadInput(f"{path}: the file is empty")
-    from winokit.data.predictions.layouts import layout_of
-
-    name = layout_of(path)
-    if name is not None:
-        return name
     if first.startswith("{"):
         return _json_kind(path, first, text)
     keys = frozenset(re.findall(r'"(\w+)"\s*:', text)) if first.startswith("[") else frozenset()

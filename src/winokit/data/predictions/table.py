@@ -41,9 +41,7 @@ from winokit.data.predictions.columns import (
     verdict_of,
 )
 from winokit.data.predictions.headings import read_headed
-from winokit.data.predictions.leaderboard import leaderboard_rows
 from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
-from winokit.data.predictions.models_in_columns import one_row_per_answer
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
@@ -71,7 +69,10 @@ def read_rows(
     """The rows of a table."""
     given_all = given
     table, given = selected(table, given, OPTION)
-    table, given = one_row_per_answer(table, given)
+    if given is not None and any(mark in given.get(role, "") for role in ("prediction", "correct") for mark in "|*"):
+        from winokit.data.predictions.models_in_columns import one_row_per_answer
+
+        table, given = one_row_per_answer(table, given)
     attempt = partial(try_reading, table, matcher)
     if LIST in table.columns and (given_all is None or "where" not in given_all):
         from winokit.data.predictions.proposals import refuse_lists
@@ -197,6 +198,8 @@ class TableReading:
         self.bases = int(not from_0), int(not (0 in gold and max(gold) < most))
         """What predictions and answers count from."""
         if self.columns.order == LEADERBOARD:
+            from winokit.data.predictions.leaderboard import leaderboard_rows
+
             self.positions: Sequence[int] = leaderboard_rows()
         elif self.columns.order in ORDERS:
             self.positions = range(len(self.table.rows))

@@ -14,7 +14,7 @@ DEFAULT = "jsonl"
 """The format that is written where none is named."""
 VARIANTS = "variants"
 EVERY_EVAL_EVER = "every-eval-ever"
-"""Records of what models did, of the run that DATA names."""
+"""Records of the predictions in a run."""
 HARNESSES = ("lmeval", "inspect")
 """lm-evaluation-harness and Inspect."""
 

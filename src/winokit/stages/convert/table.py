@@ -39,7 +39,7 @@ def _file_lines(written: WrittenFile) -> Lines:
 
 
 def _record_lines(written: WrittenRecords) -> Lines:
-    """How much was written, and how its own tool checks it."""
+    """Counts of models and samples, and the command of the validator."""
     models = len(written.files) // 2
     yield f"records of {models:,} {'model' if models == 1 else 'models'}, {written.samples:,} samples: {written.folder}"
     yield "their validator (Python 3.12, in an environment of its own), in that folder:"
