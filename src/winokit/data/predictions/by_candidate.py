@@ -74,7 +74,7 @@ class CandidateReading:
         return cell_text(cells.get(column)).strip() if column else ""
 
     def _named_candidate(self, cells: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], int]:
-        """The problem and the candidate that a row is about."""
+        """The problem and the candidate of a row."""
         named = self._said(cells, self.columns.candidate)
         if letters_of(named) in self._filled_texts:
             places = self._filled_texts[letters_of(named)]
@@ -106,7 +106,7 @@ class CandidateReading:
         return 0 if "0" in {self._said(cells, self.columns.candidate) for _, cells in self.table.rows} else 1
 
     def _take_row(self, about: CandidateRows, cells: Mapping[str, Any], index: int, place: str) -> None:
-        """Take what a row says of one candidate."""
+        """Take the score and the verdict of a row."""
         score = self._score(cells)
         verdict = _verdict(self._said(cells, self.columns.prediction))
         known = about.scores.get(index, score), about.verdicts.get(index, verdict)
@@ -118,7 +118,7 @@ class CandidateReading:
             about.verdicts[index] = verdict
 
     def _score(self, cells: Mapping[str, Any]) -> float | None:
-        """How likely the candidate is, of the label that the row has or of "yes"."""
+        """The row's score of its candidate, turned round if it is of another label."""
         if not self.columns.scores:
             return None
         text = self._said(cells, self.columns.scores[0]).replace(",", ".")

@@ -273,7 +273,7 @@ def _told_by_candidate(table: Table, told: PredictionColumns, folded: Mapping[st
 
 
 def _model_of(table: Table, folded: Mapping[str, str]) -> str | None:
-    """The column that says in every row which model it is of."""
+    """The column of models, if every row has one."""
     for name in MODELS:
         if name in folded and all(cell_text(cells.get(folded[name])).strip() for _, cells in table.rows):
             return folded[name]

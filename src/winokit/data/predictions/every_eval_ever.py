@@ -130,7 +130,7 @@ class ModelRecord:
         }
 
     def aggregate(self, sidecar: Path, content: bytes, count: int) -> dict[str, Any]:
-        """The record that the samples belong to."""
+        """The record of the model, without its samples."""
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,

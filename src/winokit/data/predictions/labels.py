@@ -89,8 +89,8 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     place, first = next(((place, cell) for place, cell in labels if LABELS.match(cell)), labels[0])
     count = first.count(",") + 1 if LABELS.match(first) else 1
     if count not in NUMBERS:
-        line = place if isinstance(place, int) else None
-        raise Malformed(f"expected one label or five, found {count}", field="label", file=str(source.path), line=line)
+        number = place if isinstance(place, int) else None
+        raise Malformed(f"expected one label or five, found {count}", field="label", file=str(source.path), line=number)
     _refuse_verdicts(source, matcher, [cell for _, cell in labels])
     models = SIZES if count == len(SIZES) else (source.path.stem,)
     for at, (place, line) in enumerate(labels):
@@ -139,7 +139,7 @@ def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> 
 
 
 def _label(cell: str, problem: Problem) -> tuple[int | None, str | None]:
-    """The candidate that a label means; or None and why."""
+    """The candidate of a label; or None and why."""
     names = problem.candidates
     if cell.casefold() in SILENT:
         return None, f"it says {cell!r}" if cell else "an empty line"

@@ -39,7 +39,7 @@ def read_rows(path: Path) -> Iterator[LayoutRow]:
 
 
 def _document_hash(sample: dict[str, Any]) -> str:
-    """The hash of the document that the harness asked about."""
+    """The harness's hash of the document."""
     metadata = sample.get("metadata") or {}
     return str(metadata.get("doc_hash", ""))
 

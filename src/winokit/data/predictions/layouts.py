@@ -71,7 +71,7 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 
 
 def layout_of(path: Path) -> str | None:
-    """The name of the layout that a file has by its keys, or None."""
+    """The name of a file's layout by its keys, or None."""
     head = FileHead(path)
     if head.bytes.startswith(b"PAR1"):
         return None
@@ -148,7 +148,7 @@ def listed_choice(reply: str, prompt: str) -> str:
 
 
 def parted_layout(given: Mapping[str, str] | None) -> tuple[str | None, dict[str, str] | None]:
-    """The layout that columns name, and the other roles."""
+    """The layout among the columns, and the other roles."""
     if given is None or LAYOUT not in given:
         return None, None if given is None else dict(given)
     others = {role: column for role, column in given.items() if role != LAYOUT}

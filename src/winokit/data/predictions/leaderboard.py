@@ -34,7 +34,7 @@ def leaderboard_rows() -> tuple[int, ...]:
 
 
 def has_leaderboard_order(dataset: Dataset) -> bool:
-    """Whether a dataset is the one that the leaderboard shuffled."""
+    """Whether a dataset is WinoGrande's dev set, whole."""
     return len(dataset) == SIZE and dataset.card.name == DATASET
 
 

@@ -41,7 +41,7 @@ def _names_several(table: Table, value: str) -> bool:
 
 
 def _named_columns(table: Table, value: str) -> list[str]:
-    """The columns that a pattern names, in the order of the table."""
+    """The columns of a pattern, in the order of the table."""
     patterns = [part.strip() for part in value.split("|")]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in table.columns):
@@ -50,7 +50,7 @@ def _named_columns(table: Table, value: str) -> list[str]:
 
 
 def pattern_of(table: Table, names: list[str]) -> str:
-    """What names these columns and no others: what they begin with, else all names.
+    """The shortest pattern of these columns alone: their common beginning, else all names.
 
     >>> pattern_of(Table("t", ("id", "gpt-3", "gpt-4"), []), ["gpt-3", "gpt-4"])
     'gpt-*'
