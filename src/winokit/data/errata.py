@@ -21,12 +21,8 @@ from typing import Any
 
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text, write_whole
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import ERRATUM, Dataset, Problem, grouped
 
-LABEL = "erratum"
-"""The label of a problem that people found wrong."""
-WITHOUT_ERRATA = "without_errata"
-"""The subset of problems that people found nothing wrong with."""
 WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
@@ -99,7 +95,7 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
         if len(fitting) != 1:
             unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
             continue
-        problems[fitting[0]] = problems[fitting[0]].with_labels(**{LABEL: erratum.words})
+        problems[fitting[0]] = problems[fitting[0]].with_labels(**{ERRATUM: erratum.words})
     if errata and len(unused) == len(errata):
         raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
@@ -113,14 +109,9 @@ def _collect_names(problem: Problem) -> set[str]:
     return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
 
 
-def has_erratum(problem: Problem) -> bool:
-    """Whether people found something wrong with a problem."""
-    return LABEL in problem.labels
-
-
 def has_wrong_label(problem: Problem) -> bool:
     """Whether people found that a problem's label is wrong."""
-    return str(problem.labels.get(LABEL, "")).startswith(WRONG_LABEL)
+    return str(problem.labels.get(ERRATUM, "")).startswith(WRONG_LABEL)
 
 
 def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
