@@ -146,8 +146,10 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
+    model = _with_plain_weights(network.encoder)
+    _drop_file_format(model)
     with quiet():
-        _with_plain_weights(network.encoder).save_pretrained(folder)
+        model.save_pretrained(folder)
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
@@ -273,6 +275,16 @@ def _with_plain_weights(model: Any) -> Any:
     if not hasattr(model, "merge_and_unload"):
         return model
     return copy.deepcopy(model).merge_and_unload()
+
+
+def _drop_file_format(model: Any) -> None:
+    """Forget that weights were read from a GGUF file: they are ordinary numbers now, and are saved as such."""
+    quantizer = getattr(model, "hf_quantizer", None)
+    method = getattr(getattr(quantizer, "quantization_config", None), "quant_method", None)
+    if getattr(method, "value", method) != "gguf":
+        return
+    model.hf_quantizer = None
+    vars(model.config).pop("quantization_config", None)
 
 
 def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:

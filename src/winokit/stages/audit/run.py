@@ -14,21 +14,31 @@ from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
+from winokit.methods.metrics.judge_readings import READINGS
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
+from winokit.methods.scoring.shelf import is_served
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
 from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, ModelLike
 from winokit.problem import ORIGINAL, Dataset, collector_off
-from winokit.progress import Progress, tell
+from winokit.progress import WATCHES, Progress, tell
 from winokit.results import Metric
 from winokit.settings import Help, verb
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
+from winokit.stages.audit.preview import MOST_UNSEEN, Preview, PreviewDeclined, plan_quietly, preview_model
 from winokit.stages.audit.protocols import PROTOCOLS
+from winokit.stages.audit.readings import (
+    ReadingAnswers,
+    ReadingsFile,
+    ask_readings,
+    choose_readings,
+    save_readings,
+)
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.audit.sheet import AuditSheet, asked_problems
 from winokit.text.language import ABILITIES, left_out
@@ -77,11 +87,20 @@ def audit(
     Run
         The rows of every protocol in `metrics`, and what could not be used in `left_out`.
     """
+    readings = choose_readings(model, settings, asking)
     inputs = read_inputs(data, model, settings, asking.plan)
     folder = _folder_of_run(out, inputs.whole)
     plan = replace(load_shots(asking.plan, inputs.dataset), prompt=read_prompt(asking.plan.prompt))
-    answers = ask_models(inputs, settings, replace(asking, plan=plan), progress)
+    asking = replace(asking, plan=plan)
+    if settings.preview:
+        return preview_run(inputs, settings, asking, readings)
+    try:
+        answers = ask_models(inputs, settings, asking, progress, readings)
+    except PreviewDeclined as declined:
+        return Run(declined.settings, [], [], inputs.dataset)
     description = describe_run(inputs, settings, plan, answers)
+    if readings is not None:
+        description["readings"] = readings.to_json()
     if asking.spending.dry_run:
         planned = answers.ledger.planned(variants_by_protocol(inputs, settings))
         return Run({**description, "plan": planned}, [], [], inputs.dataset)
@@ -91,6 +110,7 @@ def audit(
         from winokit.stages.audit.page import write_report
 
         run.save(folder)
+        save_readings(answers.readings, folder)
         run.report = write_report(run, folder / "report")
     return run
 
@@ -116,18 +136,26 @@ class ModelAnswers:
     fingerprints: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     transcripts: "list[Transcript]" = field(default_factory=list)
+    readings: ReadingAnswers = field(default_factory=ReadingAnswers)
 
 
-def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, progress: Progress | None) -> ModelAnswers:
-    """Ask one model after the other, and add the predictions of files."""
+def ask_models(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    progress: Progress | None,
+    readings: ReadingsFile | None = None,
+) -> ModelAnswers:
+    """Ask one model after the other, and add the predictions of files.
+
+    Raises PreviewDeclined if somebody saw the first replies of a server and does not want the rest.
+    """
     with asking.opened() as cache:
         answers = ModelAnswers(cache.ledger)
         for named in inputs.models:
             with asking.loaded(named) as model:
-                for scoring in settings.scorings:
-                    plan = replace(asking.plan, scoring=scoring)
-                    _ask_for_scores(answers, inputs.texts, model, plan, cache, progress)
-                _ask_for_protocols(answers, inputs.dataset, model, settings, cache)
+                _offer_preview(inputs, settings, asking, readings, model, cache)
+                _ask_model(answers, inputs, settings, asking.plan, readings, model, cache, progress)
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
                 answers.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
                 answers.notes += notes_of(model)
@@ -139,6 +167,26 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
     return answers
+
+
+def _ask_model(
+    answers: ModelAnswers,
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    plan: ScoringPlan,
+    readings: ReadingsFile | None,
+    model: Model,
+    cache: Cache,
+    progress: Progress | None,
+) -> None:
+    """Ask one model for everything: scores, what protocols want to know besides, and its readings."""
+    for scoring in settings.scorings:
+        _ask_for_scores(answers, inputs.texts, model, replace(plan, scoring=scoring), cache, progress)
+    _ask_for_protocols(answers, inputs.dataset, model, settings, cache)
+    if readings is not None:
+        named_scorings = [scoring for scoring in settings.scorings if scoring is not None]
+        own_readings = readings.readings_for(model, inputs.dataset, plan, named_scorings)
+        ask_readings(answers.readings, inputs.dataset, model, own_readings, cache, progress)
 
 
 def _ask_for_scores(
@@ -174,6 +222,68 @@ def _ask_for_protocols(
                 answers.asked[model.spec][name] = protocol.asks(dataset, model, cache, bool(settings.protocol))
 
 
+def preview_run(
+    inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: ReadingsFile | None
+) -> Run:
+    """A run that holds the first prompts and replies of every model, and what the rest would cost."""
+    previews = []
+    with asking.opened() as cache:
+        for named in inputs.models:
+            with asking.loaded(named) as model:
+                previews.append(_preview(inputs, settings, asking, readings, model, cache))
+    return Run(PreviewDeclined(previews).settings, [], [], inputs.dataset)
+
+
+def _preview(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: ReadingsFile | None,
+    model: Model,
+    cache: Cache,
+) -> Preview:
+    """Ask the first questions of a model, and plan the rest."""
+    plan = replace(asking.plan, scoring=settings.scorings[0])
+    preview = preview_model(inputs.dataset, model, plan, cache)
+    return replace(preview, rest=_plan_rest(inputs, settings, asking, readings, model, cache))
+
+
+def _plan_rest(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: ReadingsFile | None,
+    model: Model,
+    cache: Cache,
+) -> dict[str, Any]:
+    """What is still to be asked of a model: requests, tokens and cost."""
+    with plan_quietly(cache, asking.spending) as ledger:
+        _ask_model(ModelAnswers(ledger), inputs, settings, asking.plan, readings, model, cache, None)
+        return ledger.planned({})
+
+
+def _offer_preview(
+    inputs: AuditInputs,
+    settings: AuditSettings,
+    asking: Asking,
+    readings: ReadingsFile | None,
+    model: Model,
+    cache: Cache,
+) -> None:
+    """Show the first replies of a server to whoever watches, if many more are to be asked for.
+
+    Raises PreviewDeclined if the rest is not wanted.
+    """
+    watch = WATCHES.get()
+    if watch is None or asking.spending.dry_run or not is_served(model):
+        return
+    if _plan_rest(inputs, settings, asking, readings, model, cache)["new"] <= MOST_UNSEEN:
+        return
+    preview = _preview(inputs, settings, asking, readings, model, cache)
+    if not watch(preview.lines(), preview.question):
+        raise PreviewDeclined([preview])
+
+
 UNUSED = "predictions"
 """Under this name a run lists rows of files that belong to no problem."""
 
@@ -199,6 +309,7 @@ def judge_answers(
             metrics += [replace(row, subset=f"{row.subset}@{subset}") for row in rows] if subset else rows
         for sheet in sheets.values():
             left_out += [row for row in sheet.left_out if row not in left_out]
+    metrics += answers.readings.metrics(inputs.dataset, answers.formalizations)
     kept_variants = {name: variant.problems for name, variant in inputs.variants.items() if variant.kept}
     about = {
         **description,
@@ -282,6 +393,7 @@ def collect_notes(
         *unread_languages(inputs.models, dataset),
         *inputs.notes_on_files,
         *answers.notes,
+        *answers.readings.notes,
         *notes_on_replies(answers.transcripts),
         *answers.ledger.notes,
         *answers.ledger.replays.notes,
@@ -345,6 +457,8 @@ def variants_by_protocol(inputs: AuditInputs, settings: AuditSettings) -> dict[s
         looked_at[name] = [ORIGINAL, *filter(protocol.wants, inputs.texts)]
         if protocol.asks is not None:
             looked_at[name].append(name)
+    if settings.readings is not None:
+        looked_at[READINGS] = [READINGS]
     return looked_at
 
 
