@@ -136,7 +136,7 @@ class CrossedAnswers:
         squares = without_each((projected**2).sum(axis=1)[:, None], self.units)[:, 0]
         sums = without_each(projected, self.units)
         counts = without_each(np.ones((len(projected), 1)), self.units)[:, 0]
-        spread = squares - (sums**2).sum(axis=1) / counts
+        spread = squares - (sums**2).sum(axis=1) / np.maximum(counts, 1)
         found: FloatArray = spread / np.maximum(counts - 1, 1) / self._freedom(source)
         return found
 
@@ -146,7 +146,7 @@ class CrossedAnswers:
             return np.zeros(self.units.count + 1)
         own = self.values.var(axis=-1, ddof=1).reshape(len(self.values), -1).mean(axis=1)
         counts = without_each(np.ones((len(own), 1)), self.units)
-        means: FloatArray = (without_each(own[:, None], self.units) / counts)[:, 0]
+        means: FloatArray = (without_each(own[:, None], self.units) / np.maximum(counts, 1))[:, 0]
         return means
 
 
@@ -169,7 +169,7 @@ class QuadraticForm:
         noise = max(float(np.trace(spread)), least)
         squared = float((spread**2).sum())
         freedom = min(noise**2 / squared, rank) if squared > ROUNDING**2 else float(rank)
-        return cls(float(means @ projection @ means), noise, max(freedom, 1.0), units.count)
+        return cls(max(float(means @ projection @ means), 0.0), noise, max(freedom, 1.0), units.count)
 
     @property
     def excess(self) -> float:
@@ -183,7 +183,7 @@ class QuadraticForm:
 
         if self.unit_count < 2:
             return 1.0
-        return float(1 - special.fdtr(self.freedom, self.unit_count - 1, self.square / self.noise))
+        return float(special.fdtrc(self.freedom, self.unit_count - 1, self.square / self.noise))
 
     def limits(self, level: float) -> tuple[float, float]:
         """Where the sum of squares of the true means plausibly lies."""

@@ -31,11 +31,9 @@ from winokit.methods.metrics.groups import GroupLayout, all_right, all_right_cha
 from winokit.methods.metrics.intervals import NORMAL
 from winokit.methods.metrics.judge import Judge
 from winokit.methods.metrics.judge_pairs import verdicts
-from winokit.results import Detail, Metric, P
+from winokit.results import READINGS, Detail, Metric, P
 from winokit.units import Units
 
-READINGS = "readings"
-"""The protocol of the rows, and the factor of readings that are not crossed."""
 ALL = "all"
 CORRECTED = "p_corrected"
 """The detail with a p-value that is corrected for the number of readings or factors."""

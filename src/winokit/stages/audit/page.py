@@ -22,10 +22,9 @@ from winokit.drawing.plots import (
 from winokit.drawing.protocols import ABOUT, about, base, place, title
 from winokit.drawing.wording import POINTS, kind, name_coin
 from winokit.files import write_whole
-from winokit.methods.metrics.judge_readings import READINGS
 from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
-from winokit.results import Metric, stands
+from winokit.results import READINGS, Metric, stands
 from winokit.stages.audit import plots
 from winokit.stages.audit.problems import failed_pair, problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published

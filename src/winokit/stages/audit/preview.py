@@ -15,6 +15,7 @@ from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger, Spending
 from winokit.methods.scoring.replay import KeptAnswer
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
+from winokit.methods.scoring.shelf import is_served
 from winokit.models.base import Answer, Model
 from winokit.problem import ORIGINAL, Dataset, Problem
 
@@ -27,6 +28,7 @@ STEP = 5
 """Problems that are asked at a time until there are as many replies: each may make two prompts."""
 MOST_UNSEEN = 100
 """So many requests may be made of a server before somebody at a terminal sees the first replies."""
+KEPT = "Replies that could be read are in the cache, and are not asked for again."
 LONGEST = 600
 """Characters of a reply that are shown."""
 
@@ -38,7 +40,7 @@ class Exchange:
     prompt: str
     reply: str
     choice: str | None
-    """The candidate; None if there is none to read."""
+    """The letter or the candidate; None if there is none to read."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Preview:
     """What these took; about nothing if they were kept from before."""
     asked: int
     """How many of the requests were made now."""
+    is_served: bool = True
+    """Whether the model is behind a server, which may cost money."""
     rest: Mapping[str, Any] = field(default_factory=dict)
     """Requests, tokens and cost that are left, as a dry run counts them."""
 
@@ -87,7 +91,7 @@ class Preview:
         if self.asked:
             parts.append(f"{say_duration(self.seconds / self.asked * new)} at the pace of these")
         said = f"Left to ask: {', '.join(parts)}."
-        if "cost_at_most" in self.rest:
+        if "cost_at_most" in self.rest or not self.is_served:
             return said
         return f"{said} With --set price_in=… and --set price_out=…, it says the cost."
 
@@ -103,19 +107,23 @@ class Preview:
 
 
 class PreviewDeclined(Exception):
-    """Somebody saw the first replies and wants no more; or asked for a preview alone."""
+    """Somebody saw the first replies of a model and wants no more."""
 
-    def __init__(self, previews: Sequence[Preview]) -> None:
+    def __init__(self, preview: Preview) -> None:
         super().__init__("stopped after the preview")
-        self.settings: dict[str, Any] = {"preview": [preview.to_json() for preview in previews]}
+        self.settings: dict[str, Any] = {"preview": [preview.to_json()], "declined": True}
 
 
 def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
-    """What a terminal shows of a run that stopped after its preview."""
+    """What a terminal shows of a run that stopped after its preview; who declined has seen the replies already."""
+    if settings.get("declined"):
+        yield "Stopped after the first replies; nothing else was asked."
+        yield f"To go on: the same command. {KEPT}"
+        return
     for fields in settings["preview"]:
         exchanges = [Exchange(**exchange) for exchange in fields["exchanges"]]
         yield from Preview(**{**fields, "exchanges": exchanges}).lines()
-    yield "To go on: the same command without --preview. These replies are kept and are not asked for again."
+    yield f"To go on: the same command without --preview. {KEPT}"
 
 
 def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cache) -> Preview:
@@ -130,7 +138,14 @@ def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cach
             exchanges += _ask_part(part, model, plan, watched, scoring)
     watched.forget_if(all(exchange.choice is None for exchange in exchanges))
     seconds = time.monotonic() - begun
-    return Preview(model.spec, scoring, exchanges[:SHOWN], round(seconds, 3), len(watched.new_keys))
+    return Preview(
+        model.spec,
+        scoring,
+        exchanges[:SHOWN],
+        seconds=round(seconds, 3),
+        asked=len(watched.new_keys),
+        is_served=is_served(model),
+    )
 
 
 def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scoring: str) -> list[Exchange]:

@@ -25,10 +25,10 @@ from winokit.methods.metrics.judge_readings import (
     wording_rows,
 )
 from winokit.methods.scoring.ask import GIVEN, REVERSED
+from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import all_whole, fits, parse_scoring
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.prompts import PromptTemplate
-from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants, write_predictions
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Model

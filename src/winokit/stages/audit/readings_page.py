@@ -25,6 +25,8 @@ from winokit.stages.audit.readings_verdict import (
 
 HOLLOW = "reversed"
 """The order of candidates whose dots are hollow."""
+LOWERED = 0.4
+"""By how much of a prompt's height the hollow dots lie lower, so that none covers another."""
 DIFFERENCES = {1: "above", -1: "below", 0: "at"}
 """Where a difference stands, by who is ahead."""
 
@@ -74,8 +76,7 @@ class ReadingsSection:
         )
         rows = [row for model in results.models for row in (*model.accuracies, *model.pairs)]
         values = [value for row in rows for value in (row.value, row.level) if value is not None]
-        low, high = tenths_around(values) if values else (0.0, 1.0)
-        self.scale = Forest((), low, high)
+        self.scale = Forest((), *fifths_around(values))
         self.lanes = {
             "Problems right": [self._lane(place, model, model.accuracies) for place, model in enumerate(self.models)],
             "Pairs right": [
@@ -93,12 +94,31 @@ class ReadingsSection:
         prompts = list(dict.fromkeys(level_of(row) for row in rows))
         dots = []
         for row in rows:
-            height = 100 * (prompts.index(level_of(row)) + 1) / (len(prompts) + 1)
+            is_hollow = row.details.get("orders") == HOLLOW
+            lowered = LOWERED if is_hollow else 0.0
+            height = 100 * (prompts.index(level_of(row)) + 0.3 + lowered) / len(prompts)
             said = f"{row.subset}: {percent(row.value)}"
-            dots.append(ReadingDot(self.scale.place(row.value), height, said, row.details.get("orders") == HOLLOW))
+            dots.append(ReadingDot(self.scale.place(row.value), height, said, is_hollow))
         levels = [row.chance for row in rows if row.chance is not None]
         tick = self.scale.place(levels[0]) if levels else None
         return ReadingLane(model.model, place % 6, dots, tick, say_extent([row.value for row in rows]))
+
+
+def fifths_around(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis that holds all values, so far apart that its quarters are whole numbers of five per cent.
+
+    >>> fifths_around([0.32, 0.82]), fifths_around([0.5]), fifths_around([])
+    ((0.3, 0.9), (0.5, 0.7), (0.0, 1.0))
+    """
+    if not values:
+        return 0.0, 1.0
+    low, high = (round(10 * end) for end in tenths_around(values))
+    if (high - low) % 2:
+        high += 1
+    if high > 10:
+        low -= 1
+        high = 10
+    return low / 10, high / 10
 
 
 def level_of(row: Metric) -> str:

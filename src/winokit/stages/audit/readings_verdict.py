@@ -14,13 +14,12 @@ from winokit.methods.metrics.judge_readings import (
     DIFFERENCE,
     LEAD,
     OTHER,
-    READINGS,
     SAME_CHOICE,
     VARIANCE_SHARE,
     WORDING_OVER_MODEL,
 )
 from winokit.problem import grouped
-from winokit.results import Metric
+from winokit.results import READINGS, Metric
 
 MATTERS = 0.1
 """A part of the variance of an answer is spoken of from this share on."""
@@ -87,8 +86,8 @@ class ModelReadings:
         count = len(self.accuracies)
         extent = say_extent([row.value for row in self.accuracies])
         over = say_over(self.accuracies)
-        said = f"right on {extent} of problems {over}"
-        if any(row.p is not None for row in self.accuracies):
+        said = f"Right on {extent} of problems {over}"
+        if any(row.level is not None for row in self.accuracies):
             said += f", above chance in {'all' if above_count == count else above_count or 'none'} of them"
         if self.pairs:
             said += f"; both twins right in {say_extent([row.value for row in self.pairs])} of pairs"

@@ -14,7 +14,6 @@ from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
 from winokit.data.runs import LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
-from winokit.methods.metrics.judge_readings import READINGS
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
@@ -27,7 +26,7 @@ from winokit.models.base import Model, notes_of
 from winokit.models.registry import MODEL_HELP, ModelLike
 from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import WATCHES, Progress, tell
-from winokit.results import Metric
+from winokit.results import READINGS, Metric
 from winokit.settings import Help, verb
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
 from winokit.stages.audit.preview import MOST_UNSEEN, Preview, PreviewDeclined, plan_quietly, preview_model
@@ -222,16 +221,14 @@ def _ask_for_protocols(
                 answers.asked[model.spec][name] = protocol.asks(dataset, model, cache, bool(settings.protocol))
 
 
-def preview_run(
-    inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: ReadingsFile | None
-) -> Run:
+def preview_run(inputs: AuditInputs, settings: AuditSettings, asking: Asking, readings: ReadingsFile | None) -> Run:
     """A run that holds the first prompts and replies of every model, and what the rest would cost."""
     previews = []
     with asking.opened() as cache:
         for named in inputs.models:
             with asking.loaded(named) as model:
                 previews.append(_preview(inputs, settings, asking, readings, model, cache))
-    return Run(PreviewDeclined(previews).settings, [], [], inputs.dataset)
+    return Run({"preview": [preview.to_json() for preview in previews]}, [], [], inputs.dataset)
 
 
 def _preview(
@@ -281,7 +278,7 @@ def _offer_preview(
         return
     preview = _preview(inputs, settings, asking, readings, model, cache)
     if not watch(preview.lines(), preview.question):
-        raise PreviewDeclined([preview])
+        raise PreviewDeclined(preview)
 
 
 UNUSED = "predictions"

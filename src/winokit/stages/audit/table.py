@@ -9,8 +9,7 @@ from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
 from winokit.errors import check_known
-from winokit.methods.metrics.judge_readings import READINGS
-from winokit.results import AT, Metric, rows_to_json, stands
+from winokit.results import AT, READINGS, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
 from winokit.stages.audit.preview import preview_lines
 from winokit.stages.audit.readings_verdict import ReadingResults
@@ -86,7 +85,7 @@ def readings_lines(run: Run) -> Iterator[str | Table]:
         if sentence.subject != subject:
             yield f"  {sentence.subject}"
         subject = sentence.subject
-        yield f"    {sentence.text[0].upper()}{sentence.text[1:]}"
+        yield f"    {sentence.text}"
     yield ""
 
 
