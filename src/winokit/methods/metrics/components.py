@@ -1,4 +1,4 @@
-"""Variance components of right or wrong answers: problems crossed with the ways in which they were asked.
+"""Variance components of right or wrong answers, over problems and readings.
 
 Searle, Casella and McCulloch, "Variance Components" (1992); Brennan, "Generalizability Theory" (2001). The method of
 moments: mean squares of an analysis of variance, solved for the components that they are expected to hold. It is the
@@ -20,7 +20,7 @@ leaving out each unit in turn. `benchmarks/readings.py` measures how often they 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -30,7 +30,9 @@ from winokit.methods.arrays import FloatArray
 from winokit.methods.metrics.intervals import LEVEL, ROUNDING, Interval, check_level
 from winokit.units import Units, require_units
 
-PROBLEMS, SAMPLES, REST = "problems", "samples", "rest"
+PROBLEMS = "problems"
+SAMPLES = "samples"
+REST = "rest"
 FARTHEST = 1e6
 """The noncentrality at which the search for the end of an interval gives up."""
 
@@ -52,7 +54,7 @@ class Component:
 
 @dataclass(frozen=True)
 class CrossedAnswers:
-    """Right or wrong (1 or 0) of every problem under every combination of levels, asked one or more times.
+    """Right or wrong (1 or 0) of every problem under every combination of levels.
 
     The first axis of `values` is the problem, the last is the sample, and those between are the factors. A factor with
     one level has no component.
@@ -74,85 +76,104 @@ class CrossedAnswers:
         require_units(self.units, len(self.values))
 
     def components(self, level: float = LEVEL) -> list[Component]:
-        """All components: the factors and their interactions, then what varies from problem to problem."""
+        """All components, those of factors before those of problems."""
         check_level(level)
-        fixed = [self._estimate_fixed(source, level) for source in self._interactions if source]
+        fixed = [self._estimate_fixed(source, level) for source in self.interactions if source]
         return [*fixed, *self._estimate_random(level)]
 
     @cached_property
-    def _levels(self) -> dict[str, int]:
+    def level_counts(self) -> dict[str, int]:
         """Levels of each factor that has several."""
         counts = zip(self.factors, self.values.shape[1:-1], strict=True)
         return {factor: count for factor, count in counts if count > 1}
 
     @cached_property
-    def _interactions(self) -> list[Source]:
+    def interactions(self) -> list[Source]:
         """Every set of factors, the empty one first."""
-        names = tuple(self._levels)
-        return [source for size in range(len(names) + 1) for source in combinations(names, size)]
+        names = tuple(self.level_counts)
+        found: list[Source] = []
+        for size in range(len(names) + 1):
+            found += combinations(names, size)
+        return found
 
     @cached_property
-    def _cells(self) -> FloatArray:
-        """Mean over the samples: a row per problem, a column per combination of levels."""
+    def cells(self) -> FloatArray:
+        """Mean over the samples.
+
+        A row per problem, a column per combination of levels.
+        """
         means: FloatArray = self.values.mean(axis=-1).reshape(len(self.values), -1)
         return means
 
-    def _projection(self, source: Source) -> FloatArray:
-        """Projects combinations of levels onto what only the interaction of these factors explains."""
-        parts = [centring(count) if factor in source else averaging(count) for factor, count in self._levels.items()]
-        return reduce(np.kron, parts, np.ones((1, 1)))
+    def make_projection(self, source: Source) -> FloatArray:
+        """The matrix that leaves only what the interaction of these factors explains."""
+        matrix = np.ones((1, 1))
+        for factor, count in self.level_counts.items():
+            part = centring(count) if factor in source else averaging(count)
+            matrix = np.kron(matrix, part)
+        return matrix
 
-    def _freedom(self, source: Source) -> int:
+    def count_freedom(self, source: Source) -> int:
         """Degrees of freedom of an interaction of factors."""
-        return math.prod(self._levels[factor] - 1 for factor in source)
+        return math.prod(self.level_counts[factor] - 1 for factor in source)
 
     def _estimate_fixed(self, source: Source, level: float) -> Component:
-        """The component of a factor of reading, or of an interaction of several."""
-        cell_count = self._cells.shape[1]
-        form = QuadraticForm.of(self._cells, self._projection(source), self._freedom(source), self.units)
+        """The component of a factor of reading, or of an interaction."""
+        cell_count = self.cells.shape[1]
+        form = QuadraticForm.of(self.cells, self.make_projection(source), self.count_freedom(source), self.units)
         low, high = form.limits(level)
         interval = Interval(low / cell_count, high / cell_count, level, "noncentral F, over units")
         return Component(source, form.excess / cell_count, interval, form.p)
 
     def _estimate_random(self, level: float) -> Iterator[Component]:
-        """The components that vary from problem to problem, each with its jackknife over units."""
-        cell_count = self._cells.shape[1]
-        luck = self._variance_of_samples()
-        everything = self._interactions[-1]
-        rest = self._mean_squares(everything)
-        for source in self._interactions:
+        """The components that vary from problem to problem."""
+        cell_count = self.cells.shape[1]
+        luck = self._estimate_luck()
+        everything = self.interactions[-1]
+        error_squares = self._calculate_mean_squares(everything)
+        for source in self.interactions:
             if source != everything:
-                freedom = self._freedom(source)
-                own = (self._mean_squares(source) - rest) * freedom / cell_count
-                yield leave_one_out((PROBLEMS, *source), own, self.units, level)
+                freedom = self.count_freedom(source)
+                squares = self._calculate_mean_squares(source)
+                variances = (squares - error_squares) * freedom / cell_count
+                yield leave_one_out((PROBLEMS, *source), variances, self.units, level)
         name = REST if everything else PROBLEMS
-        yield leave_one_out((name,), rest - luck / self.values.shape[-1], self.units, level)
-        if self.values.shape[-1] > 1:
+        sample_count = self.values.shape[-1]
+        yield leave_one_out((name,), error_squares - luck / sample_count, self.units, level)
+        if sample_count > 1:
             yield leave_one_out((SAMPLES,), luck, self.units, level)
 
-    def _mean_squares(self, source: Source) -> FloatArray:
-        """Mean square of problems by an interaction: over all problems first, then without each unit in turn."""
-        projected = self._cells @ self._projection(source)
+    def _calculate_mean_squares(self, source: Source) -> FloatArray:
+        """Mean square of problems by an interaction.
+
+        Over all problems first, then without each unit in turn.
+        """
+        projected = self.cells @ self.make_projection(source)
         squares = without_each((projected**2).sum(axis=1)[:, None], self.units)[:, 0]
         sums = without_each(projected, self.units)
         counts = without_each(np.ones((len(projected), 1)), self.units)[:, 0]
         spread = squares - (sums**2).sum(axis=1) / np.maximum(counts, 1)
-        found: FloatArray = spread / np.maximum(counts - 1, 1) / self._freedom(source)
+        found: FloatArray = spread / np.maximum(counts - 1, 1) / self.count_freedom(source)
         return found
 
-    def _variance_of_samples(self) -> FloatArray:
-        """Variance of samples of one question: over all problems first, then without each unit in turn."""
+    def _estimate_luck(self) -> FloatArray:
+        """Variance of samples of one question.
+
+        Over all problems first, then without each unit in turn.
+        """
         if self.values.shape[-1] < 2:
             return np.zeros(self.units.count + 1)
-        own = self.values.var(axis=-1, ddof=1).reshape(len(self.values), -1).mean(axis=1)
-        counts = without_each(np.ones((len(own), 1)), self.units)
-        means: FloatArray = (without_each(own[:, None], self.units) / np.maximum(counts, 1))[:, 0]
+        variances = self.values.var(axis=-1, ddof=1)
+        problem_means = variances.reshape(len(variances), -1).mean(axis=1)
+        counts = without_each(np.ones((len(variances), 1)), self.units)
+        sums = without_each(problem_means[:, None], self.units)
+        means: FloatArray = (sums / np.maximum(counts, 1))[:, 0]
         return means
 
 
 @dataclass(frozen=True, slots=True)
 class QuadraticForm:
-    """The sum of squares of projected means, what of it is noise, and how many degrees of freedom that has."""
+    """The sum of squares of projected means, and what of it is noise."""
 
     square: float
     noise: float
@@ -161,7 +182,7 @@ class QuadraticForm:
 
     @classmethod
     def of(cls, cells: FloatArray, projection: FloatArray, rank: int, units: Units) -> "QuadraticForm":
-        """The form of the column means of some cells, with the covariance that units give them."""
+        """The form of the column means of some cells."""
         means = cells.mean(axis=0)
         spread = projection @ covariance_of_means(cells, units) @ projection
         # As if one unit more had changed: where none did, a change may be rare.
@@ -186,16 +207,19 @@ class QuadraticForm:
         return float(special.fdtrc(self.freedom, self.unit_count - 1, self.square / self.noise))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Where the sum of squares of the true means plausibly lies."""
+        """Ends of the interval of the sum of squares."""
         if self.unit_count < 2:
             return 0.0, math.inf
         scale = self.noise / self.freedom
-        low = self._noncentrality((1 + level) / 2)
-        high = self._noncentrality((1 - level) / 2)
+        low = self._find_noncentrality((1 + level) / 2)
+        high = self._find_noncentrality((1 - level) / 2)
         return low * scale, high * scale
 
-    def _noncentrality(self, probability: float) -> float:
-        """The noncentrality that puts so much probability below what was found; 0 if none is small enough."""
+    def _find_noncentrality(self, probability: float) -> float:
+        """The noncentrality that puts so much probability below what was found.
+
+        0 if none is small enough.
+        """
         from scipy import optimize, special
 
         ratio = self.square / self.noise
@@ -218,7 +242,7 @@ def centring(count: int) -> FloatArray:
 
 
 def averaging(count: int) -> FloatArray:
-    """The matrix that puts the mean of so many levels in the place of each."""
+    """The matrix that replaces each of so many levels by their mean."""
     return np.full((count, count), 1 / count)
 
 
@@ -236,21 +260,28 @@ def unit_sums(values: FloatArray, units: Units) -> FloatArray:
 
 
 def without_each(values: FloatArray, units: Units) -> FloatArray:
-    """Sums of each column: over all rows first, then without each unit in turn."""
+    """Sums of each column, without each unit in turn.
+
+    The first row is the sum over all units.
+    """
     sums = unit_sums(values, units)
     total = sums.sum(axis=0, keepdims=True)
     return np.concatenate([total, total - sums])
 
 
 def leave_one_out(source: Sequence[str], estimates: FloatArray, units: Units, level: float) -> Component:
-    """A component from its estimate on all problems, followed by those without each unit in turn."""
+    """A component with its jackknife interval.
+
+    The first estimate is on all problems, the others are without each unit in turn.
+    """
     from scipy import special
 
-    whole = float(estimates[0])
+    variance = float(estimates[0])
     half = math.inf
     if units.count > 2:
-        apart = estimates[1:] - estimates[1:].mean()
-        error = math.sqrt((units.count - 1) / units.count * float((apart**2).sum()))
+        distances = estimates[1:] - estimates[1:].mean()
+        error = math.sqrt((units.count - 1) / units.count * float((distances**2).sum()))
         half = error * float(special.stdtrit(units.count - 1, (1 + level) / 2))
-    interval = Interval(max(whole - half, 0.0), max(whole + half, 0.0), level, "jackknife over units")
-    return Component(tuple(source), whole, interval)
+    low = max(variance - half, 0.0)
+    high = max(variance + half, 0.0)
+    return Component(tuple(source), variance, Interval(low, high, level, "jackknife over units"))

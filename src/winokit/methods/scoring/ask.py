@@ -20,7 +20,9 @@ from winokit.models.thoughts import UNFINISHED, answer_in
 from winokit.problem import Problem
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-BOTH, GIVEN, REVERSED = "both", "given", "reversed"
+BOTH = "both"
+GIVEN = "given"
+REVERSED = "reversed"
 ORDERS = (BOTH, GIVEN, REVERSED)
 """Orders in which candidates are listed, for `?order=`."""
 
@@ -84,7 +86,7 @@ def _is_lettered(problem: Problem, setting: Setting) -> bool:
 
 
 def _orders(problem: Problem, setting: Setting) -> list[tuple[int, ...]]:
-    """Of each question the candidates in the order of its options: as they are, backwards, or once each."""
+    """The order of the candidates in each question that is asked."""
     as_given = tuple(range(len(problem.candidates)))
     if not _is_lettered(problem, setting):
         return [as_given]

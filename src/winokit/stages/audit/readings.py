@@ -48,7 +48,7 @@ EVERY_KIND = "all"
 
 
 @dataclass(frozen=True)
-class Reading:
+class AskedReading:
     """One way to ask: a scoring with all that changes what is asked."""
 
     name: str
@@ -72,10 +72,12 @@ class ReadingsFile:
         texts = {name: prompt.text for name, prompt in self.prompts.items()}
         return {PROMPTS: texts, ORDERS: list(self.orders), STYLES: list(self.styles)}
 
-    def readings_for(self, model: Model, problems: Dataset, plan: ScoringPlan, named: Sequence[str]) -> list[Reading]:
+    def readings_for(
+        self, model: Model, problems: Dataset, plan: ScoringPlan, named: Sequence[str]
+    ) -> list[AskedReading]:
         """Every reading that suits a model and some problems; `named` are scorings that are wanted instead."""
         listed = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
-        found: list[Reading] = []
+        found: list[AskedReading] = []
         for scoring in listed:
             kind, _ = parse_scoring(scoring)
             is_without_blank = kind.needs_blank and all_whole(problems)
@@ -86,23 +88,23 @@ class ReadingsFile:
             elif kind.substitutes and not all_whole(problems):
                 found += self._substituted(scoring, plan)
             else:
-                found.append(Reading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
+                found.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
         return found
 
-    def _prompted(self, scoring: str, plan: ScoringPlan) -> Iterator[Reading]:
+    def _prompted(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
         """The readings of a scoring that asks in words."""
         joint = "&" if "?" in scoring else "?"
         for prompt, order in product(self.prompts, self.orders):
             levels = {SCORINGS: scoring, PROMPTS: prompt, ORDERS: order}
             own_plan = replace(plan, scoring=f"{scoring}{joint}order={order}", prompt=self.prompts[prompt])
-            yield Reading("/".join(levels.values()), levels, own_plan)
+            yield AskedReading("/".join(levels.values()), levels, own_plan)
 
-    def _substituted(self, scoring: str, plan: ScoringPlan) -> Iterator[Reading]:
+    def _substituted(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
         """The readings of a scoring that puts candidates into the blank."""
         for style in self.styles:
             levels = {SCORINGS: scoring, STYLES: style}
             own_plan = replace(plan, scoring=scoring, substitution=style)  # type: ignore[arg-type]
-            yield Reading("/".join(levels.values()), levels, own_plan)
+            yield AskedReading("/".join(levels.values()), levels, own_plan)
 
 
 def choose_readings(model: object, settings: AuditSettings, asking: Asking) -> ReadingsFile | None:
@@ -198,7 +200,7 @@ def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
 class ReadingAnswers:
     """What models answered under their readings, by model."""
 
-    by_model: dict[str, list[tuple[Reading, list[Prediction]]]] = field(default_factory=lambda: defaultdict(list))
+    by_model: dict[str, list[tuple[AskedReading, list[Prediction]]]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -229,7 +231,7 @@ def ask_readings(
     found: ReadingAnswers,
     dataset: Dataset,
     model: Model,
-    readings: Sequence[Reading],
+    readings: Sequence[AskedReading],
     cache: Cache,
     progress: Progress | None,
 ) -> None:

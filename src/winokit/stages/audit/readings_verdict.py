@@ -6,7 +6,6 @@ from functools import cached_property
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL
 from winokit.drawing.wording import PER_CENT, percent, plural, points, probability, size
-from winokit.methods.metrics.components import PROBLEMS, REST, SAMPLES
 from winokit.methods.metrics.judge_readings import (
     ALL,
     CORRECTED,
@@ -14,7 +13,10 @@ from winokit.methods.metrics.judge_readings import (
     DIFFERENCE,
     LEAD,
     OTHER,
+    PROBLEMS,
+    REST,
     SAME_CHOICE,
+    SAMPLES,
     VARIANCE_SHARE,
     WORDING_OVER_MODEL,
 )
