@@ -69,7 +69,10 @@ class AFLite(DebiasMethod):
     True
     """
 
-    name, title, score_title, needs_features = "aflite", "AFLite", "Score", True
+    name = "aflite"
+    title = "AFLite"
+    score_title = "Score"
+    needs_features = True
     ensemble_size: Annotated[int, Help("Classifiers per phase.", least=1)] = 64
     train_size: Annotated[
         int | None, Help("Training problems per classifier. Default: 10,000, or 40 % of smaller data.", least=1)
@@ -133,7 +136,8 @@ class AFLite(DebiasMethod):
         self.n_features_in_ = X.shape[1]
         self.settings_ = self._decide(X)
         units = inputs.unit_numbers(groups if self.twins == "together" else None, len(X))
-        run, identity = AfliteRun.fresh(len(X)), ""
+        run = AfliteRun.fresh(len(X))
+        identity = ""
         if self.checkpoint:
             identity = checkpoint.identity(X, y, units, self.settings_)
             run = checkpoint.resume(Path(self.checkpoint), identity) or run
@@ -198,13 +202,16 @@ class AFLite(DebiasMethod):
     def again(self, seed: int) -> "AFLite":
         """The same filter with another seed, no checkpoint, and the settings that this run derived from its data."""
         other = copy(self)
-        other.seed, other.checkpoint = seed, None
+        other.seed = seed
+        other.checkpoint = None
         other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
         return other
 
     def _phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: inputs.Ints) -> Phase:
         """Draw, fit, predict, and let the best-predicted rows go."""
-        started, number, count = time.perf_counter(), len(run.history) + 1, rows.count
+        started = time.perf_counter()
+        number = len(run.history) + 1
+        count = rows.count
         rows.draw(number)
         fit = ensemble.fit()
         right, made = rows.votes()
@@ -241,7 +248,8 @@ class AFLite(DebiasMethod):
     def _slice_of_units(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
         """Positions of the rows that leave, whole units: their members' predictions are pooled."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
-        right, made = np.bincount(unit_of, right), np.bincount(unit_of, made)
+        right = np.bincount(unit_of, right)
+        made = np.bincount(unit_of, made)
         scores = np.where(made >= self.min_predictions * sizes, right / np.maximum(made, 1), np.nan)
         leaving = np.zeros(len(kinds), dtype=bool)
         leaving[self._slice(phase, scores, kinds, sizes)] = True

@@ -44,7 +44,8 @@ class Components:
 
     def project(self, x: Matrix, rows: Bools | None = None) -> Doubles:
         """Coordinates of the rows (all, or those of a mask) along the components."""
-        mean, axes = self.mean.astype(precision(x)), self.axes.T.astype(precision(x))
+        mean = self.mean.astype(precision(x))
+        axes = self.axes.T.astype(precision(x))
         return np.concatenate([(block - mean) @ axes for block in _blocks(x, rows)]).astype(np.float64)
 
 
@@ -62,15 +63,18 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(x, rows)) / n
     if not np.isfinite(mean).all():
         raise BadInput("features must be finite numbers, and some are not")
-    scatter, near = np.zeros((x.shape[1], x.shape[1])), mean.astype(precision(x))
+    scatter = np.zeros((x.shape[1], x.shape[1]))
+    near = mean.astype(precision(x))
     for block in _blocks(x, rows):
         apart = block - near
         scatter += apart.T @ apart
-    total, known = float(np.trace(scatter)), min(count, x.shape[1])
+    total = float(np.trace(scatter))
+    known = min(count, x.shape[1])
     if not total > 0:
         raise BadInput("all rows of features are the same: they have no components")
     values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - known, x.shape[1] - 1])
-    axes, shares = np.zeros((count, x.shape[1])), np.zeros(count)
+    axes = np.zeros((count, x.shape[1]))
+    shares = np.zeros(count)
     axes[:known], shares[:known] = vectors.T[::-1], values[::-1] / total
     largest = axes[np.arange(count), np.abs(axes).argmax(axis=1)]
     return Components(mean, axes * np.where(largest < 0, -1.0, 1.0)[:, None], shares)
@@ -115,7 +119,8 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
     k = min(k, len(p) - 1, len(q))
     if k < 1:
         raise BadInput(f"expected two values of one answer and one of the other, found {len(p)} and {len(q)}")
-    p, q = np.sort(p), np.sort(q)
+    p = np.sort(p)
+    q = np.sort(q)
     within, across = _kth_distance(p, p, k + 1), _kth_distance(p, q, k)  # a point is its own nearest neighbour
     apart = (within > 0) & (across > 0)
     if not apart.any():
@@ -134,7 +139,8 @@ def _kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
 
 def kl_gaussian(p: Values, q: Values) -> float:
     """KL(p || q) of two normal distributions with the means and variances of the values."""
-    var_p, var_q = float(np.var(p)), float(np.var(q))
+    var_p = float(np.var(p))
+    var_q = float(np.var(q))
     if not (var_p > 0 and var_q > 0):
         raise BadInput("the values of one answer are all the same: choose an estimator other than gaussian")
     return 0.5 * float(np.log(var_q / var_p) + (var_p + (np.mean(p) - np.mean(q)) ** 2) / var_q - 1)
@@ -155,7 +161,8 @@ def estimators(bins: int = 50, smoothing: float = SMOOTHING, neighbours: int = N
 def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
     """How far apart the values of the two answers are, in both directions."""
     labels = as_labels(y)
-    first, second = values[labels == 0], values[labels == 1]
+    first = values[labels == 0]
+    second = values[labels == 1]
     if not (len(first) and len(second)):
         raise BadInput("every row has the same answer: there is nothing to compare")
     return Divergence(estimate(first, second), estimate(second, first))
@@ -181,8 +188,10 @@ def standard_error(
 
     Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
     """
-    rng, order = np.random.default_rng(seed), np.argsort(numbers, kind="stable")
-    sizes, estimates = np.bincount(numbers), []
+    rng = np.random.default_rng(seed)
+    order = np.argsort(numbers, kind="stable")
+    sizes = np.bincount(numbers)
+    estimates = []
     for _ in range(draws):
         times = np.bincount(rng.integers(len(sizes), size=len(sizes)), minlength=len(sizes))
         rows = np.repeat(order, np.repeat(times, sizes))

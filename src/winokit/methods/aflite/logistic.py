@@ -195,7 +195,8 @@ class ClassifierEnsemble:
             self.gram = self.rows.gram(self.mean)
             self.mean = self._minimised(ROUGH).theta.mean(1)[:, None]
         if self.stale:
-            self.gram, self.fresh_steps = self.rows.gram(self.mean), None
+            self.gram = self.rows.gram(self.mean)
+            self.fresh_steps = None
         fit = self._minimised(self.tolerance, self.steps if self.rows.runs_ahead else 0)
         self.steps = fit.iterations
         self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps

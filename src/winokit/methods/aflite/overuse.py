@@ -59,7 +59,8 @@ def overused_words(texts: Sequence[Sequence[str]], sides: "Sides", *, fewest: in
     place = np.full(entries.features, -1)
     place[common] = np.arange(len(common))
     tested = place[entries.feature] >= 0
-    rows, traits = entries.row[tested], place[entries.feature[tested]]
+    rows = entries.row[tested]
+    traits = place[entries.feature[tested]]
     table = _overuse([entries.words[word] for word in common], rows, traits, sides)
     return sorted(table, key=lambda word: (-math.copysign(math.log(max(word.p, 1e-300)), word.log_odds), word.trait))
 
@@ -132,6 +133,7 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> li
 def _examples(traits: int, rows: Ints, of: Ints, rank: Ints) -> list[tuple[int, ...]]:
     """The first few rows of each trait, by rank and then as they stand."""
     order = np.lexsort((rows, rank[rows], of))
-    rows, of = rows[order], of[order]
+    rows = rows[order]
+    of = of[order]
     starts, ends = (np.searchsorted(of, np.arange(traits), side) for side in ("left", "right"))
     return [tuple(rows[start : min(start + EXAMPLES, end)].tolist()) for start, end in zip(starts, ends, strict=True)]

@@ -51,7 +51,9 @@ class PMIFilter(DebiasMethod):
         Decides between equal scores.
     """
 
-    name, title, score_title = "pmi", "PMI filtering", "PMI"
+    name = "pmi"
+    title = "PMI filtering"
+    score_title = "PMI"
     size: Size
     variant: Annotated[
         Literal["difference", "absolute", "maximum", "second-order"],
@@ -97,14 +99,16 @@ class PMIFilter(DebiasMethod):
         labels = as_labels(y)
         if len(texts) != len(labels):
             raise BadInput(f"expected one answer per text, found {len(labels)} for {len(texts)}")
-        numbers, per_row = numbered(groups, len(labels)), self._evidence(texts, labels)
+        numbers = numbered(groups, len(labels))
+        per_row = self._evidence(texts, labels)
         scores, twins = _group_scores(per_row, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":
             scores = np.abs(scores)
         place = np.where(twins, 0, {"own": 0, "first": -1, "last": 1}[self.alone])
         by_chance = np.random.default_rng(self.seed).permutation(len(scores))
         order = np.lexsort((by_chance, scores, place))
-        self.keep_, self.scores_ = taken_whole(order, numbers, self.size), scores[numbers]
+        self.keep_ = taken_whole(order, numbers, self.size)
+        self.scores_ = scores[numbers]
         return self
 
     def _evidence(self, texts: Sequence[Sequence[str]], labels: Ints) -> Doubles:
@@ -143,7 +147,8 @@ def _group_scores(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) 
     def by_label(values: Doubles) -> Doubles:
         return np.bincount(labels * groups + numbers, values, 2 * groups).reshape(2, groups).astype(np.float64)
 
-    sums, counts = by_label(per_row), by_label(np.ones(len(labels)))
+    sums = by_label(per_row)
+    counts = by_label(np.ones(len(labels)))
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
     scores: Doubles = means[0] - means[1]
     if largest:
@@ -185,7 +190,8 @@ def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: in
     """
     lengths = np.bincount(entries.row, minlength=entries.rows)
     per_row = lengths * (lengths - 1) // 2
-    sums, features = np.zeros(entries.rows), 0
+    sums = np.zeros(entries.rows)
+    features = 0
     parts = max(1, -(-int(per_row.sum()) // most))
     for part in range(parts):
         blocks = [_only(part, parts, *block) for block in _pair_blocks(entries, lengths, most // 8)]

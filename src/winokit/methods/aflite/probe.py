@@ -90,7 +90,8 @@ def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
 
 def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:
     """Weights, with the intercept below them, of one classifier per column of `seen`; and the largest error left."""
-    columns, share = x.shape[1], float(seen.mean())
+    columns = x.shape[1]
+    share = float(seen.mean())
 
     def gradient(theta: NDArray[Any]) -> NDArray[Any]:
         total = np.zeros_like(theta)

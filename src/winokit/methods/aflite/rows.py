@@ -221,7 +221,8 @@ class NumpyRows(FeatureRows):
 
     def gradient(self, theta: Floats) -> Floats:
         columns = self._moved(theta)
-        weights, intercept = np.ascontiguousarray(theta[:-1, columns]), theta[-1, columns]
+        weights = np.ascontiguousarray(theta[:-1, columns])
+        intercept = theta[-1, columns]
         shape = self._gradient[:, columns].shape
 
         def part(rows: slice) -> Floats:

@@ -174,7 +174,8 @@ class _Recording:
 
     def _record(self) -> None:
         # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
-        here, graph = torch.cuda.current_stream(), torch.cuda.CUDAGraph()
+        here = torch.cuda.current_stream()
+        graph = torch.cuda.CUDAGraph()
         self._stream.wait_stream(here)
         collecting = gc.isenabled()
         gc.disable()  # a graph of somebody else's that is let go on the way would break the recording off

@@ -120,7 +120,8 @@ def card_facts(
         if not path.exists():
             raise BadInput(f"{collection}: expected an export of winokit collect; there is no {STUDY}")
         study = read_object(path)
-    card, test = inputs.problems.card, contents.files.get(TEST)
+    card = inputs.problems.card
+    test = contents.files.get(TEST)
     sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
     if test is not None:
         sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)

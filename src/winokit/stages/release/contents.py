@@ -84,7 +84,9 @@ def read_inputs(
         for name in (KEPT_FILE, RECORD):
             if not (folder / name).is_file():
                 raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
-        kept, record, beside = folder / KEPT_FILE, read_object(folder / RECORD), folder / REMOVED_FILE
+        kept = folder / KEPT_FILE
+        record = read_object(folder / RECORD)
+        beside = folder / REMOVED_FILE
         # A file with its card alone is empty.
         if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
             removed = beside
@@ -114,9 +116,11 @@ def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
     prefix, colon, place = str(data).partition(":")
     named = path_of(data)
     if named is not None and named.is_file():
-        path, chosen = named, recognise(named, loading.named_columns)
+        path = named
+        chosen = recognise(named, loading.named_columns)
     elif colon and prefix in FORMATS and Path(place).is_file():
-        path, chosen = Path(place), FORMATS[prefix]
+        path = Path(place)
+        chosen = FORMATS[prefix]
     else:
         return loaded
     if loading.as_ is not None:
@@ -225,7 +229,8 @@ def fill(
     secret
         What splits, and everything about the test, are drawn from. Default: the seed, where nothing is to be hidden.
     """
-    fixed, public = fixed or {}, Draws.public(settings.seed)
+    fixed = fixed or {}
+    public = Draws.public(settings.seed)
     secret = secret or public
     units = units_of(inputs.problems, inputs.kept)
     split = split_units(units, keys_of(units, facts=settings.split == "knowledge"), settings, secret, fixed)
@@ -293,7 +298,8 @@ def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] 
     """
     sided = []
     for unit in units:
-        side, coin = _settled_side(unit, settled), draws.number("sides of the test", unit.name) % 2 == 1
+        side = _settled_side(unit, settled)
+        coin = draws.number("sides of the test", unit.name) % 2 == 1
         sided.append(_sided(unit, coin if side is None else side, settled))
     return sided
 

@@ -88,7 +88,11 @@ def find_disclosures(tests: Iterable[HiddenTest], published: Mapping[str, Sequen
     ]
 
 
-PUBLIC, KNOWN, REPLACED, REVEALED, REFUSED = "public", "known", "replaced", "revealed", "refused"
+PUBLIC = "public"
+KNOWN = "known"
+REPLACED = "replaced"
+REVEALED = "revealed"
+REFUSED = "refused"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,10 @@ from winokit.files import OWNER_ONLY, private, read_object, read_text, refused, 
 from winokit.problem import Dataset, joined
 from winokit.stages.release.manifest import TEST, manifest_hash, problems_path, read_manifest
 
-RELEASE, LABELS, CHECKS, SECRET = "release.json", "labels.jsonl", "checks.json", "secret"
+RELEASE = "release.json"
+LABELS = "labels.jsonl"
+CHECKS = "checks.json"
+SECRET = "secret"
 COMMITMENT = "commitment"
 """A key of manifest and `release`, where a test is hidden."""
 MANIFEST_HASH = "manifest_sha256"
@@ -284,7 +287,8 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
 
 def json_lines(text: str) -> list[Any]:
     """The value of each line, None where it is no JSON. Only newlines end a line: U+2028 may stand inside JSON."""
-    values, text = [], text.removesuffix("\n")
+    values = []
+    text = text.removesuffix("\n")
     for line in text.split("\n") if text else ():
         try:
             values.append(json.loads(line))

@@ -30,7 +30,8 @@ from winokit.problem import Problem
 from winokit.stages.release.hidden import COMMITMENT, LABELS, RELEASE, SECRET, labels_of, read_labels, write_private
 from winokit.stages.release.manifest import TEST, read_manifest, read_problems
 
-FOLDER, LOCK = "hidden", "lock"
+FOLDER = "hidden"
+LOCK = "lock"
 SUFFIX = ".hidden"
 RESTORE = "restore it, or remove it if nobody needs that release's test any more"
 DIGEST_BYTES = 8

@@ -33,7 +33,10 @@ from winokit.problem import Card, Dataset, Problem
 MANIFEST = "manifest.json"
 SCHEMA = 1
 SIZES = ("xs", "s", "m", "l", "xl")
-TRAIN, DEV, TEST, DEBIASED = "train", "dev", "test", "train_debiased"
+TRAIN = "train"
+DEV = "dev"
+TEST = "test"
+DEBIASED = "train_debiased"
 TRAINS = tuple(f"train_{size}" for size in SIZES)
 FILES = (*TRAINS, DEBIASED, DEV, TEST)
 """Every file of problems a release may have; small ones have fewer sizes."""
@@ -106,7 +109,10 @@ def described(path: Path) -> dict[str, Any]:
 
 
 LINEAGE = "lineage.jsonl"
-ADDED, KEPT, REMOVED, RETIRED = "added", "kept", "removed", "retired"
+ADDED = "added"
+KEPT = "kept"
+REMOVED = "removed"
+RETIRED = "retired"
 """New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
 STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
 SPLITS = (TRAIN, DEV, TEST)

@@ -114,19 +114,23 @@ def write_release(
     BadInput
         Among others, where dev or training would publish what another release keeps hidden.
     """
-    folder, settings, extras = Path(out), settings or ReleaseSettings(), extras or ReleaseExtras()
+    folder = Path(out)
+    settings = settings or ReleaseSettings()
+    extras = extras or ReleaseExtras()
     step = progress or (lambda done, total: None)
     place = _hidden_place(folder, extras.hidden)
     stale = _earlier_files(folder)
     step(0, STEPS)
     inputs = read_inputs(kept, removed, loading)
-    card, asked = inputs.problems.card, settings.formalization
+    card = inputs.problems.card
+    asked = settings.formalization
     if all_whole(inputs.problems) and asked.partition("?")[0] in MASKING:
         settings = replace(settings, formalization="mc-sent")
         tell([f"formalization mc-sent: {asked} needs a blank, and the problems are whole texts"])
     if not settings.name and not NAME.fullmatch(card.file_name):
         raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
-    title, settings = settings.name or card.title, replace(settings, name=settings.name or card.file_name)
+    title = settings.name or card.title
+    settings = replace(settings, name=settings.name or card.file_name)
     hides = bool(settings.test) or manifest.TEST in succession.fixed.values()
     secret = Draws(hidden.release_secret(place, extras.secret)) if hides else None
     step(1, STEPS)
@@ -159,7 +163,8 @@ def write_release(
             _check_hidden(place, belongs, folder)
         for name, data in files.items():
             write_whole(folder / name, data)
-        where, why = contents.where, "in the first release"
+        where = contents.where
+        why = "in the first release"
         added = (
             manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items()
         )
@@ -332,7 +337,8 @@ def _splits(release: Release) -> dict[str, dict[str, int]]:
     """The counts of each file."""
     splits = {}
     for name, data in release.contents.shown.items():
-        kept, single = release.contents.count_kept(data), len(data) - sum(map(len, data.groups.values()))
+        kept = release.contents.count_kept(data)
+        single = len(data) - sum(map(len, data.groups.values()))
         splits[name] = dict(zip(COUNTS, (len(data), kept, len(data) - kept, len(data.groups), single), strict=True))
     return splits
 

@@ -28,7 +28,8 @@ from winokit.stages.release.manifest import DEV, TEST, TRAIN
 from winokit.stages.release.settings import ReleaseSettings
 
 Key = Hashable
-SMALL_BLOCKS, MOST_BLOCKS = 0.1, 0.5
+SMALL_BLOCKS = 0.1
+MOST_BLOCKS = 0.5
 """Share of a split that a block may be: at first, and where the first do not suffice."""
 SHORT = 0.05
 """Share of a split that may be lacking before big blocks are broken up for it."""
@@ -137,7 +138,10 @@ class ReleaseSplit:
     def __init__(
         self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, wanted: Mapping[str, int]
     ) -> None:
-        self.units, self.keys, self.complete, self.wanted = units, keys, complete, wanted
+        self.units = units
+        self.keys = keys
+        self.complete = complete
+        self.wanted = wanted
         self.room = {TRAIN: 0, **wanted}
         self.where: dict[int, str] = {}
         self.shared: set[int] = set()
