@@ -81,7 +81,8 @@ SCORERS = (
 def spread_evenly(count: int) -> np.ndarray:
     """So many levels with mean 0 and variance 1."""
     levels = np.arange(count) - (count - 1) / 2
-    return levels / levels.std()
+    evenly: np.ndarray = levels / levels.std()
+    return evenly
 
 
 def pair_units(pair_count: int) -> Units:
@@ -198,7 +199,8 @@ def measure_wording(times: int) -> Iterator[str]:
 
 def sample_spread(count: int) -> np.ndarray:
     """So many levels with mean 0 whose variance, as of a sample, is 1."""
-    return spread_evenly(count) * np.sqrt((count - 1) / count)
+    scaled: np.ndarray = spread_evenly(count) * np.sqrt((count - 1) / count)
+    return scaled
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,7 +150,8 @@ class AskedReadings:
         arranged = np.zeros((len(values), *map(len, axes), values.shape[-1]))
         for index, combination in enumerate(combinations_of_levels):
             indices = [axis.index(level) for axis, level in zip(axes, combination, strict=True)]
-            arranged[(slice(None), *indices)] = values[:, index]
+            place: Any = (slice(None), *indices)
+            arranged[place] = values[:, index]
         return CrossedAnswers(arranged, self.factors, self.units)
 
     def prompt_means(self) -> FloatArray:

@@ -76,11 +76,11 @@ class Preview:
             yield f">>> {shown}"
             yield f"    read as: {exchange.choice or 'no choice'}"
         yield ""
-        yield f"{self._unread_count} of {len(self.exchanges)} have no choice that can be read. {self.said_rest}"
+        yield f"{self.count_unread} of {len(self.exchanges)} have no choice that can be read. {self.said_rest}"
 
     @property
     def said_rest(self) -> str:
-        """What the rest would cost, in a sentence."""
+        """A sentence on what the rest would cost."""
         new = self.rest["new"]
         if not new:
             return "Nothing else is left to ask: all other answers are in the cache."
@@ -97,12 +97,12 @@ class Preview:
 
     @property
     def question(self) -> str:
-        """What a person at a terminal is asked."""
+        """The question to a person at a terminal."""
         cost = f" for {self.rest['cost_at_most']:,.2f} at most" if "cost_at_most" in self.rest else ""
         return f"Ask the other {plural(self.rest['new'], 'request')}{cost}?"
 
     @property
-    def _unread_count(self) -> int:
+    def count_unread(self) -> int:
         return sum(exchange.choice is None for exchange in self.exchanges)
 
 
@@ -115,7 +115,10 @@ class PreviewDeclined(Exception):
 
 
 def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
-    """What a terminal shows of a run that stopped after its preview; who declined has seen the replies already."""
+    """The lines of a run that stopped after its preview.
+
+    Who declined has seen the replies already.
+    """
     if settings.get("declined"):
         yield "Stopped after the first replies; nothing else was asked."
         yield f"To go on: the same command. {KEPT}"
@@ -149,21 +152,21 @@ def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cach
 
 
 def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scoring: str) -> list[Exchange]:
-    """What is said about some problems."""
+    """The exchanges about some problems."""
     transcripts: list[Transcript] = []
     with cache.ledger.under(model.spec, scoring, ORIGINAL):
         rows = score_variants({ORIGINAL: part}, model, plan, cache=cache, transcripts=transcripts)
     if transcripts:
-        return [Exchange(row.prompt, row.reply, _chosen_option(row)) for row in transcripts]
-    return [_scored_exchange(problem, row) for problem, row in zip(part, rows, strict=True)]
+        return [Exchange(row.prompt, row.reply, _read_option(row)) for row in transcripts]
+    return [_show_scores(problem, row) for problem, row in zip(part, rows, strict=True)]
 
 
-def _chosen_option(row: "Transcript") -> str | None:
+def _read_option(row: "Transcript") -> str | None:
     """The option that a reply was read as."""
     return None if row.choice is None else row.options[row.choice]
 
 
-def _scored_exchange(problem: Problem, row: Prediction) -> Exchange:
+def _show_scores(problem: Problem, row: Prediction) -> Exchange:
     """A problem and its scores, of a model that is not asked in words."""
     if row.scores is None:
         return Exchange(problem.text, row.why or "no scores", None)
@@ -202,7 +205,7 @@ class WatchedCache(Cache):
             self.forget(self.new_keys)
 
     def last_identity(self, fingerprint: str) -> str:
-        """What the server of a model last said of it."""
+        """The last identity that the server of a model gave."""
         return self.whole_cache.last_identity(fingerprint)
 
     def keep_identity(self, fingerprint: str, identity: str) -> None:

@@ -39,8 +39,10 @@ from winokit.stages.audit.settings import AuditSettings
 
 DEFAULT = "default"
 """The name of the bundled readings."""
-PROMPTS, ORDERS, SCORINGS, STYLES = "prompts", "orders", "scorings", "styles"
-"""Factors of readings, and keys of a file of readings."""
+PROMPTS = "prompts"
+ORDERS = "orders"
+SCORINGS = "scorings"
+STYLES = "styles"
 LEVELS = {ORDERS: (GIVEN, REVERSED), STYLES: tuple(get_args(Style))}
 """Names that a file may list for a factor."""
 EVERY_KIND = "all"
@@ -59,7 +61,7 @@ class AskedReading:
 
 @dataclass(frozen=True)
 class ReadingsFile:
-    """What a file of readings lists."""
+    """The contents of a file of readings."""
 
     prompts: Mapping[str, PromptTemplate]
     orders: Sequence[str]
@@ -68,7 +70,7 @@ class ReadingsFile:
     """By the kind of model; those under `all` are for every kind."""
 
     def to_json(self) -> dict[str, Any]:
-        """What a run's settings say of it."""
+        """The part of a run's settings that says what was asked."""
         texts = {name: prompt.text for name, prompt in self.prompts.items()}
         return {PROMPTS: texts, ORDERS: list(self.orders), STYLES: list(self.styles)}
 
@@ -84,14 +86,14 @@ class ReadingsFile:
             if not fits(kind, model) or is_without_blank:
                 continue
             if kind.takes_prompt:
-                found += self._prompted(scoring, plan)
+                found += self._add_prompts(scoring, plan)
             elif kind.substitutes and not all_whole(problems):
-                found += self._substituted(scoring, plan)
+                found += self._add_styles(scoring, plan)
             else:
                 found.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
         return found
 
-    def _prompted(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
+    def _add_prompts(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
         """The readings of a scoring that asks in words."""
         joint = "&" if "?" in scoring else "?"
         for prompt, order in product(self.prompts, self.orders):
@@ -99,7 +101,7 @@ class ReadingsFile:
             own_plan = replace(plan, scoring=f"{scoring}{joint}order={order}", prompt=self.prompts[prompt])
             yield AskedReading("/".join(levels.values()), levels, own_plan)
 
-    def _substituted(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
+    def _add_styles(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
         """The readings of a scoring that puts candidates into the blank."""
         for style in self.styles:
             levels = {SCORINGS: scoring, STYLES: style}
@@ -171,10 +173,10 @@ def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
 
 def read_names(value: object, key: str, file: str) -> list[str]:
     """A list of names, each once."""
-    is_list = isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
-    if not is_list or len(set(value)) < len(value):  # type: ignore[arg-type,call-overload]
+    names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    if not names or len(set(names)) < len(names) or names != value:
         raise BadInput(f"{file}: {key}: expected a list of names, each once, found {value!r}")
-    return list(value)  # type: ignore[call-overload]
+    return names
 
 
 def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
@@ -198,7 +200,7 @@ def read_prompts(entries: object, file: str) -> dict[str, PromptTemplate]:
 
 @dataclass
 class ReadingAnswers:
-    """What models answered under their readings, by model."""
+    """The predictions of models under their readings."""
 
     by_model: dict[str, list[tuple[AskedReading, list[Prediction]]]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
@@ -206,7 +208,11 @@ class ReadingAnswers:
     @property
     def predictions(self) -> list[Prediction]:
         """All predictions, model by model and reading by reading."""
-        return [row for readings in self.by_model.values() for _, rows in readings for row in rows]
+        found: list[Prediction] = []
+        for readings in self.by_model.values():
+            for _, rows in readings:
+                found += rows
+        return found
 
     def metrics(self, dataset: Dataset, formalizations: Mapping[str, str | None]) -> list[Metric]:
         """The rows of every model, and of every two."""

@@ -1,4 +1,4 @@
-"""What survives several readings, in sentences; all is read from the rows of a run."""
+"""Sentences on what survives several readings, from the rows of a run."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -73,17 +73,17 @@ class ModelReadings:
         return next(found, None)
 
     def sentences(self) -> Iterator[ReadingSentence]:
-        """How far its score depends on the reading."""
+        """Sentences on how far its score depends on the reading."""
         if not self.accuracies:
             return
         above = [row for row in self.accuracies if is_shown(row) and is_above(row)]
         is_always_above = len(above) == len(self.accuracies)
         tone = GOOD if is_always_above else PLAIN if above else BAD
-        yield ReadingSentence(self.model, self._range_sentence(len(above)), tone)
+        yield ReadingSentence(self.model, self._say_range(len(above)), tone)
         if len(self.accuracies) > 1:
-            yield from self._spread_sentences()
+            yield from self._say_spread()
 
-    def _range_sentence(self, above_count: int) -> str:
+    def _say_range(self, above_count: int) -> str:
         """Right on how much, and how often above chance."""
         count = len(self.accuracies)
         extent = say_extent([row.value for row in self.accuracies])
@@ -95,8 +95,8 @@ class ModelReadings:
             said += f"; both twins right in {say_extent([row.value for row in self.pairs])} of pairs"
         return f"{said}."
 
-    def _spread_sentences(self) -> Iterator[ReadingSentence]:
-        """Which factor moves the score, and which decides what is right."""
+    def _say_spread(self) -> Iterator[ReadingSentence]:
+        """Sentences on the factors that move the score."""
         tested = [row for row in self.components if CORRECTED in row.details]
         moving = [row for row in tested if is_shown(row)]
         for row in moving:
@@ -108,6 +108,15 @@ class ModelReadings:
             least = min(float(row.details[CORRECTED] or 0.0) for row in tested)
             text = f"No reading is shown to be better or worse than another (p {probability(least)})."
             yield ReadingSentence(self.model, text)
+        yield from self._say_dependence()
+        same = self.find(SAME_CHOICE)
+        if same is not None:
+            readings = f"all {len(self.accuracies)} readings"
+            text = f"It chooses the same candidate under {readings} for {percent(same.value, 0)} of problems."
+            yield ReadingSentence(self.model, text)
+
+    def _say_dependence(self) -> Iterator[ReadingSentence]:
+        """Sentences on factors that decide which problems are right."""
         for row in self.components:
             is_of_problems = row.subset.startswith(f"{PROBLEMS}.")
             share = float(row.details.get(VARIANCE_SHARE) or 0.0)
@@ -115,11 +124,6 @@ class ModelReadings:
                 name = say_source(row.subset.partition(".")[2], one=True)
                 part = f"{percent(share, 0)} of the variance of an answer"
                 yield ReadingSentence(self.model, f"Which problems it gets right depends on the {name}: {part}.", BAD)
-        same = self.find(SAME_CHOICE)
-        if same is not None:
-            readings = f"all {len(self.accuracies)} readings"
-            text = f"It chooses the same candidate under {readings} for {percent(same.value, 0)} of problems."
-            yield ReadingSentence(self.model, text)
 
 
 @dataclass(frozen=True)
@@ -143,13 +147,13 @@ class ReadingResults:
 
     def sentences(self) -> list[ReadingSentence]:
         """The verdict: first on models against each other, then on each of them."""
-        found = list(self._sentences_between())
+        found = list(self._say_leads())
         for model in self.models:
             found += model.sentences()
         return found
 
-    def _sentences_between(self) -> Iterator[ReadingSentence]:
-        """Which model is ahead under how many readings, and what decides more."""
+    def _say_leads(self) -> Iterator[ReadingSentence]:
+        """Sentences on two models, and on what decides more."""
         pairs = grouped(((row.model, str(row.details.get(OTHER))), row) for row in self.differences)
         for (first, second), rows in pairs.items():
             subject = f"{first} and {second}"
@@ -165,7 +169,7 @@ class ReadingResults:
 
 
 def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """Under how many readings either model is ahead of the other, by how much, and how many leave it open."""
+    """A sentence on who is ahead under how many readings, and by how much."""
     single = [row for row in rows if row.subset != ALL]
     leads = {sign: [row for row in single if row.details[LEAD] == sign] for sign in (1, -1)}
     open_count = len(single) - len(leads[1]) - len(leads[-1])
@@ -190,7 +194,10 @@ def lead_sentence(first: str, second: str, rows: Sequence[Metric]) -> str:
 
 
 def say_together(first: str, second: str, rows: Sequence[Metric]) -> str:
-    """Who is ahead over all readings together, as one more sentence; nothing if that is open."""
+    """One more sentence, on all readings together.
+
+    Nothing if it is open who is ahead.
+    """
     whole = next((row for row in rows if row.subset == ALL), None)
     if whole is None or not whole.details[LEAD]:
         return ""
