@@ -13,6 +13,7 @@ from winokit.data.loading import load
 from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.metrics.judge_readings import AskedReadings, ReadAnswers, lead_rows, reading_rows, wording_rows
+from winokit.problem import Dataset, Problem
 from winokit.stages.audit.readings import read_readings
 from winokit.stages.audit.readings_verdict import ReadingResults
 from winokit.stages.audit.run import audit
@@ -262,12 +263,30 @@ def test_an_order_asks_half_of_what_both_ask(tmp_path):
             audit(problem, f"chat:m@{server.url}", scoring="ask?order=upside", protocol="accuracy", cache="off")
 
 
-def test_a_model_with_log_probabilities_is_read_by_scorings_and_styles(tmp_path):
-    run = audit("open", "builtin", readings="default", protocol="accuracy", limit=20, cache="off")
-    names = [row.subset for row in run.metrics if row.protocol == "readings" and row.metric == "accuracy"]
-    scorings = ["masked-candidate", "masked-candidate?reduce=sum", "pseudo-likelihood"]
-    assert names == [f"{scoring}/{style}" for scoring in scorings for style in ("literal", "natural")]
+SCORINGS = ("masked-candidate", "masked-candidate?reduce=sum", "pseudo-likelihood")
+
+
+def names_of_readings(run):
+    return [row.subset for row in run.metrics if row.protocol == "readings" and row.metric == "accuracy"]
+
+
+def test_a_model_with_log_probabilities_is_read_by_scorings_and_styles():
+    ends = (" dog barked at the neighbour.", " dog was admired by the neighbour.")
+    problems = [
+        Problem("Ana met Ruth when ", end, ("Ana", "Ruth"), answer, group="dog", pronoun="her")
+        for answer, end in enumerate(ends)
+    ]
+    run = audit(Dataset(problems), "builtin", readings="default", protocol="accuracy", cache="off")
+    assert names_of_readings(run) == [f"{scoring}/{style}" for scoring in SCORINGS for style in ("literal", "natural")]
     assert {"scorings", "styles"} <= {row.subset for row in run.metrics if row.metric == "standard_deviation"}
+
+
+def test_styles_that_ask_the_same_are_one_reading(tmp_path):
+    run = audit("open", "builtin", readings="default", protocol="accuracy", limit=8, cache="off", out=tmp_path / "run")
+    assert names_of_readings(run) == [f"{scoring}/literal" for scoring in SCORINGS]
+    page = (tmp_path / "run" / "report" / "index.html").read_text()
+    assert page.count("<circle") == 3 * 2
+    assert "<summary>The prompts" not in page  # none was used
 
 
 def test_a_dry_run_counts_the_readings_and_a_limit_stops_among_them(three, tmp_path):

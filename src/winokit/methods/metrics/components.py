@@ -107,10 +107,10 @@ class CrossedAnswers:
 
     def make_projection(self, source: Source) -> FloatArray:
         """The matrix that leaves only what the interaction of these factors explains."""
-        matrix = np.ones((1, 1))
+        matrix: FloatArray = np.ones((1, 1))
         for factor, count in self.level_counts.items():
             part = centring(count) if factor in source else averaging(count)
-            matrix = np.kron(matrix, part)
+            matrix = np.asarray(np.kron(matrix, part), np.float64)
         return matrix
 
     def count_freedom(self, source: Source) -> int:

@@ -30,7 +30,7 @@ from winokit.methods.scoring.base import all_whole, fits, parse_scoring
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.prompts import PromptTemplate
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants, write_predictions
-from winokit.methods.transforms.substitute import Style
+from winokit.methods.transforms.substitute import Style, substitute
 from winokit.models.base import Model
 from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress
@@ -88,7 +88,7 @@ class ReadingsFile:
             if kind.takes_prompt:
                 found += self._add_prompts(scoring, plan)
             elif kind.substitutes and not all_whole(problems):
-                found += self._add_styles(scoring, plan)
+                found += self._add_styles(scoring, plan, problems)
             else:
                 found.append(AskedReading(scoring, {SCORINGS: scoring}, replace(plan, scoring=scoring)))
         return found
@@ -101,12 +101,27 @@ class ReadingsFile:
             own_plan = replace(plan, scoring=f"{scoring}{joint}order={order}", prompt=self.prompts[prompt])
             yield AskedReading("/".join(levels.values()), levels, own_plan)
 
-    def _add_styles(self, scoring: str, plan: ScoringPlan) -> Iterator[AskedReading]:
-        """The readings of a scoring that puts candidates into the blank."""
-        for style in self.styles:
+    def _add_styles(self, scoring: str, plan: ScoringPlan, problems: Dataset) -> Iterator[AskedReading]:
+        """The readings of a scoring that puts candidates into the blank.
+
+        Styles that put every candidate in alike are one reading.
+        """
+        for style in distinct_styles(problems, self.styles):
             levels = {SCORINGS: scoring, STYLES: style}
             own_plan = replace(plan, scoring=scoring, substitution=style)  # type: ignore[arg-type]
             yield AskedReading("/".join(levels.values()), levels, own_plan)
+
+
+def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
+    """The styles that put some candidate in otherwise than those before them."""
+    texts_by_style: dict[str, list[str]] = {}
+    for style in styles:
+        texts: list[str] = []
+        for problem in problems:
+            texts += [substitute(problem, candidate, style).text for candidate in problem.candidates]  # type: ignore[arg-type]
+        if texts not in texts_by_style.values():
+            texts_by_style[style] = texts
+    return list(texts_by_style)
 
 
 def choose_readings(model: object, settings: AuditSettings, asking: Asking) -> ReadingsFile | None:

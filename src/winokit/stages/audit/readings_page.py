@@ -87,7 +87,9 @@ class ReadingsSection:
         self.spreads = [(model.model, spread_lines(model)) for model in self.models if model.components]
         self.forest = readings_forest(self.models)
         self.differences = differences_forest(results.differences)
-        self.texts: Mapping[str, str] = dict(run.settings.get("readings", {}).get("prompts", {}))
+        asked_prompts = {row.details.get("prompts") for row in rows}
+        texts = run.settings.get("readings", {}).get("prompts", {})
+        self.texts: Mapping[str, str] = {name: text for name, text in texts.items() if name in asked_prompts}
 
     def _lane(self, place: int, model: ModelReadings, rows: Sequence[Metric]) -> ReadingLane:
         """The dots of one model; those of one prompt are at one height."""
