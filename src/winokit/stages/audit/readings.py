@@ -118,7 +118,7 @@ def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
     for style in styles:
         texts: list[str] = []
         for problem in problems:
-            texts += [substitute(problem, candidate, style).text for candidate in problem.candidates]  # type: ignore[arg-type]
+            texts += [substitute(problem, candidate, style).text for candidate in problem.candidates]
         if texts not in texts_by_style.values():
             texts_by_style[style] = texts
     return list(texts_by_style)
