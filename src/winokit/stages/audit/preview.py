@@ -106,14 +106,6 @@ class Preview:
         return sum(exchange.choice is None for exchange in self.exchanges)
 
 
-class PreviewDeclined(Exception):
-    """Somebody saw the first replies of a model and wants no more."""
-
-    def __init__(self, preview: Preview) -> None:
-        super().__init__("stopped after the preview")
-        self.settings: dict[str, Any] = {"preview": [preview.to_json()], "declined": True}
-
-
 def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a run that stopped after its preview.
 

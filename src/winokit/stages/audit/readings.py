@@ -14,7 +14,6 @@ from typing import Any, get_args
 import numpy as np
 
 from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
-from winokit.data.runs import READING_PREDICTIONS
 from winokit.errors import BadInput, check_known
 from winokit.files import our_toml, read_text
 from winokit.methods.metrics.judge_readings import (
@@ -25,17 +24,15 @@ from winokit.methods.metrics.judge_readings import (
     wording_rows,
 )
 from winokit.methods.scoring.ask import GIVEN, REVERSED
-from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import all_whole, fits, parse_scoring
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.prompts import PromptTemplate
-from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants, write_predictions
+from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.substitute import Style, substitute
 from winokit.models.base import Model
 from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import Progress
 from winokit.results import Metric
-from winokit.stages.audit.settings import AuditSettings
 
 DEFAULT = "default"
 """The name of the bundled readings."""
@@ -122,30 +119,6 @@ def distinct_styles(problems: Dataset, styles: Sequence[str]) -> list[str]:
         if texts not in texts_by_style.values():
             texts_by_style[style] = texts
     return list(texts_by_style)
-
-
-def choose_readings(model: object, settings: AuditSettings, asking: Asking) -> ReadingsFile | None:
-    """The readings that are asked for, checked before anything is read; None without --readings."""
-    is_about_files = model is None and settings.has_predictions
-    if settings.preview and (is_about_files or asking.spending.dry_run):
-        why = "a dry run asks nothing" if asking.spending.dry_run else "predictions are not asked for"
-        raise BadInput(f"--preview shows what a model replies, and {why}: leave one of them out")
-    if settings.readings is None:
-        return None
-    if is_about_files:
-        raise BadInput("--readings asks a model again, and predictions cannot be asked: name one with --model")
-    if asking.plan.prompt is not None:
-        raise BadInput("--readings has prompts of its own: leave out --prompt, or list its text in the file")
-    return read_readings(settings.readings)
-
-
-def save_readings(answers: "ReadingAnswers", folder: Path) -> None:
-    """Write the predictions under all readings beside the run, or remove those of an earlier run."""
-    path = folder / READING_PREDICTIONS
-    if answers.predictions:
-        write_predictions(answers.predictions, path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def read_readings(name: str | Path) -> ReadingsFile:

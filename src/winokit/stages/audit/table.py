@@ -11,8 +11,6 @@ from winokit.drawing.wording import count, join, name_coin, often, plural, say, 
 from winokit.errors import check_known
 from winokit.results import AT, READINGS, Metric, rows_to_json, stands
 from winokit.stages.audit.page import MANY, AuditPage, JudgedScorer, judge, labels
-from winokit.stages.audit.preview import preview_lines
-from winokit.stages.audit.readings_verdict import ReadingResults
 from winokit.stages.audit.scored_rows import MetricRows
 from winokit.stages.audit.undecided import UndecidedRun, undecided
 
@@ -30,6 +28,8 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield from plan_lines(run.settings["plan"])
         return
     if "preview" in run.settings:
+        from winokit.stages.audit.preview import preview_lines
+
         yield from preview_lines(run.settings)
         return
     nothing = undecided(run)
@@ -76,9 +76,11 @@ def summary(run: Run) -> Iterator[str]:
 
 def readings_lines(run: Run) -> Iterator[str | Table]:
     """What survives several readings; nothing for a run without them."""
-    results = ReadingResults.of(run.metrics)
-    if not results.models:
+    if all(row.protocol != READINGS for row in run.metrics):
         return
+    from winokit.stages.audit.readings_verdict import ReadingResults
+
+    results = ReadingResults.of(run.metrics)
     yield "Readings:"
     subject = ""
     for sentence in results.sentences():
