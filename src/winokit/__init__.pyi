@@ -87,6 +87,8 @@ def audit(
     subset: str | Sequence[str] = ...,
     margin: float | None = None,
     style: Literal['default', 'paper', 'code'] = 'default',
+    readings: str | Path | None = None,
+    preview: bool = False,
     perturbed: str | Path | Dataset | Sequence[str | Path | Dataset] = ...,
     language: str | None = None,
     as_: Literal['binary', 'choice', 'judgements'] | None = None,

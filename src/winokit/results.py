@@ -39,6 +39,8 @@ True if they are all in one place; false if they are in several, and no two unit
 """
 ONE_CHOICE = "one_choice"
 """The detail of a row whose score is the same wherever right answers are: whether every choice is the same."""
+READINGS = "readings"
+"""The protocol of rows of one scorer that was asked in several ways; they belong to no other scorer."""
 OLD_FLOOR = "floor"
 """What runs before 0.2 kept instead of the null: the share of the commonest answer."""
 Detail = str | int | float | bool | None

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 RESULTS, PREDICTIONS, PROBLEMS, VARIANTS = "results.json", "predictions.jsonl", "problems.jsonl", "variants"
 TRANSCRIPTS = "transcripts.jsonl.gz"
+READING_PREDICTIONS = "readings.jsonl"
+"""The predictions of an audit under several readings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +336,7 @@ def _rows_with_answers(
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder with files that are not an audit's, and would be lost."""
-    names = (RESULTS, PREDICTIONS, TRANSCRIPTS, PROBLEMS, VARIANTS, "report")
+    names = (RESULTS, PREDICTIONS, TRANSCRIPTS, READING_PREDICTIONS, PROBLEMS, VARIANTS, "report")
     check_own_folder(folder, names, ours="protocols" in _settings(folder), of="an audit")
 
 

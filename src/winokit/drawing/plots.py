@@ -14,7 +14,7 @@ from winokit.data.runs import Run
 from winokit.drawing.protocols import about, base, place, title
 from winokit.drawing.wording import POINTS, SHARE, kind_of, percent
 from winokit.problem import grouped
-from winokit.results import Metric, stands
+from winokit.results import READINGS, Metric, stands
 
 COLOURS: tuple[str, ...] = ("#0067a3", "#c2500a", "#00795a", "#a8447f", "#7a6a00", "#4a4fb5")
 """Of scorers, in their order."""
@@ -38,7 +38,9 @@ class ShownScorer:
 def scorers(run: Run) -> tuple[ShownScorer, ...]:
     """The scorers with an accuracy of their own; where nobody has one, everyone who has a row or a prediction."""
     with_accuracy = [_key(row) for row in run.metrics if row.protocol == "accuracy"]
-    anyone = [_key(row) for row in run.metrics] or [(p.model, p.scoring, None) for p in run.predictions]
+    anyone = [_key(row) for row in run.metrics if row.protocol != READINGS] or [
+        (p.model, p.scoring, None) for p in run.predictions
+    ]
     keys = list(dict.fromkeys(with_accuracy or anyone))
     models = Counter(model for model, *_ in keys)
     # The model alone where that is enough to tell scorers apart.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from winokit.progress import BEGINS, Progress
+from winokit.progress import BEGINS, WATCHES, Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,6 +105,16 @@ def progress_bar(doing: str) -> Iterator[Progress | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(doing)
+        watch = WATCHES.get()
+
+        def watch_without_bar(lines: Iterable[str], question: str) -> bool:
+            bars.stop()
+            is_wanted = watch is None or watch(lines, question)
+            bars.start()
+            return is_wanted
+
+        watch_token = WATCHES.set(watch and watch_without_bar)
         token = BEGINS.set(lambda part: bars.reset(task, description=part))
         yield lambda done, total: bars.update(task, completed=done, total=total)
         BEGINS.reset(token)
+        WATCHES.reset(watch_token)

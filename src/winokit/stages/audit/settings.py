@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
 from winokit.data.loading import Loading, Perturbed
@@ -54,6 +55,17 @@ class AuditSettings(Settings):
             noun="style",
         ),
     ] = "default"
+    readings: Annotated[
+        str | Path | None,
+        Help(
+            "Ask under several prompts, candidate orders and scorings as well, and say what survives: default, or a "
+            "file of prompts (docs/readings.md).",
+            metavar="default|FILE",
+        ),
+    ] = None
+    preview: Annotated[
+        bool, Help("Show ten prompts and replies and what the rest would cost, and stop (docs/readings.md).")
+    ] = False
     perturbed: Perturbed = ()
     loading: Annotated[Loading, Without("columns")] = Loading()
     columns: Annotated[

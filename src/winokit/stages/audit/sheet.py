@@ -47,6 +47,12 @@ class AuditSheet:
         return SCORINGS[name] if is_known else None
 
     @property
+    def asks_both_orders(self) -> bool:
+        """Whether the scorer lists the candidates in both orders itself, so that turning them round changes nothing."""
+        is_one_order = "order=given" in self.scoring or "order=reversed" in self.scoring
+        return self.known_scoring is not None and self.known_scoring.both_orders and not is_one_order
+
+    @property
     def reads_pronoun(self) -> bool:
         """Whether the scorer is known to see the pronoun of a problem that has one."""
         return self.known_scoring is not None and self.known_scoring.reads_pronoun

@@ -30,7 +30,7 @@ def position(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("position", "answer_first", answers.subset(is_first), by_answer=True)
     yield from sheet.accuracy("position", "answer_second", answers.subset(~is_first), by_answer=True)
     yield from sheet.gap(("position", "all", "first_minus_second"), answers, is_first, by_answer=True)
-    if not sheet.has("reversed") or (sheet.known_scoring is not None and sheet.known_scoring.both_orders):
+    if not sheet.has("reversed") or sheet.asks_both_orders:
         return
     asked, backwards = answers.matched(sheet.answers("reversed"))
     if len(asked):
