@@ -1,0 +1,207 @@
+"""Made-up people who work in a study: most are careful, some are bots, some return their visit, some come twice.
+
+A person is a generator that does one thing after another and yields the seconds until the next, so that hundreds can
+be at work at the same moments without threads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from sqlalchemy import select
+
+from winokit_collect.platforms.base import arrive, done_in_visit
+from winokit_collect.platforms.stand_in import ProlificStandIn
+from winokit_collect.rehearsal.plan import RehearsalPlan
+from winokit_collect.study import submissions, tasks, workers
+from winokit_collect.study.refusals import Incomplete, NotAllowed, NotFound, NotNow
+from winokit_collect.study.schema import ASSOCIATIVE, SWITCHABLE, WRITE, Lease, ProblemRow, Task, Worker
+from winokit_collect.study.study import Study
+from winokit_collect.study.voting import VoteTask
+
+READ_CONSENT, ANSWER_SCREENING, ANSWER_QUESTION = 60.0, 20.0, 15.0
+"""Seconds for the consent page, the screening, and one question of the quiz."""
+KNOWS = 0.95
+"""How often somebody careful answers a question right."""
+DOUBTS = 0.02
+"""How often somebody careful says that a good problem has no answer, or that its clause alone decides it."""
+SPREAD = 0.5
+"""How much people differ in how long they take: the standard deviation of the logarithm."""
+BOT_SECONDS = (0.5, 2.5)
+BETWEEN_VISITS = 3600.0
+FILLER = "before yesterday someone quietly repaired everything while others watched them from far away and said nothing"
+
+
+@dataclass
+class VisitTimes:
+    """How long somebody was there and what they earned in that time."""
+
+    seconds: float = 0.0
+    earned_cents: int = 0
+    by_kind: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of each task, by kind."""
+
+
+@dataclass
+class Rehearsed:
+    """What is remembered of the people of a rehearsal."""
+
+    times: dict[int, VisitTimes] = field(default_factory=dict)
+    """By the person's number."""
+    bots: set[int] = field(default_factory=set)
+    returned: int = 0
+    second_visits: int = 0
+    refused_texts: dict[str, int] = field(default_factory=dict)
+    """Why made-up twins were not taken, and how often."""
+    written: int = 0
+
+
+class Crowd:
+    """Everybody who comes, in a study and on a platform."""
+
+    def __init__(self, study: Study, books: ProlificStandIn, plan: RehearsalPlan) -> None:
+        self.study, self.books, self.plan = study, books, plan
+        self.random = Random(plan.seed)
+        self.seen = Rehearsed()
+        self._texts = 0
+
+    def person(self, number: int) -> Iterator[float]:
+        """Somebody from their first visit to their last; each step yields how long it takes."""
+        draw = Random(f"{self.plan.seed} {number}")
+        is_bot = draw.random() < self.plan.bot_share
+        if is_bot:
+            self.seen.bots.add(number)
+        visits = 2 if draw.random() < self.plan.second_visit_share else 1
+        times = self.seen.times.setdefault(number, VisitTimes())
+        for visit in range(visits):
+            if visit:
+                self.seen.second_visits += 1
+                yield BETWEEN_VISITS
+            for seconds in self._visit(number, visit, draw, is_bot, times):
+                times.seconds += seconds
+                yield seconds
+
+    def _visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """One visit: what comes before work, and tasks until there are enough."""
+        worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
+        returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
+        yield from self._enter(worker, draw, is_bot, times)
+        while done_in_visit(self.study, worker.id) < self.study.config.platform.tasks_per_visit:
+            if returns_at is not None and done_in_visit(self.study, worker.id) >= returns_at:
+                self.books.ends(self.books.session(number, visit), "RETURNED")
+                self.seen.returned += 1
+                return
+            kind = self._choose_kind(worker)
+            if kind is None:
+                return
+            try:
+                yield from self._do_task(worker, kind, draw, is_bot, times)
+            except (NotNow, NotAllowed, NotFound):
+                return
+
+    def _enter(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """Consent, screening and quizzes; whoever has passed them goes on at once."""
+        row = workers.get(self.study, worker.code)
+        if row.consented_at is None:
+            yield 1.0 if is_bot else READ_CONSENT
+            workers.consent(self.study, worker.id)
+            yield 1.0 if is_bot else ANSWER_SCREENING
+            workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
+        before, _ = workers.own_work(self.study, worker.id)
+        while True:
+            row = workers.get(self.study, worker.code)
+            kind = workers.next_quiz(self.study, row, self.study.config.tasks.kinds)
+            if kind is None or row.state != "active":
+                break
+            answers = []
+            for question in workers.quiz_for(self.study, row, [kind]):
+                yield 1.0 if is_bot else ANSWER_QUESTION
+                knows = draw.random() < (1 / len(question.options) if is_bot else KNOWS)
+                answers.append(question.answer if knows else (question.answer + 1) % len(question.options))
+            try:
+                workers.take_quiz(self.study, worker.id, answers, [kind])
+            except NotNow:
+                break
+        after, _ = workers.own_work(self.study, worker.id)
+        times.earned_cents += after - before
+
+    def _choose_kind(self, worker: Worker) -> str | None:
+        """A kind of task that there is for somebody; None if there is nothing, or they may not work."""
+        row = workers.get(self.study, worker.code)
+        if workers.step_of(self.study, row) != workers.WORK:
+            return None
+        qualified = []
+        for kind, count in tasks.available(self.study, worker.id).items():
+            if count and workers.is_qualified(self.study, row, kind):
+                qualified.append(kind)
+        # Writing first: nothing can be judged before there is something.
+        return WRITE if WRITE in qualified else next(iter(qualified), None)
+
+    def _do_task(self, worker: Worker, kind: str, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
+        """Take a task, work on it for a while, and hand it in."""
+        task = tasks.lease(self.study, worker.id, kind)
+        seconds = self.plan.seconds[kind] * draw.lognormvariate(0.0, SPREAD)
+        if is_bot:
+            seconds = draw.uniform(*BOT_SECONDS)
+        yield seconds
+        times.by_kind.setdefault(kind, []).append(seconds)
+        if isinstance(task, VoteTask):
+            receipt = submissions.submit_vote(self.study, worker.id, task.token, self._ballot(task, draw, is_bot))
+        else:
+            try:
+                receipt = submissions.submit_twins(self.study, worker.id, task.token, self._twins())
+                self.seen.written += 1
+            except Incomplete as error:
+                reason = "; ".join(f"{name}: {why}" for name, why in error.problems.items())
+                self.seen.refused_texts[reason] = self.seen.refused_texts.get(reason, 0) + 1
+                tasks.give_back(self.study, worker.id, task.token)
+                raise NotNow("no twins could be made up") from None
+        times.earned_cents += receipt.cents
+
+    def _ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
+        """A vote by somebody who mostly knows the answer, or by a bot that presses anything."""
+        answer = self._known_answer(task, draw)
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            says = draw.random() < 0.5 if is_bot else (answer == 1) == (draw.random() < KNOWS)
+            return {"choice": "yes" if says else "no"}
+        places = [place for place, _ in task.options]
+        others = [place for place in places if place != answer]
+        knows = draw.random() < (1 / len(places) if is_bot else KNOWS)
+        doubts = [draw.random() < (0.5 if is_bot else DOUBTS) for _ in range(2)]
+        names = ("equally_plausible", "local_decides")
+        said = {name: "yes" if doubt else "no" for name, doubt in zip(names, doubts, strict=True)}
+        return said | {"choice": str(answer if knows or not others else draw.choice(others))}
+
+    def _known_answer(self, task: VoteTask, draw: Random) -> int:
+        """The right answer to a task, which only a rehearsal may look up."""
+        query = select(Task.topic, ProblemRow.answer, ProblemRow.labels, ProblemRow.id)
+        query = query.join(Lease, Lease.task_id == Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
+        with self.study.store.read() as session:
+            row = session.execute(query.where(Lease.token == task.token)).one()
+        gold: Mapping[str, Any] = row.topic or {}
+        if gold.get("answer") is not None:
+            return int(gold["answer"])
+        if task.kind in (SWITCHABLE, ASSOCIATIVE):
+            label = row.labels.get(task.kind)
+            return int(label) if isinstance(label, bool) else int(Random(f"{row.id} {task.kind}").random() < 0.3)
+        return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
+
+    def _twins(self) -> dict[str, str]:
+        """The writing form with a pair like no other, as long as the study's rules ask."""
+        self._texts += 1
+        letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
+        rules = self.study.config.rules
+        filler_count = max(1, min(max(rules.fewest_words, 19), rules.most_words) - 13)
+        words = (FILLER.split() * (1 + filler_count // 15))[:filler_count]
+        own = " ".join(word + letters for word in words)
+        first = f"The terrier and the spaniel {own} near the gate and _ had never eaten."
+        return {
+            "first": first,
+            "second": first.replace("never", "always"),
+            "candidate_1": "the terrier",
+            "candidate_2": "the spaniel",
+            "answer_1": "2",
+            "answer_2": "1",
+            "anchor": "gate",
+        }

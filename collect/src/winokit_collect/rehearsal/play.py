@@ -1,0 +1,407 @@
+"""Playing a study through: in a copy of its folder, on a clock of its own, against the stand-in of a platform."""
+
+import heapq
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import sqrt
+from pathlib import Path
+from random import Random
+from statistics import NormalDist, median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import selectinload
+
+from winokit import write
+from winokit.extend import BadInput
+from winokit_collect.platforms import payout, prolific, stand_in
+from winokit_collect.platforms.reconcile import reconcile
+from winokit_collect.platforms.stand_in import AFTER, BEFORE, ProlificStandIn, serve_stand_in
+from winokit_collect.rehearsal.people import Crowd, Rehearsed
+from winokit_collect.rehearsal.plan import RehearsalPlan
+from winokit_collect.study import schema
+from winokit_collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
+from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_dataset
+from winokit_collect.study.pay_floor import PayFloor, pay_floor
+from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
+from winokit_collect.study.second_opinions import ask_second_opinions, is_asked
+from winokit_collect.study.settings import rule_of
+from winokit_collect.study.study import DATABASE, FILL_IN, Study
+from winokit_collect.study.validity import find_decisive, judgements
+from winokit_collect.study.verdicts import complete_votes, deciding_votes
+
+LEFT_BEHIND = ("backups", "export", "secret.key", "rehearsal.html", f"{DATABASE}*")
+MONEY_CALLS = ("/pay", "/transition")
+POINTS, DISAGREE, LEVEL = 0.05, 0.2, 0.05
+"""The difference that should be seen, how often two models disagree, and the level of the test."""
+MOST_ROUNDS = 200
+LOOK_AFTER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class MoneyPlayed:
+    """What was owed and what left, in hundredths."""
+
+    owed_cents: int
+    """All that people earned by the ledger."""
+    paid_cents: int
+    """All that left the platform's account."""
+    rewards_beyond_cents: int
+    """Rewards that the platform paid for visits, beyond what was earned in them."""
+    disagreement_cents: int
+    """The money on which ledger and platform disagree at the end."""
+    uncertain: int
+    """Payouts that were in doubt at some time."""
+    asked_of_you: int
+    """Payouts that a requester had to look up."""
+    currency: str
+
+
+@dataclass(frozen=True)
+class HourPlayed:
+    """What an hour of a worker's time brought."""
+
+    minutes_a_visit: float
+    hourly_cents: int
+    """Of careful people, in the median, with consent page and quiz."""
+    by_kind: dict[str, int]
+    floor: PayFloor
+    visits: int
+
+
+@dataclass(frozen=True)
+class VerdictsPlayed:
+    """What became of problems, all of which were good."""
+
+    valid: int
+    invalid: int
+    open: int
+    hang_on_blocked: int
+    """Of the invalid: those that would be valid without the vote of a blocked worker."""
+    hang_on_bots: int
+    """Likewise, without the vote of a bot, blocked or not."""
+    asked_once_more: int
+    bots: int
+    bots_blocked: int
+    careful_blocked: int
+
+
+@dataclass(frozen=True)
+class PowerPlayed:
+    """Whether the finished study can tell two models apart that are 5 points apart."""
+
+    problems: int
+    """Valid problems that are expected of the whole study."""
+    power: float
+    needed: int
+    """Problems with which the power is 80 %."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """How a study went in the rehearsal."""
+
+    title: str
+    plan: RehearsalPlan
+    people: int
+    money: MoneyPlayed
+    hour: HourPlayed
+    verdicts: VerdictsPlayed
+    power: PowerPlayed
+    seen: Rehearsed
+    notes: tuple[str, ...]
+
+
+class RehearsalClock:
+    """A time that the rehearsal sets."""
+
+    def __init__(self, start: datetime) -> None:
+        self.moment = start
+
+    def __call__(self) -> datetime:
+        """Now."""
+        return self.moment
+
+
+def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
+    """Play the study of a folder through; nothing in the folder is read but settings and texts, nothing is changed."""
+    config = read_config(folder / FILE)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
+        books = stack.enter_context(serve_stand_in(int(config.platform.base_reward * 100)))
+        books.currency = config.pay.currency
+        stack.enter_context(_token_for_stand_in())
+        clock = RehearsalClock(datetime.now().astimezone())
+        played = _copy_study(folder, place, config, books, plan)
+        study = stack.enter_context(closing(_open_copy(place, clock)))
+        crowd = Crowd(study, books, plan)
+        people = _play_people(study, crowd, clock, plan)
+        doubts, asked = _pay_everybody(study, books, clock, plan)
+        comparison = reconcile(study, wait=lambda seconds: None)
+        money = _sum_money(study, books, doubts, asked, comparison.disagreement_cents)
+        verdicts = _judge_verdicts(study, crowd)
+        share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
+        return Rehearsal(
+            title=config.title,
+            plan=plan,
+            people=people,
+            money=money,
+            hour=_sum_hours(study, crowd),
+            verdicts=verdicts,
+            power=_find_power(round(share * played.problems_of_study)),
+            seen=crowd.seen,
+            notes=_list_notes(config, crowd, verdicts),
+        )
+
+
+@dataclass(frozen=True)
+class _CopiedStudy:
+    problems_of_study: int
+    """Problems that the whole study will have."""
+
+
+def _copy_study(
+    folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
+) -> _CopiedStudy:
+    """Copy settings and texts, for a smaller study on the stand-in."""
+    shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    sections = config.model_dump(mode="json", by_alias=True)
+    reward = str(config.platform.base_reward)
+    own = {"base_reward": reward, "tasks_per_visit": config.platform.tasks_per_visit}
+    sections["platform"] = books.platform(**own)
+    sections |= {"database": "", "adversary": {}}
+    sections["rules"]["warn"] = False
+    sections["pay"]["fooled"] = "0"
+    problems = 2 * config.tasks.twins
+    sections["tasks"]["twins"] = min(config.tasks.twins, plan.pairs)
+    for section in ("judge", "evaluate"):
+        if sections[section]["data"]:
+            dataset = imported_dataset(folder, config)
+            problems = len(dataset)
+            write(drawn_by_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
+            sections[section]["data"] = DATA
+    (place / FILE).write_text(render_config(parse_config(sections)), "utf-8")
+    consent = place / config.consent
+    consent.write_text(consent.read_text("utf-8").replace(FILL_IN, "filled in"), "utf-8")
+    return _CopiedStudy(problems)
+
+
+def _open_copy(place: Path, clock: RehearsalClock) -> Study:
+    return Study.open(place, f"sqlite:///{place / DATABASE}", clock=clock)
+
+
+@contextmanager
+def _token_for_stand_in() -> Iterator[None]:
+    """A token that only the stand-in sees, in the place of a real one."""
+    before = os.environ.get(prolific.TOKEN)
+    os.environ[prolific.TOKEN] = "rehearsal"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[prolific.TOKEN]
+        else:
+            os.environ[prolific.TOKEN] = before
+
+
+def _play_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
+    """Let people come one after the other until all is done; how many came."""
+    start, arrived = clock.moment, 0
+    under_way: list[tuple[datetime, int, Iterator[float]]] = []
+    next_arrival = start
+    steps = 0
+    while under_way or (arrived < plan.most_people and _is_open(study)):
+        may_come = arrived < plan.most_people and (not under_way or under_way[0][0] >= next_arrival)
+        if may_come and _is_open(study):
+            arrived += 1
+            heapq.heappush(under_way, (next_arrival, arrived, crowd.person(arrived)))
+            next_arrival += timedelta(seconds=plan.arrival_seconds)
+        if not under_way:
+            break
+        moment, number, person = heapq.heappop(under_way)
+        clock.moment = max(clock.moment, moment)
+        seconds = next(person, None)
+        if seconds is not None:
+            heapq.heappush(under_way, (clock.moment + timedelta(seconds=seconds), number, person))
+        steps += 1
+        if is_asked(study) and steps % 100 == 0:
+            ask_second_opinions(study)
+    return arrived
+
+
+def _is_open(study: Study) -> bool:
+    """Whether something is still asked for."""
+    is_missing = (Task.asked.is_not(None), Task.accepted < Task.asked)
+    with study.store.read() as session:
+        return session.scalar(select(Task.id).where(*is_missing).limit(1)) is not None
+
+
+def _pay_everybody(
+    study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan
+) -> tuple[int, int]:
+    """Pay all that is owed, on a platform that goes wrong: how many payouts were in doubt, and had to be looked up."""
+    draw = Random(f"{plan.seed} money")
+    for session, submission in books.submissions.items():
+        if submission["status"] == "ACTIVE" and draw.random() < plan.approved_share:
+            books.ends(session, "APPROVED")
+
+    def trouble(path: str) -> tuple[str, int] | None:
+        if not path.endswith(MONEY_CALLS):
+            return None
+        chance = draw.random()
+        if chance < plan.fails_after_paying:
+            return AFTER, 500
+        if chance < plan.fails_after_paying + plan.fails_before_paying:
+            return BEFORE, 500
+        if chance < plan.fails_after_paying + plan.fails_before_paying + plan.too_many_share:
+            return BEFORE, 429
+        return None
+
+    books.trouble = trouble
+    doubted: set[int] = set()
+    asked: set[int] = set()
+    for round_number in range(MOST_ROUNDS):
+        payout.plan(study, "rehearsal")
+        while payout.step(study):
+            doubted |= _jobs_in(study, schema.UNCERTAIN)
+        clock.moment += LOOK_AFTER
+        left = _jobs_in(study, *schema.UNDER_WAY)
+        if not left and not _owes_something(study):
+            break
+        if round_number % 3 == 2:  # the requester looks these up on the platform, which has not paid them
+            for job_id in _jobs_in(study, schema.UNCERTAIN):
+                asked.add(job_id)
+                payout.settle(study, job_id, paid=False, actor="rehearsal")
+    books.trouble = lambda path: None
+    return len(doubted), len(asked)
+
+
+def _jobs_in(study: Study, *states: str) -> set[int]:
+    with study.store.read() as session:
+        return set(session.scalars(select(PayoutJob.id).where(PayoutJob.state.in_(states))))
+
+
+def _owes_something(study: Study) -> bool:
+    """Whether somebody is owed more than nothing."""
+    owed = select(Payment.worker_id).where(Payment.settled_at.is_(None)).group_by(Payment.worker_id)
+    with study.store.read() as session:
+        return session.scalar(owed.having(func.sum(Payment.cents) > 0).limit(1)) is not None
+
+
+def _sum_money(study: Study, books: ProlificStandIn, doubts: int, asked: int, disagreement: int) -> MoneyPlayed:
+    earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
+    open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
+    with study.store.read() as session:
+        owed = int(session.scalar(earned) or 0)
+        beyond = -int(session.scalar(open_lines) or 0)
+    return MoneyPlayed(owed, books.paid, beyond, disagreement, doubts, asked, study.config.pay.currency)
+
+
+def _sum_hours(study: Study, crowd: Crowd) -> HourPlayed:
+    """What an hour brings careful people, by the time that they were there."""
+    careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
+    worked = [times for times in careful if times.by_kind and times.seconds]
+    hourly = [times.earned_cents * 3600 / times.seconds for times in worked]
+    by_kind: dict[str, list[float]] = {}
+    for times in worked:
+        for kind, seconds in times.by_kind.items():
+            by_kind.setdefault(kind, []).extend(seconds)
+    prices = {kind: study.config.pay.cents(kind) for kind in by_kind}
+    visits = len(crowd.books.submissions)
+    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
+    hourly_by_kind = {kind: round(prices[kind] * 3600 / median(seconds)) for kind, seconds in by_kind.items()}
+    whole = round(median(hourly)) if hourly else 0
+    return HourPlayed(minutes, whole, hourly_by_kind, pay_floor(study.config), visits)
+
+
+def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
+    """What became of problems that are all good, and on whom bad verdicts hang."""
+    shown = (selectinload(ProblemRow.votes).selectinload(Vote.worker), selectinload(ProblemRow.tasks))
+    origins = (schema.WRITTEN, schema.IMPORTED)
+    with study.store.read(steady=True) as session:
+        rows = session.scalars(select(ProblemRow).where(ProblemRow.origin.in_(origins)).options(*shown)).all()
+        rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
+        identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
+        states = {number: state for number, state in session.execute(select(Worker.id, Worker.state)).all()}
+    numbers = {worker_id: int(external_id[2:]) for external_id, worker_id in identities}
+    bots = {worker_id for worker_id, number in numbers.items() if number in crowd.seen.bots}
+    blocked = {worker_id for worker_id, state in states.items() if state == schema.BLOCKED}
+    hang_on_blocked = hang_on_bots = 0
+    for row in rows:
+        if row.valid is not False or row.answer is None:
+            continue
+        votes = deciding_votes(complete_votes(row, schema.VALIDATE))
+        places = find_decisive(judgements(votes, row.answer), rules[row.settings_id]) if votes else []
+        decisive = {votes[place].worker_id for place in places}
+        hang_on_blocked += not decisive.isdisjoint(blocked)
+        hang_on_bots += not decisive.isdisjoint(bots)
+    valid = sum(row.valid is True for row in rows)
+    invalid = sum(row.valid is False for row in rows)
+    doubted = sum(vote.doubted for row in rows for vote in row.votes)
+    return VerdictsPlayed(
+        valid=valid,
+        invalid=invalid,
+        open=len(rows) - valid - invalid,
+        hang_on_blocked=hang_on_blocked,
+        hang_on_bots=hang_on_bots,
+        asked_once_more=doubted,
+        bots=len(bots),
+        bots_blocked=len(bots & blocked),
+        careful_blocked=len(blocked - bots),
+    )
+
+
+def _find_power(problems: int) -> PowerPlayed:
+    """The power of a paired test at 5 %, if two models differ by 5 points and disagree on a fifth of the problems.
+
+    By the normal approximation, as if the twins of a pair were answered independently.
+    """
+    normal = NormalDist()
+    spread = sqrt(DISAGREE - POINTS**2)
+    beyond = normal.inv_cdf(1 - LEVEL / 2)
+    power = normal.cdf(POINTS * sqrt(problems) / spread - beyond) if problems else 0.0
+    needed = ((beyond * sqrt(DISAGREE) + normal.inv_cdf(0.8) * spread) / POINTS) ** 2
+    return PowerPlayed(problems, power, round(needed))
+
+
+def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> tuple[str, ...]:
+    """What a reader must know to judge the numbers."""
+    notes = []
+    if config.platform.name != "prolific":
+        notes.append(
+            f"The study is not on Prolific ({config.platform.name}); it was played as if it were, since that platform "
+            "has a stand-in."
+        )
+    if config.adversary.model:
+        notes.append("The model to fool was left out, and so was its bonus.")
+    if verdicts.open and schema.VALIDATE in config.tasks.kinds:
+        notes.append(f"{verdicts.open:,} problems did not get all their votes: too few people could still judge them.")
+    for reason, count in crowd.seen.refused_texts.items():
+        notes.append(f"Made-up twins were not taken by the rules, {count:,} times: {reason}.")
+    return tuple(notes)
+
+
+def check_shares(bot_share: float) -> None:
+    """Refuse a share of bots with which nobody careful comes."""
+    if not 0 <= bot_share < 1:
+        raise BadInput(f"--bots: expected a share from 0 to below 1, found {bot_share}")
+
+
+def stand_in_contract() -> str:
+    """What the stand-in takes for granted of a platform."""
+    return " ".join(str(stand_in.__doc__).split())
+
+
+def to_record(rehearsal: Rehearsal) -> dict[str, Any]:
+    """The numbers of a rehearsal, for scripts."""
+    parts = {"money": rehearsal.money, "verdicts": rehearsal.verdicts, "power": rehearsal.power}
+    record: dict[str, Any] = {name: vars(part) for name, part in parts.items()}
+    hour = rehearsal.hour
+    record["hour"] = {**vars(hour), "floor": vars(hour.floor)}
+    record |= {"people": rehearsal.people, "visits": hour.visits, "notes": list(rehearsal.notes)}
+    return record | {"returned": rehearsal.seen.returned, "second_visits": rehearsal.seen.second_visits}

@@ -1,0 +1,48 @@
+"""What workers agreed to, the settings of each time, and votes that a verdict no longer hangs on."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+SETTINGS_KEY = "CONSTRAINT fk_problems_settings_id_settings_versions REFERENCES settings_versions (id)"
+
+
+def upgrade() -> None:
+    """Add the tables, empty: nobody knows which text somebody agreed to before, nor which settings were in force."""
+    moment = sa.DateTime(timezone=True)
+    op.create_table(
+        "consent_texts",
+        sa.Column("sha256", sa.String(64), primary_key=True),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("at", moment, nullable=False),
+    )
+    op.create_table(
+        "consents",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("worker_id", sa.Integer(), sa.ForeignKey("workers.id"), nullable=False, index=True),
+        sa.Column("sha256", sa.String(64), sa.ForeignKey("consent_texts.sha256"), nullable=False),
+        sa.Column("at", moment, nullable=False),
+    )
+    op.create_table(
+        "settings_versions",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("at", moment, nullable=False),
+        sa.Column("actor", sa.String(80), nullable=False),
+        sa.Column("settings", sa.JSON(), nullable=False),
+        sa.Column("changes", sa.JSON(), nullable=False),
+    )
+    op.add_column("workers", sa.Column("consent_sha256", sa.String(64)))
+    op.add_column("votes", sa.Column("doubted", sa.Boolean(), nullable=False, server_default=sa.false()))
+    op.execute(f"ALTER TABLE problems ADD COLUMN settings_id INTEGER {SETTINGS_KEY}")
+
+
+def downgrade() -> None:
+    """Take all of it away again."""
+    with op.batch_alter_table("problems") as changed:
+        changed.drop_constraint("fk_problems_settings_id_settings_versions", type_="foreignkey")
+        changed.drop_column("settings_id")
+    op.drop_column("votes", "doubted")
+    op.drop_column("workers", "consent_sha256")
+    for table in ("settings_versions", "consents", "consent_texts"):
+        op.drop_table(table)
