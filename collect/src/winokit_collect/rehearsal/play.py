@@ -151,7 +151,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
             plan=plan,
             people=people,
             money=money,
-            hour=_sum_hours(study, crowd),
+            hour=_sum_hours(study, crowd, pay_floor(config)),
             verdicts=verdicts,
             power=_find_power(round(share * played.problems_of_study)),
             seen=crowd.seen,
@@ -302,7 +302,7 @@ def _sum_money(study: Study, books: ProlificStandIn, doubts: int, asked: int, di
     return MoneyPlayed(owed, books.paid, beyond, disagreement, doubts, asked, study.config.pay.currency)
 
 
-def _sum_hours(study: Study, crowd: Crowd) -> HourPlayed:
+def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
     """What an hour brings careful people, by the time that they were there."""
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
@@ -316,7 +316,7 @@ def _sum_hours(study: Study, crowd: Crowd) -> HourPlayed:
     minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
     hourly_by_kind = {kind: round(prices[kind] * 3600 / median(seconds)) for kind, seconds in by_kind.items()}
     whole = round(median(hourly)) if hourly else 0
-    return HourPlayed(minutes, whole, hourly_by_kind, pay_floor(study.config), visits)
+    return HourPlayed(minutes, whole, hourly_by_kind, floor, visits)
 
 
 def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
