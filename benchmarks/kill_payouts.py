@@ -32,6 +32,7 @@ from winokit_collect.study.study import Study, utc_now
 
 REWARD = 50
 FAILS = 0.15
+CALLS = ("/pay", "/transition")
 LIVES = (0.05, 1.2)
 """Seconds that a paying process lives, at least and at most."""
 SPEED = 200
@@ -121,7 +122,7 @@ def main() -> int:
         study = Study.create(folder / "study", config, db, clock=FastClock(start))
         stack.callback(study.close)
         (study.folder / "consent.md").write_text("# A benchmark\n")
-        books.trouble = lambda path: (AFTER, 500) if draw.random() < FAILS and path.endswith("/pay") else None
+        books.trouble = lambda path: (AFTER, 500) if draw.random() < FAILS and path.rstrip("/").endswith(CALLS) else None
         killed = 0
         for number in range(asked.rounds):
             for worker in range(asked.workers):

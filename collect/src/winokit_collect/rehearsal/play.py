@@ -20,7 +20,7 @@ from sqlalchemy.orm import selectinload
 from winokit import write
 from winokit.extend import BadInput
 from winokit_collect.platforms import payout, prolific, stand_in
-from winokit_collect.platforms.reconcile import reconcile
+from winokit_collect.platforms.reconcile import adopt, reconcile
 from winokit_collect.platforms.stand_in import AFTER, BEFORE, ProlificStandIn, serve_stand_in
 from winokit_collect.rehearsal.people import Crowd, Rehearsed
 from winokit_collect.rehearsal.plan import RehearsalPlan
@@ -53,6 +53,8 @@ class MoneyPlayed:
     """All that left the platform's account."""
     rewards_beyond_cents: int
     """Rewards that the platform paid for visits, beyond what was earned in them."""
+    found_cents: int
+    """What comparing the books found, before it was entered into the ledger."""
     disagreement_cents: int
     """The money on which ledger and platform disagree at the end."""
     uncertain: int
@@ -142,8 +144,11 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         crowd = Crowd(study, books, plan)
         people = _play_people(study, crowd, clock, plan)
         doubts, asked = _pay_everybody(study, books, clock, plan)
-        comparison = reconcile(study, wait=lambda seconds: None)
-        money = _sum_money(study, books, doubts, asked, comparison.disagreement_cents)
+        found = reconcile(study, wait=_do_not_wait).disagreement_cents
+        if found:  # what the requester would press on the page that shows it
+            adopt(study, "rehearsal", wait=_do_not_wait)
+        left = reconcile(study, wait=_do_not_wait).disagreement_cents
+        money = _sum_money(study, books, (doubts, asked), (found, left))
         verdicts = _judge_verdicts(study, crowd)
         share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
         return Rehearsal(
@@ -251,7 +256,7 @@ def _pay_everybody(
             books.ends(session, "APPROVED")
 
     def trouble(path: str) -> tuple[str, int] | None:
-        if not path.endswith(MONEY_CALLS):
+        if not path.rstrip("/").endswith(MONEY_CALLS):
             return None
         chance = draw.random()
         if chance < plan.fails_after_paying:
@@ -293,13 +298,20 @@ def _owes_something(study: Study) -> bool:
         return session.scalar(owed.having(func.sum(Payment.cents) > 0).limit(1)) is not None
 
 
-def _sum_money(study: Study, books: ProlificStandIn, doubts: int, asked: int, disagreement: int) -> MoneyPlayed:
+def _do_not_wait(seconds: float) -> None:
+    """Pass the time that a platform asks to wait, on a clock that does not run."""
+
+
+def _sum_money(
+    study: Study, books: ProlificStandIn, doubts: tuple[int, int], differences: tuple[int, int]
+) -> MoneyPlayed:
+    """Add up what was earned and paid; `doubts` and `differences` are counts and cents of the comparison."""
     earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
     open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
     with study.store.read() as session:
         owed = int(session.scalar(earned) or 0)
         beyond = -int(session.scalar(open_lines) or 0)
-    return MoneyPlayed(owed, books.paid, beyond, disagreement, doubts, asked, study.config.pay.currency)
+    return MoneyPlayed(owed, books.paid, beyond, *differences, *doubts, study.config.pay.currency)
 
 
 def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
