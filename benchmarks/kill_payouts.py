@@ -1,6 +1,6 @@
 """Payouts under kill -9: the same cents owed and paid, with two visits per worker.
 
-python benchmarks/kill_payouts.py [--db sqlite|postgres] [--rounds 20] [--workers 6] [--seed 0]
+python benchmarks/kill_payouts.py [--db sqlite|postgres] [--rounds 20] [--workers 3] [--seed 0]
 
 In each round every worker comes for two visits to a platform that fails after paying, and earns something in each.
 A process pays them; it is killed with SIGKILL at a random moment, and started again, until nothing is under way. The
@@ -33,7 +33,7 @@ from winokit_collect.study.study import Study, utc_now
 REWARD = 50
 FAILS = 0.15
 CALLS = ("/pay", "/transition")
-LIVES = (0.05, 1.2)
+LIVES = (0.1, 3.0)
 """Seconds that a paying process lives, at least and at most."""
 SPEED = 200
 """Times as fast as a clock on the wall: what waits ten minutes is not waited for."""
@@ -101,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--db", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--workers", type=int, default=6)
+    parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     os.environ["PROLIFIC_API_TOKEN"] = "benchmark"
@@ -122,7 +122,9 @@ def main() -> int:
         study = Study.create(folder / "study", config, db, clock=FastClock(start))
         stack.callback(study.close)
         (study.folder / "consent.md").write_text("# A benchmark\n")
-        books.trouble = lambda path: (AFTER, 500) if draw.random() < FAILS and path.rstrip("/").endswith(CALLS) else None
+        books.trouble = lambda path: (
+            (AFTER, 500) if draw.random() < FAILS and path.rstrip("/").endswith(CALLS) else None
+        )
         killed = 0
         for number in range(asked.rounds):
             for worker in range(asked.workers):

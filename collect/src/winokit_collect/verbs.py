@@ -424,6 +424,7 @@ def rehearse(
     bots: Annotated[float, Help("Share of people who press anything.", least=0.0, most=0.9)] = 0.1,
     seed: Annotated[int, Help("Seed for every random choice.")] = 0,
     out: Annotated[Path | None, Help("The page; default: STUDY/rehearsal.html.", metavar="FILE")] = None,
+    db: Database = None,
 ) -> StudyAnswer:
     """Play a study through with made-up people, on a platform that goes wrong.
 
@@ -434,24 +435,26 @@ def rehearse(
     from winokit_collect.rehearsal import play
     from winokit_collect.rehearsal.plan import RehearsalPlan
     from winokit_collect.study.config import FILE, read_config
-    from winokit_collect.study.pay_floor import ASSUMED_SECONDS
     from winokit_collect.web.rendering import money, render_file
 
     folder = Path(folder)
     read_config(folder / FILE)
-    plan = RehearsalPlan(pairs=pairs, bot_share=bots, seed=seed, seconds=dict(ASSUMED_SECONDS))
+    plan = RehearsalPlan(pairs=pairs, bot_share=bots, seed=seed, seconds=play.seconds_of(folder, db))
     played = play.rehearse(folder, plan)
     page = Path(out or folder / "rehearsal.html")
     write_whole(page, render_file("rehearsal", played=played, contract=play.stand_in_contract()))
     tell(list(played.notes))
     sums, hour, verdicts, power = played.money, played.hour, played.verdicts, played.power
-    amounts = {name: money(getattr(sums, f"{name}_cents"), sums.currency) for name in ("owed", "paid", "disagreement")}
+    owed, paid = money(sums.owed_cents, sums.currency), money(sums.paid_cents, sums.currency)
+    disagreement, hourly = money(sums.disagreement_cents, sums.currency), money(hour.hourly_cents, sums.currency)
     least = f" (should: {money(hour.floor.cents, sums.currency)})" if hour.floor.cents else ""
+    hanging = f"{verdicts.hang_on_blocked:,} of these hang on a blocked worker, {verdicts.hang_on_bots:,} on a bot"
+    share = f"{100 * power.power:.0f} % with {power.problems:,} problems"
     lines = [
-        f"owed {amounts['owed']}, paid {amounts['paid']}; the two books disagree on {amounts['disagreement']}",
-        f"an hour pays {money(hour.hourly_cents, sums.currency)}{least}, a worker stays {hour.minutes_a_visit:.0f} min",
-        f"{verdicts.valid:,} valid, {verdicts.invalid:,} rejected; {verdicts.hang_on_blocked:,} hang on a blocked worker",
-        f"power to see 5 points: {100 * power.power:.0f} % with {power.problems:,} problems; 80 % needs {power.needed:,}",
+        f"owed {owed}, paid {paid}; the two books disagree on {disagreement}",
+        f"an hour pays {hourly}{least}, a worker stays {hour.minutes_a_visit:.0f} min",
+        f"{verdicts.valid:,} valid, {verdicts.invalid:,} rejected; {hanging}",
+        f"power to see 5 points: {share}; 80 % needs {power.needed:,}",
         str(page),
     ]
     return StudyAnswer(play.to_record(played) | {"page": str(page)}, lines)

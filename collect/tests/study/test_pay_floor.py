@@ -40,7 +40,9 @@ def test_check_says_it_and_finds_nothing_in_a_study_that_is_ready(tmp_path):
     verbs.init(tmp_path / "study")
     answer = CliRunner().invoke(command_line, ["collect", "check", str(tmp_path / "study")])
     assert answer.exit_code == 1
-    assert "write pays 5.65 USD per hour, below the federal minimum wage of the United States (7.25 USD)" in answer.output
+    assert (
+        "write pays 5.65 USD per hour, below the federal minimum wage of the United States (7.25 USD)" in answer.output
+    )
     assert "FILL IN" in answer.output
     settings = (tmp_path / "study" / "study.toml").read_text()
     settings = settings.replace("write = 0.40", "write = 0.52").replace("validate = 0.03", "validate = 0.05")

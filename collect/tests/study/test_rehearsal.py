@@ -38,9 +38,7 @@ def test_what_is_owed_is_paid_on_a_platform_that_fails(folder, monkeypatch):
 def test_a_mistake_in_paying_is_seen(folder, monkeypatch):
     """A payout that trusts an error would pay twice."""
     real = payout._set_aside
-    monkeypatch.setattr(
-        payout, "_set_aside", lambda study, job, state, error: real(study, job, "refused", error)
-    )
+    monkeypatch.setattr(payout, "_set_aside", lambda study, job, state, error: real(study, job, "refused", error))
     played = rehearse(folder, plan_of(fails_after_paying=0.5))
     assert played.money.paid_cents > played.money.owed_cents
     assert played.money.disagreement_cents > 0
@@ -66,7 +64,6 @@ def test_the_power_is_that_of_a_simulated_test():
 
     draw, problems, seen, rounds = Random(5), 600, 0, 400
     for _ in range(rounds):
-        ahead = sum(draw.random() for _ in range(0))
         steps = draw.choices((1, -1, 0), weights=(0.125, 0.075, 0.8), k=problems)
         ahead = sum(steps)
         seen += abs(ahead) > 1.96 * (sum(map(abs, steps))) ** 0.5

@@ -45,7 +45,9 @@ def test_what_is_skipped_comes_after_the_others(requester, pairs):
     seen = []
     for _ in range(len(pairs) + 1):
         seen.append(heading(requester))
-        requester.get(re.search(r'href="(/requester/queue\?[^"]*)" data-key="s"', requester.seen)[1].replace("&amp;", "&"))
+        requester.get(
+            re.search(r'href="(/requester/queue\?[^"]*)" data-key="s"', requester.seen)[1].replace("&amp;", "&")
+        )
     assert seen == [*pairs, pairs[0]]
 
 

@@ -14,7 +14,7 @@ from statistics import NormalDist, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, make_url, select
 from sqlalchemy.orm import selectinload
 
 from winokit import write
@@ -27,11 +27,12 @@ from winokit_collect.rehearsal.plan import RehearsalPlan
 from winokit_collect.study import schema
 from winokit_collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
 from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_dataset
-from winokit_collect.study.pay_floor import PayFloor, pay_floor
+from winokit_collect.study.pay_floor import ASSUMED_SECONDS, PayFloor, pay_floor
+from winokit_collect.study.progress import usual_seconds
 from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
 from winokit_collect.study.second_opinions import ask_second_opinions, is_asked
 from winokit_collect.study.settings import rule_of
-from winokit_collect.study.study import DATABASE, FILL_IN, Study
+from winokit_collect.study.study import DATABASE, FILL_IN, Study, database_url
 from winokit_collect.study.validity import find_decisive, judgements
 from winokit_collect.study.verdicts import complete_votes, deciding_votes
 
@@ -170,6 +171,16 @@ class _CopiedStudy:
     """Problems that the whole study will have."""
 
 
+def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
+    """How long a task of each kind takes: as it was measured in the study, or else assumed."""
+    seconds = dict(ASSUMED_SECONDS)
+    url = make_url(database_url(folder, db))
+    if url.get_backend_name() != "sqlite" or Path(url.database or "").is_file():
+        with closing(Study.open(folder, db, to_read=True)) as study:
+            seconds |= usual_seconds(study)
+    return seconds
+
+
 def _copy_study(
     folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
 ) -> _CopiedStudy:
@@ -246,9 +257,7 @@ def _is_open(study: Study) -> bool:
         return session.scalar(select(Task.id).where(*is_missing).limit(1)) is not None
 
 
-def _pay_everybody(
-    study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan
-) -> tuple[int, int]:
+def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
     """Pay all that is owed, on a platform that goes wrong: how many payouts were in doubt, and had to be looked up."""
     draw = Random(f"{plan.seed} money")
     for session, submission in books.submissions.items():
@@ -339,7 +348,7 @@ def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         rows = session.scalars(select(ProblemRow).where(ProblemRow.origin.in_(origins)).options(*shown)).all()
         rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
-        states = {number: state for number, state in session.execute(select(Worker.id, Worker.state)).all()}
+        states = dict(session.execute(select(Worker.id, Worker.state)).tuples().all())
     numbers = {worker_id: int(external_id[2:]) for external_id, worker_id in identities}
     bots = {worker_id for worker_id, number in numbers.items() if number in crowd.seen.bots}
     blocked = {worker_id for worker_id, state in states.items() if state == schema.BLOCKED}

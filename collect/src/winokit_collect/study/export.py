@@ -192,9 +192,7 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
     done.files |= {"evaluated.jsonl": len(problems), "predictions.jsonl": len(predictions)}
 
 
-def _write_labels(
-    study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported
-) -> None:
+def _write_labels(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
     """The dataset that people have judged, with their labels; what it said of its own is kept as reference."""
     dataset = imported_dataset(study.folder, study.config)
     groups = {problem.id: problem.group for problem in dataset}

@@ -226,9 +226,7 @@ def _next_token(study: Study, session: Session, leased: Row[Any]) -> str | None:
         raise _NoNext from error
 
 
-def _correct_vote(
-    study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]
-) -> SubmissionReceipt:
+def _correct_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
     """Put a vote in the place of the one that stands, if it is another."""
     submission = _submission(session, leased, for_update=True)
     unchanged = _unless_new(study, session, leased, submission, ballot)
@@ -394,9 +392,7 @@ def _store_submission(session: Session, submission: Mapping[str, Any]) -> int:
     return int(_SUBMISSION.scalar(session, **submission, history=[]))
 
 
-def _pay_submission(
-    study: Study, session: Session, submission: Mapping[str, Any], number: int
-) -> SubmissionReceipt:
+def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any], number: int) -> SubmissionReceipt:
     """Write down what a submission earns; its receipt."""
     cents = ledger.pay(session, study, submission, number)
     message = MESSAGES.get(submission["why_not"], NOT_COUNTED)

@@ -95,9 +95,7 @@ class Verdicts:
         return judge(judgements(deciding_votes(votes), row.answer), AS_SETTING[self.rule]).valid
 
 
-def decide_under(
-    rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]
-) -> Verdicts:
+def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]) -> Verdicts:
     """The verdicts on some problems, which were read with their votes, tasks and decisions."""
     verdicts = Verdicts(rule, kept_rules)
     if rule == DAWID_SKENE:

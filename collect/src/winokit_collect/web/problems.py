@@ -1,7 +1,6 @@
 """Looking through problems, their votes and all that was handed in, and deciding over it."""
 
 from collections.abc import Mapping, Sequence
-from os.path import commonprefix
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -97,10 +96,20 @@ def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str,
     if not others:
         return text, "", ""
     own, other = text.split(" "), others[0].split(" ")
-    start = len(commonprefix([own, other]))
-    end = len(commonprefix([own[start:][::-1], other[start:][::-1]]))
+    start = _count_same(own, other)
+    end = _count_same(own[start:][::-1], other[start:][::-1])
     middle = len(own) - end
     return " ".join(own[:start]), " ".join(own[start:middle]), " ".join(own[middle:])
+
+
+def _count_same(own: Sequence[str], other: Sequence[str]) -> int:
+    """How many words two texts begin with alike."""
+    count = 0
+    for one, two in zip(own, other, strict=False):
+        if one != two:
+            break
+        count += 1
+    return count
 
 
 def _text_of(row: ProblemRow) -> str:
