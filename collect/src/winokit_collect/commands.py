@@ -31,8 +31,14 @@ def sure(given: Mapping[str, Any]) -> dict[str, tuple[str, type]]:
 
 app.command()(command(verbs.init, attrgetter("lines"), attrgetter("record"), doing="init"))
 app.command()(command(verbs.serve, lambda nothing: (), None, doing="serve"))
-has_found = {"code": lambda answer: int(not answer.record["ready"])}
-app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", **has_found))
+
+
+def code_of_check(answer: verbs.StudyAnswer) -> int:
+    """1 if something has to be done before a study is served."""
+    return int(not answer.record["ready"])
+
+
+app.command()(command(verbs.check, attrgetter("lines"), attrgetter("record"), doing="check", code=code_of_check))
 MONEY = (verbs.rehearse, verbs.invite, verbs.publish, verbs.reconcile)
 KEEPING = (verbs.status, verbs.export, verbs.backup, verbs.restore, verbs.account, verbs.withdraw, verbs.reset_pilot)
 for call in (*MONEY, *KEEPING):

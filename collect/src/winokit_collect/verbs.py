@@ -406,13 +406,16 @@ def check(folder: Folder, *, db: Database = None) -> StudyAnswer:
         from winokit_collect.study.pay_floor import check_prices, pay_floor
         from winokit_collect.study.progress import price_lines, usual_seconds
 
-        floor, prices = pay_floor(study.config), check_prices(study.config, usual_seconds(study))
+        floor = pay_floor(study.config)
+        prices = check_prices(study.config, usual_seconds(study))
         notes = [*filter(None, [study.why_closed]), *study.notes]
         lines = list(price_lines(prices, floor, study.config))
     low = [price.kind for price in prices if price.is_low]
     lines += [f"note: {note}" for note in notes] or ["texts and consent page: nothing is missing"]
-    record = {"prices": [asdict(price) | {"is_low": price.is_low} for price in prices], "notes": notes}
-    record |= {"floor_cents": floor.cents, "floor_of": floor.reason, "ready": not low and not notes}
+    prices_record = [asdict(price) | {"is_low": price.is_low} for price in prices]
+    is_ready = not low and not notes
+    record = {"prices": prices_record, "notes": notes, "ready": is_ready}
+    record |= {"floor_cents": floor.cents, "floor_of": floor.reason}
     return StudyAnswer(record, lines)
 
 
@@ -439,25 +442,37 @@ def rehearse(
 
     folder = Path(folder)
     read_config(folder / FILE)
-    plan = RehearsalPlan(pairs=pairs, bot_share=bots, seed=seed, seconds=play.seconds_of(folder, db))
+    seconds = play.seconds_of(folder, db)
+    plan = RehearsalPlan(pairs=pairs, bot_share=bots, seed=seed, seconds=seconds)
     played = play.rehearse(folder, plan)
+    contract = play.stand_in_contract()
+    page_bytes = render_file("rehearsal", played=played, contract=contract)
     page = Path(out or folder / "rehearsal.html")
-    write_whole(page, render_file("rehearsal", played=played, contract=play.stand_in_contract()))
+    write_whole(page, page_bytes)
     tell(list(played.notes))
-    sums, hour, verdicts, power = played.money, played.hour, played.verdicts, played.power
-    owed, paid = money(sums.owed_cents, sums.currency), money(sums.paid_cents, sums.currency)
-    disagreement, hourly = money(sums.disagreement_cents, sums.currency), money(hour.hourly_cents, sums.currency)
-    least = f" (should: {money(hour.floor.cents, sums.currency)})" if hour.floor.cents else ""
+    sums = played.money
+    hour = played.hour
+    verdicts = played.verdicts
+    power = played.power
+    owed_amount = money(sums.owed_cents, sums.currency)
+    paid_amount = money(sums.paid_cents, sums.currency)
+    disagreement = money(sums.disagreement_cents, sums.currency)
+    hourly = money(hour.hourly_cents, sums.currency)
+    least = ""
+    if hour.floor.cents:
+        least = f" (should: {money(hour.floor.cents, sums.currency)})"
     hanging = f"{verdicts.hang_on_blocked:,} of these hang on a blocked worker, {verdicts.hang_on_bots:,} on a bot"
     share = f"{100 * power.power:.0f} % with {power.problems:,} problems"
     lines = [
-        f"owed {owed}, paid {paid}; the two books disagree on {disagreement}",
+        f"owed {owed_amount}, paid {paid_amount}; the two books disagree on {disagreement}",
         f"an hour pays {hourly}{least}, a worker stays {hour.minutes_a_visit:.0f} min",
         f"{verdicts.valid:,} valid, {verdicts.invalid:,} rejected; {hanging}",
         f"power to see 5 points: {share}; 80 % needs {power.needed:,}",
         str(page),
     ]
-    return StudyAnswer(play.to_record(played) | {"page": str(page)}, lines)
+    record = play.to_record(played)
+    record["page"] = str(page)
+    return StudyAnswer(record, lines)
 
 
 @verb

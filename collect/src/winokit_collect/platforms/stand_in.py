@@ -19,6 +19,7 @@ from typing import Any
 STUDY = f"70{0:022d}"
 BEFORE, AFTER = "before", "after"
 HANG_UP = 0
+NOT_FOUND = 404, {"error": {"detail": "not found"}}
 
 
 class ProlificStandIn:
@@ -80,40 +81,64 @@ class ProlificStandIn:
 
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         """Carry a call out; the status and the answer."""
+        parts = path.partition("?")[0].strip("/").split("/")
         with self.lock:
-            match method, *path.partition("?")[0].strip("/").split("/"):
-                case "GET", "studies", study:
-                    reward = {"reward": self.reward, "presentment_currency_code": self.currency}
-                    return 200, {"id": study, **reward}
-                case "GET", "submissions":
-                    basic = ("id", "participant", "status", "study_id")
-                    first = 100 * (int(path.partition("&page=")[2].partition("&")[0]) - 1)
-                    page = list(self.submissions.values())[first : first + 100]
-                    return 200, {"results": [{name: each[name] for name in basic} for each in page]}
-                case "GET", "submissions", session if session in self.submissions:
-                    return 200, {key: value for key, value in self.submissions[session].items() if key != "paid"}
-                case "POST", "submissions", "bonus-payments":
-                    session, amount = body["csv_bonuses"].split(",")
-                    if self.submissions.get(session, {}).get("study_id") != body["study_id"]:
-                        return 400, {"error": {"detail": f"{session} has not taken part"}}
-                    units, hundredths = amount.split(".")
-                    number = f"bulk{len(self.set_up):020d}"
-                    self.set_up[number] = session, 100 * int(units) + int(hundredths)
-                    return 200, {"id": number, "study": body["study_id"]}
-                case "POST", "submissions", session, "transition" if session in self.submissions:
-                    submission = self.submissions[session]
-                    if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
-                        return 400, {"error": {"detail": f"the submission is {submission['status']}"}}
-                    self.ends(session, "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT")
-                    return 200, {"id": session, "status": submission["status"]}
-                case "POST", "bulk-bonus-payments", number, "pay" if number in self.set_up:
-                    session, cents = self.set_up[number]
-                    self.submissions[session]["paid"] += cents
-                    self.to_show.append((session, cents))
-                    if self.shows_at_once:
-                        self.show()
-                    return 202, f"Bulk bonus payment with ID {number} is being processed asynchronously."
-        return 404, {"error": {"detail": "not found"}}
+            if method == "GET":
+                return self._tell(path, parts)
+            match parts:
+                case "submissions", "bonus-payments":
+                    return self._set_bonus_up(body)
+                case "submissions", session, "transition" if session in self.submissions:
+                    return self._close_submission(session, body)
+                case "bulk-bonus-payments", number, "pay" if number in self.set_up:
+                    return self._pay_bonus(number)
+        return NOT_FOUND
+
+    def _tell(self, path: str, parts: list[str]) -> tuple[int, Any]:
+        """Answer a question about the study, all submissions or one."""
+        match parts:
+            case "studies", study:
+                reward = {"reward": self.reward, "presentment_currency_code": self.currency}
+                return 200, {"id": study, **reward}
+            case ("submissions",):
+                first = 100 * (int(path.partition("&page=")[2].partition("&")[0]) - 1)
+                page = list(self.submissions.values())[first : first + 100]
+                return 200, {"results": [_list_submission(each) for each in page]}
+            case "submissions", session if session in self.submissions:
+                return 200, {key: value for key, value in self.submissions[session].items() if key != "paid"}
+        return NOT_FOUND
+
+    def _set_bonus_up(self, body: Any) -> tuple[int, Any]:
+        """Note a bonus that is to be paid when it is asked for."""
+        session, amount = body["csv_bonuses"].split(",")
+        if self.submissions.get(session, {}).get("study_id") != body["study_id"]:
+            return 400, {"error": {"detail": f"{session} has not taken part"}}
+        units, hundredths = amount.split(".")
+        number = f"bulk{len(self.set_up):020d}"
+        self.set_up[number] = session, 100 * int(units) + int(hundredths)
+        return 200, {"id": number, "study": body["study_id"]}
+
+    def _close_submission(self, session: str, body: Any) -> tuple[int, Any]:
+        """Approve a submission, or screen its worker out."""
+        submission = self.submissions[session]
+        if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
+            return 400, {"error": {"detail": f"the submission is {submission['status']}"}}
+        self.ends(session, "APPROVED" if body["action"] == "APPROVE" else "SCREENED OUT")
+        return 200, {"id": session, "status": submission["status"]}
+
+    def _pay_bonus(self, number: str) -> tuple[int, Any]:
+        """Pay a bonus that was set up, each time it is asked for."""
+        session, cents = self.set_up[number]
+        self.submissions[session]["paid"] += cents
+        self.to_show.append((session, cents))
+        if self.shows_at_once:
+            self.show()
+        return 202, f"Bulk bonus payment with ID {number} is being processed asynchronously."
+
+
+def _list_submission(submission: dict[str, Any]) -> dict[str, Any]:
+    """A submission as the list of all has it."""
+    return {name: submission[name] for name in ("id", "participant", "status", "study_id")}
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from winokit_collect.study.voting import VoteTask
 READ_CONSENT, ANSWER_SCREENING, ANSWER_QUESTION = 60.0, 20.0, 15.0
 """Seconds for the consent page, the screening, and one question of the quiz."""
 KNOWS = 0.95
-"""How often somebody careful answers a question right."""
+"""How often somebody careful knows the answer; whoever does not guesses."""
 DOUBTS = 0.02
 """How often somebody careful says that a good problem has no answer, or that its clause alone decides it."""
 SPREAD = 0.5
@@ -35,7 +35,7 @@ FILLER = "before yesterday someone quietly repaired everything while others watc
 
 @dataclass
 class VisitTimes:
-    """How long somebody was there and what they earned in that time."""
+    """Time that somebody was there, and their earnings."""
 
     seconds: float = 0.0
     earned_cents: int = 0
@@ -45,7 +45,7 @@ class VisitTimes:
 
 @dataclass
 class Rehearsed:
-    """What is remembered of the people of a rehearsal."""
+    """Counts of what people did in a rehearsal."""
 
     times: dict[int, VisitTimes] = field(default_factory=dict)
     """By the person's number."""
@@ -67,7 +67,7 @@ class Crowd:
         self._texts = 0
 
     def person(self, number: int) -> Iterator[float]:
-        """Somebody from their first visit to their last; each step yields how long it takes."""
+        """Play all visits of one person, yielding seconds between steps."""
         draw = Random(f"{self.plan.seed} {number}")
         is_bot = draw.random() < self.plan.bot_share
         if is_bot:
@@ -83,7 +83,7 @@ class Crowd:
                 yield seconds
 
     def _visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """One visit: what comes before work, and tasks until there are enough."""
+        """Play one visit, with what comes before work."""
         worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
         returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
         yield from self._enter(worker, draw, is_bot, times)
@@ -101,7 +101,7 @@ class Crowd:
                 return
 
     def _enter(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Consent, screening and quizzes; whoever has passed them goes on at once."""
+        """Pass consent, screening and quizzes, as far as that is needed."""
         row = workers.get(self.study, worker.code)
         if row.consented_at is None:
             yield 1.0 if is_bot else READ_CONSENT
@@ -109,25 +109,27 @@ class Crowd:
             yield 1.0 if is_bot else ANSWER_SCREENING
             workers.screen(self.study, worker.id, native_speaker=True, has_seen_wsc=False)
         before, _ = workers.own_work(self.study, worker.id)
-        while True:
-            row = workers.get(self.study, worker.code)
-            kind = workers.next_quiz(self.study, row, self.study.config.tasks.kinds)
-            if kind is None or row.state != "active":
-                break
-            answers = []
-            for question in workers.quiz_for(self.study, row, [kind]):
-                yield 1.0 if is_bot else ANSWER_QUESTION
-                knows = draw.random() < (1 / len(question.options) if is_bot else KNOWS)
-                answers.append(question.answer if knows else (question.answer + 1) % len(question.options))
-            try:
-                workers.take_quiz(self.study, worker.id, answers, [kind])
-            except NotNow:
-                break
+        for kind in self.study.config.tasks.kinds:
+            yield from self._take_quiz(worker, kind, draw, is_bot)
         after, _ = workers.own_work(self.study, worker.id)
         times.earned_cents += after - before
 
+    def _take_quiz(self, worker: Worker, kind: str, draw: Random, is_bot: bool) -> Iterator[float]:
+        """Take the quiz of a kind until it is passed or failed for good."""
+        while True:
+            row = workers.get(self.study, worker.code)
+            if row.state != "active" or workers.next_quiz(self.study, row, [kind]) is None:
+                return
+            answers = []
+            for question in workers.quiz_for(self.study, row, [kind]):
+                yield 1.0 if is_bot else ANSWER_QUESTION
+                chance = 1 / len(question.options) if is_bot else KNOWS
+                is_right = draw.random() < chance
+                answers.append(question.answer if is_right else (question.answer + 1) % len(question.options))
+            workers.take_quiz(self.study, worker.id, answers, [kind])
+
     def _choose_kind(self, worker: Worker) -> str | None:
-        """A kind of task that there is for somebody; None if there is nothing, or they may not work."""
+        """A kind of task for somebody, or None if there is nothing."""
         row = workers.get(self.study, worker.code)
         if workers.step_of(self.study, row) != workers.WORK:
             return None
@@ -139,7 +141,7 @@ class Crowd:
         return WRITE if WRITE in qualified else next(iter(qualified), None)
 
     def _do_task(self, worker: Worker, kind: str, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Take a task, work on it for a while, and hand it in."""
+        """Take a task and hand it in after a while."""
         task = tasks.lease(self.study, worker.id, kind)
         seconds = self.plan.seconds[kind] * draw.lognormvariate(0.0, SPREAD)
         if is_bot:
@@ -149,32 +151,38 @@ class Crowd:
         if isinstance(task, VoteTask):
             receipt = submissions.submit_vote(self.study, worker.id, task.token, self._ballot(task, draw, is_bot))
         else:
-            try:
-                receipt = submissions.submit_twins(self.study, worker.id, task.token, self._twins())
-                self.seen.written += 1
-            except Incomplete as error:
-                reason = "; ".join(f"{name}: {why}" for name, why in error.problems.items())
-                self.seen.refused_texts[reason] = self.seen.refused_texts.get(reason, 0) + 1
-                tasks.give_back(self.study, worker.id, task.token)
-                raise NotNow("no twins could be made up") from None
+            receipt = self._hand_in_twins(worker, task.token)
         times.earned_cents += receipt.cents
 
+    def _hand_in_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
+        """Hand in made-up twins. Raises NotNow if the study's rules do not take them."""
+        try:
+            receipt = submissions.submit_twins(self.study, worker.id, token, self._twins())
+        except Incomplete as error:
+            reason = "; ".join(f"{name}: {why}" for name, why in error.problems.items())
+            self.seen.refused_texts[reason] = self.seen.refused_texts.get(reason, 0) + 1
+            tasks.give_back(self.study, worker.id, token)
+            raise NotNow("no twins could be made up") from None
+        self.seen.written += 1
+        return receipt
+
     def _ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
-        """A vote by somebody who mostly knows the answer, or by a bot that presses anything."""
+        """Make a vote, mostly right, or anything if it is a bot's."""
         answer = self._known_answer(task, draw)
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
-            says = draw.random() < 0.5 if is_bot else (answer == 1) == (draw.random() < KNOWS)
-            return {"choice": "yes" if says else "no"}
+            is_right = draw.random() < (0.5 if is_bot else KNOWS)
+            return {"choice": "yes" if (answer == 1) == is_right else "no"}
         places = [place for place, _ in task.options]
-        others = [place for place in places if place != answer]
-        knows = draw.random() < (1 / len(places) if is_bot else KNOWS)
-        doubts = [draw.random() < (0.5 if is_bot else DOUBTS) for _ in range(2)]
-        names = ("equally_plausible", "local_decides")
-        said = {name: "yes" if doubt else "no" for name, doubt in zip(names, doubts, strict=True)}
-        return said | {"choice": str(answer if knows or not others else draw.choice(others))}
+        chance = 1 / len(places) if is_bot else KNOWS
+        choice = answer if draw.random() < chance else draw.choice(places)
+        ballot = {"choice": str(choice)}
+        doubt_share = 0.5 if is_bot else DOUBTS
+        for name in ("equally_plausible", "local_decides"):
+            ballot[name] = "yes" if draw.random() < doubt_share else "no"
+        return ballot
 
     def _known_answer(self, task: VoteTask, draw: Random) -> int:
-        """The right answer to a task, which only a rehearsal may look up."""
+        """Right answer to a task, as the database has it."""
         query = select(Task.topic, ProblemRow.answer, ProblemRow.labels, ProblemRow.id)
         query = query.join(Lease, Lease.task_id == Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
         with self.study.store.read() as session:
@@ -188,7 +196,7 @@ class Crowd:
         return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
 
     def _twins(self) -> dict[str, str]:
-        """The writing form with a pair like no other, as long as the study's rules ask."""
+        """Fill the writing form with a pair like no other."""
         self._texts += 1
         letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
         rules = self.study.config.rules

@@ -3,10 +3,11 @@
 import heapq
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from random import Random
@@ -30,7 +31,7 @@ from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_data
 from winokit_collect.study.pay_floor import ASSUMED_SECONDS, PayFloor, pay_floor
 from winokit_collect.study.progress import usual_seconds
 from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
-from winokit_collect.study.second_opinions import ask_second_opinions, is_asked
+from winokit_collect.study.second_opinions import ask_second_opinions
 from winokit_collect.study.settings import rule_of
 from winokit_collect.study.study import DATABASE, FILL_IN, Study, database_url
 from winokit_collect.study.validity import find_decisive, judgements
@@ -41,12 +42,14 @@ MONEY_CALLS = ("/pay", "/transition")
 POINTS, DISAGREE, LEVEL = 0.05, 0.2, 0.05
 """The difference that should be seen, how often two models disagree, and the level of the test."""
 MOST_ROUNDS = 200
+LOOK_STEPS = 100
+"""Steps of people after which the study looks where one more vote is needed."""
 LOOK_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class MoneyPlayed:
-    """What was owed and what left, in hundredths."""
+    """Money that was owed and that left, in hundredths."""
 
     owed_cents: int
     """All that people earned by the ledger."""
@@ -67,7 +70,7 @@ class MoneyPlayed:
 
 @dataclass(frozen=True)
 class HourPlayed:
-    """What an hour of a worker's time brought."""
+    """Earnings of a worker's hour."""
 
     minutes_a_visit: float
     hourly_cents: int
@@ -79,7 +82,7 @@ class HourPlayed:
 
 @dataclass(frozen=True)
 class VerdictsPlayed:
-    """What became of problems, all of which were good."""
+    """Verdicts on problems, all of which were good."""
 
     valid: int
     invalid: int
@@ -96,7 +99,7 @@ class VerdictsPlayed:
 
 @dataclass(frozen=True)
 class PowerPlayed:
-    """Whether the finished study can tell two models apart that are 5 points apart."""
+    """Power of the finished study to see 5 points."""
 
     problems: int
     """Valid problems that are expected of the whole study."""
@@ -107,7 +110,7 @@ class PowerPlayed:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """How a study went in the rehearsal."""
+    """Numbers of one rehearsal."""
 
     title: str
     plan: RehearsalPlan
@@ -132,7 +135,7 @@ class RehearsalClock:
 
 
 def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
-    """Play the study of a folder through; nothing in the folder is read but settings and texts, nothing is changed."""
+    """Play a copy of the study in a folder through."""
     config = read_config(folder / FILE)
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
@@ -172,7 +175,7 @@ class _CopiedStudy:
 
 
 def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
-    """How long a task of each kind takes: as it was measured in the study, or else assumed."""
+    """Seconds that a task of each kind takes, measured or assumed."""
     seconds = dict(ASSUMED_SECONDS)
     url = make_url(database_url(folder, db))
     if url.get_backend_name() != "sqlite" or Path(url.database or "").is_file():
@@ -213,7 +216,7 @@ def _open_copy(place: Path, clock: RehearsalClock) -> Study:
 
 @contextmanager
 def _token_for_stand_in() -> Iterator[None]:
-    """A token that only the stand-in sees, in the place of a real one."""
+    """Put a token that means nothing in the place of a real one."""
     before = os.environ.get(prolific.TOKEN)
     os.environ[prolific.TOKEN] = "rehearsal"
     try:
@@ -226,28 +229,27 @@ def _token_for_stand_in() -> Iterator[None]:
 
 
 def _play_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
-    """Let people come one after the other until all is done; how many came."""
-    start, arrived = clock.moment, 0
-    under_way: list[tuple[datetime, int, Iterator[float]]] = []
-    next_arrival = start
+    """Let people come until all is done, and count them."""
+    arrived = 0
     steps = 0
-    while under_way or (arrived < plan.most_people and _is_open(study)):
-        may_come = arrived < plan.most_people and (not under_way or under_way[0][0] >= next_arrival)
-        if may_come and _is_open(study):
+    next_arrival = clock.moment
+    under_way: list[tuple[datetime, int, Iterator[float]]] = []
+    while True:
+        is_next = not under_way or under_way[0][0] >= next_arrival
+        if is_next and arrived < plan.most_people and _is_open(study):
             arrived += 1
             heapq.heappush(under_way, (next_arrival, arrived, crowd.person(arrived)))
             next_arrival += timedelta(seconds=plan.arrival_seconds)
         if not under_way:
-            break
+            return arrived
         moment, number, person = heapq.heappop(under_way)
         clock.moment = max(clock.moment, moment)
         seconds = next(person, None)
         if seconds is not None:
             heapq.heappush(under_way, (clock.moment + timedelta(seconds=seconds), number, person))
         steps += 1
-        if is_asked(study) and steps % 100 == 0:
+        if steps % LOOK_STEPS == 0:
             ask_second_opinions(study)
-    return arrived
 
 
 def _is_open(study: Study) -> bool:
@@ -258,41 +260,47 @@ def _is_open(study: Study) -> bool:
 
 
 def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
-    """Pay all that is owed, on a platform that goes wrong: how many payouts were in doubt, and had to be looked up."""
+    """Pay all that is owed; numbers of payouts in doubt and looked up."""
     draw = Random(f"{plan.seed} money")
-    for session, submission in books.submissions.items():
-        if submission["status"] == "ACTIVE" and draw.random() < plan.approved_share:
-            books.ends(session, "APPROVED")
-
-    def trouble(path: str) -> tuple[str, int] | None:
-        if not path.rstrip("/").endswith(MONEY_CALLS):
-            return None
-        chance = draw.random()
-        if chance < plan.fails_after_paying:
-            return AFTER, 500
-        if chance < plan.fails_after_paying + plan.fails_before_paying:
-            return BEFORE, 500
-        if chance < plan.fails_after_paying + plan.fails_before_paying + plan.too_many_share:
-            return BEFORE, 429
-        return None
-
-    books.trouble = trouble
+    _approve_some(books, draw, plan.approved_share)
+    books.trouble = partial(_choose_trouble, draw, plan)
     doubted: set[int] = set()
-    asked: set[int] = set()
+    looked_up: set[int] = set()
     for round_number in range(MOST_ROUNDS):
         payout.plan(study, "rehearsal")
         while payout.step(study):
             doubted |= _jobs_in(study, schema.UNCERTAIN)
         clock.moment += LOOK_AFTER
-        left = _jobs_in(study, *schema.UNDER_WAY)
-        if not left and not _owes_something(study):
+        if not _jobs_in(study, *schema.UNDER_WAY) and not _owes_something(study):
             break
-        if round_number % 3 == 2:  # the requester looks these up on the platform, which has not paid them
-            for job_id in _jobs_in(study, schema.UNCERTAIN):
-                asked.add(job_id)
-                payout.settle(study, job_id, paid=False, actor="rehearsal")
+        if round_number % 3 == 2:
+            looked_up |= _settle_doubts(study)
     books.trouble = lambda path: None
-    return len(doubted), len(asked)
+    return len(doubted), len(looked_up)
+
+
+def _approve_some(books: ProlificStandIn, draw: Random, share: float) -> None:
+    """Let the platform approve some visits by itself."""
+    for session, submission in books.submissions.items():
+        if submission["status"] == "ACTIVE" and draw.random() < share:
+            books.ends(session, "APPROVED")
+
+
+def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, int] | None:
+    """Trouble of one call for money: before or after it is done, and with which status; None for none."""
+    if not path.rstrip("/").endswith(MONEY_CALLS):
+        return None
+    troubles = [(AFTER, 500), (BEFORE, 500), (BEFORE, 429), None]
+    shares = [plan.fails_after_paying, plan.fails_before_paying, plan.too_many_share]
+    return draw.choices(troubles, weights=[*shares, 1 - sum(shares)])[0]
+
+
+def _settle_doubts(study: Study) -> set[int]:
+    """Say of doubtful payouts that they were not paid, as a requester who looked them up."""
+    doubtful = _jobs_in(study, schema.UNCERTAIN)
+    for job_id in doubtful:
+        payout.settle(study, job_id, paid=False, actor="rehearsal")
+    return doubtful
 
 
 def _jobs_in(study: Study, *states: str) -> set[int]:
@@ -308,13 +316,13 @@ def _owes_something(study: Study) -> bool:
 
 
 def _do_not_wait(seconds: float) -> None:
-    """Pass the time that a platform asks to wait, on a clock that does not run."""
+    """Pass the time that a platform asks to wait."""
 
 
 def _sum_money(
     study: Study, books: ProlificStandIn, doubts: tuple[int, int], differences: tuple[int, int]
 ) -> MoneyPlayed:
-    """Add up what was earned and paid; `doubts` and `differences` are counts and cents of the comparison."""
+    """Add up all earnings and payments."""
     earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
     open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
     with study.store.read() as session:
@@ -324,7 +332,7 @@ def _sum_money(
 
 
 def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
-    """What an hour brings careful people, by the time that they were there."""
+    """Add up the hours and earnings of careful people."""
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
     hourly = [times.earned_cents * 3600 / times.seconds for times in worked]
@@ -341,7 +349,7 @@ def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
 
 
 def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
-    """What became of problems that are all good, and on whom bad verdicts hang."""
+    """Count verdicts, and those that hang on somebody unreliable."""
     shown = (selectinload(ProblemRow.votes).selectinload(Vote.worker), selectinload(ProblemRow.tasks))
     origins = (schema.WRITTEN, schema.IMPORTED)
     with study.store.read(steady=True) as session:
@@ -349,38 +357,44 @@ def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
         states = dict(session.execute(select(Worker.id, Worker.state)).tuples().all())
-    numbers = {worker_id: int(external_id[2:]) for external_id, worker_id in identities}
-    bots = {worker_id for worker_id, number in numbers.items() if number in crowd.seen.bots}
+    bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
     blocked = {worker_id for worker_id, state in states.items() if state == schema.BLOCKED}
-    hang_on_blocked = hang_on_bots = 0
-    for row in rows:
-        if row.valid is not False or row.answer is None:
-            continue
-        votes = deciding_votes(complete_votes(row, schema.VALIDATE))
-        places = find_decisive(judgements(votes, row.answer), rules[row.settings_id]) if votes else []
-        decisive = {votes[place].worker_id for place in places}
-        hang_on_blocked += not decisive.isdisjoint(blocked)
-        hang_on_bots += not decisive.isdisjoint(bots)
+    rejected = [row for row in rows if row.valid is False and row.answer is not None]
+    decisive = [_find_deciders(row, rules[row.settings_id]) for row in rejected]
     valid = sum(row.valid is True for row in rows)
     invalid = sum(row.valid is False for row in rows)
-    doubted = sum(vote.doubted for row in rows for vote in row.votes)
     return VerdictsPlayed(
         valid=valid,
         invalid=invalid,
         open=len(rows) - valid - invalid,
-        hang_on_blocked=hang_on_blocked,
-        hang_on_bots=hang_on_bots,
-        asked_once_more=doubted,
+        hang_on_blocked=sum(not deciders.isdisjoint(blocked) for deciders in decisive),
+        hang_on_bots=sum(not deciders.isdisjoint(bots) for deciders in decisive),
+        asked_once_more=_count_doubted(rows),
         bots=len(bots),
         bots_blocked=len(bots & blocked),
         careful_blocked=len(blocked - bots),
     )
 
 
-def _find_power(problems: int) -> PowerPlayed:
-    """The power of a paired test at 5 %, if two models differ by 5 points and disagree on a fifth of the problems.
+def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
+    """Workers without whose vote the verdict on a problem would be another."""
+    votes = deciding_votes(complete_votes(row, schema.VALIDATE))
+    if not votes or row.answer is None:
+        return set()
+    places = find_decisive(judgements(votes, row.answer), rule)
+    return {votes[place].worker_id for place in places}
 
-    By the normal approximation, as if the twins of a pair were answered independently.
+
+def _count_doubted(rows: Sequence[ProblemRow]) -> int:
+    """Number of votes in whose place somebody else was asked."""
+    return sum(sum(vote.doubted for vote in row.votes) for row in rows)
+
+
+def _find_power(problems: int) -> PowerPlayed:
+    """Power of a paired test at 5 % for models 5 points apart.
+
+    They disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
+    independently.
     """
     normal = NormalDist()
     spread = sqrt(DISAGREE - POINTS**2)
@@ -391,7 +405,7 @@ def _find_power(problems: int) -> PowerPlayed:
 
 
 def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> tuple[str, ...]:
-    """What a reader must know to judge the numbers."""
+    """List reservations about the numbers."""
     notes = []
     if config.platform.name != "prolific":
         notes.append(
@@ -414,7 +428,7 @@ def check_shares(bot_share: float) -> None:
 
 
 def stand_in_contract() -> str:
-    """What the stand-in takes for granted of a platform."""
+    """Assumptions of the stand-in about its platform."""
     return " ".join(str(stand_in.__doc__).split())
 
 

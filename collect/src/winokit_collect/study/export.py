@@ -131,7 +131,8 @@ def _write_consents(study: Study, folder: Path, done: Exported) -> None:
         texts = session.scalars(select(ConsentText).order_by(ConsentText.at, ConsentText.sha256)).all()
     rows: list[dict[str, Any]] = []
     for worker in before:  # who agreed before texts were kept
-        rows.append({"worker": worker.code, "sha256": None, "text": None, "at": moment(worker.consented_at)})
+        at = worker.consented_at and moment(worker.consented_at)
+        rows.append({"worker": worker.code, "sha256": None, "text": None, "at": at})
     for consent in consents:
         text_name = f"consent/{consent.sha256}.md"
         rows.append({"worker": consent.worker.code, "sha256": consent.sha256, "text": text_name})

@@ -67,7 +67,7 @@ def find_doubted(study: Study) -> list[DoubtedVote]:
     model = fit_judgements(cast)
     if model is None:
         return []
-    by_problem: dict[int, list[Row[Any]]] = defaultdict(list)
+    by_problem: dict[int, list[Any]] = defaultdict(list)
     for vote in votes:
         by_problem[vote.problem_id].append(vote)
     doubted = []

@@ -127,7 +127,7 @@ def step(visit: AWorker) -> Response:
 
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
-    """What is asked before one kind of task: first of what there is for a worker, later of a kind new to them."""
+    """Questions before one kind of task, of those there are for a worker."""
     available = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
     for kinds in (available, visit.study.config.tasks.kinds):
         next_kind = workers.next_quiz(visit.study, visit.worker, kinds)
@@ -182,10 +182,11 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
     result = workers.take_quiz(visit.study, visit.worker.id, answers, kinds)
     if result.passed or not result.attempts_left:
         visit.worker = workers.get(visit.study, visit.worker.code)
-        more = list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
-        next_kind = workers.next_quiz(visit.study, visit.worker, more)
-        shown = {"answers": answers, "questions": questions, "next_kind": next_kind, "kinds": kinds}
-        return visit.page("quiz_result", result=result, **shown)
+        other_kinds = list(tasks.available(visit.study, visit.worker.id)) or visit.study.config.tasks.kinds
+        next_kind = workers.next_quiz(visit.study, visit.worker, other_kinds)
+        return visit.page(
+            "quiz_result", result=result, answers=answers, questions=questions, next_kind=next_kind, kinds=kinds
+        )
     return _quiz_page(visit, kinds, fields, result=result)
 
 

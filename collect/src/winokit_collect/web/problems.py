@@ -36,11 +36,19 @@ def problems(
     page: PageNumber = 1,
 ) -> Response:
     """Problems that a filter lets through; unless asked otherwise, those that the study is about."""
-    wanted = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
-    listing = listings.problems(visit.study, **wanted, page=page)
-    kept = _keep_filter(wanted)
-    shown = {"address": f"/requester/problems?{kept}", "kept": kept, "statuses": STATUSES, "domains": DOMAINS}
-    return visit.page("requester_problems", listing=listing, wanted=wanted, **shown)
+    rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
+    listing = listings.problems(visit.study, **rules, page=page)
+    query = _join_filter(rules)
+    address = f"/requester/problems?{query}"
+    return visit.page(
+        "requester_problems",
+        listing=listing,
+        wanted=rules,
+        address=address,
+        kept=query,
+        statuses=STATUSES,
+        domains=DOMAINS,
+    )
 
 
 @router.get("/requester/queue")
@@ -53,20 +61,21 @@ def queue(
     origin: Wanted = "",
     after: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """One problem after the other that nobody has decided about, beside its twin."""
-    wanted = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
-    problem, left = listings.next_to_decide(visit.study, before=after, **wanted)
+    """One undecided problem after the other, beside its twin."""
+    rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
+    problem, count = listings.next_to_decide(visit.study, before=after, **rules)
     twins = () if problem is None else listings.problem(visit.study, problem.id)[1]
     pair = [] if problem is None else [problem, *twins]
-    shown = {"problem": problem, "left": left, "kept": _keep_filter(wanted), "wanted": wanted}
-    return visit.page("requester_queue", pair=[(row, mark_special(row, pair)) for row in pair], **shown)
+    marked_pair = [(row, mark_special(row, pair)) for row in pair]
+    query = _join_filter(rules)
+    return visit.page("requester_queue", problem=problem, pair=marked_pair, left=count, kept=query, wanted=rules)
 
 
 @router.form("/requester/queue/{number}/decide")
 def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Decide about a problem of the queue, and go on to the next."""
+    """Decide about a problem, and go on to the next."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
-    query = urlencode({**_known_filter(kept), "after": number})
+    query = urlencode({**_parse_filter(kept), "after": number})
     return visit.go(f"/requester/queue?{query}", f"Problem {number}: {valid}.")
 
 
@@ -74,62 +83,61 @@ def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Te
 def problem(visit: ARequester, number: Number) -> Response:
     """One problem: its votes, its twin, where it comes from, and what was decided."""
     shown, twins = listings.problem(visit.study, number)
-    kept = _keep_filter(_known_filter(visit.request.url.query))
-    return visit.page("requester_problem", problem=shown, twins=twins, kept=kept)
+    query = _join_filter(_parse_filter(visit.request.url.query))
+    return visit.page("requester_problem", problem=shown, twins=twins, kept=query)
 
 
 @router.form("/requester/problems/{number}/decide")
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
     """Decide over the votes, or leave it to them again."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
-    query = _keep_filter(_known_filter(kept))
+    query = _join_filter(_parse_filter(kept))
     return visit.go(f"/requester/problems/{number}{query and '?'}{query}", "Your decision has been saved.")
 
 
 def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str, str]:
-    """A problem's text before, within and after the words in which it differs from its twin.
+    """Three parts of a problem's text, of which the second is in no twin.
 
     The blank is an underscore. Without a twin nothing differs.
     """
-    text = _text_of(row)
-    others = [_text_of(other) for other in pair if other is not row]
-    if not others:
-        return text, "", ""
-    own, other = text.split(" "), others[0].split(" ")
-    start = _count_same(own, other)
-    end = _count_same(own[start:][::-1], other[start:][::-1])
-    middle = len(own) - end
-    return " ".join(own[:start]), " ".join(own[start:middle]), " ".join(own[middle:])
+    words = _split_text(row)
+    twins = [_split_text(twin) for twin in pair if twin is not row]
+    if not twins:
+        return " ".join(words), "", ""
+    start = _count_same(words, twins[0])
+    end = _count_same(words[start:][::-1], twins[0][start:][::-1])
+    special_end = len(words) - end
+    return " ".join(words[:start]), " ".join(words[start:special_end]), " ".join(words[special_end:])
 
 
-def _count_same(own: Sequence[str], other: Sequence[str]) -> int:
-    """How many words two texts begin with alike."""
+def _count_same(words: Sequence[str], twin_words: Sequence[str]) -> int:
+    """Number of words that two texts begin with alike."""
     count = 0
-    for one, two in zip(own, other, strict=False):
-        if one != two:
+    for word, twin_word in zip(words, twin_words, strict=False):
+        if word != twin_word:
             break
         count += 1
     return count
 
 
-def _text_of(row: ProblemRow) -> str:
-    return f"{row.before}_{row.after}"
+def _split_text(row: ProblemRow) -> list[str]:
+    return f"{row.before}_{row.after}".split(" ")
 
 
 def _read_filter(visit: ARequester, **wanted: str) -> dict[str, Any]:
-    """A filter as a page was asked for it; problems of the study's own origin, if it names none."""
+    """The filter of an address, or that of the study's own problems."""
     kinds = visit.study.config.tasks.kinds
     wanted["origin"] = wanted["origin"] or (WRITTEN if WRITE in kinds else IMPORTED)
     return {name: plain(value) for name, value in wanted.items()}
 
 
-def _keep_filter(wanted: Mapping[str, str]) -> str:
+def _join_filter(wanted: Mapping[str, str]) -> str:
     """A filter as part of an address."""
     return urlencode({name: value for name, value in wanted.items() if value})
 
 
-def _known_filter(kept: str) -> dict[str, str]:
-    """What an address says of a filter; anything else that is in it is left out."""
+def _parse_filter(kept: str) -> dict[str, str]:
+    """Read a filter from an address, and nothing else."""
     pairs = parse_qsl(kept[:2000], max_num_fields=20) if kept.count("&") < 20 else []
     return {name: plain(value)[:200] for name, value in pairs if name in FILTER}
 

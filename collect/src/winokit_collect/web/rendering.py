@@ -53,7 +53,7 @@ def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
 
 
 def render_file(name: str, **context: Any) -> bytes:
-    """A page that is kept as a file and needs nothing else: its styles are in it."""
+    """Render a page to be kept as a file, with its styles in it."""
     styles = Markup((STATIC / "collect.css").read_text("utf-8"))  # ours, and not to be escaped
     return render(f"{name}.html.j2", BUILT_IN, {"styles": styles, **context}).encode()
 
