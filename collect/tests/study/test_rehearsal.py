@@ -54,9 +54,12 @@ def test_rewards_beyond_what_was_earned_are_named(folder):
 
 
 def test_bots_are_seen_to_cost_problems(folder):
+    settings = (folder / "study.toml").read_text().replace("quiz_pass_mark = 0.8", "quiz_pass_mark = 0")
+    (folder / "study.toml").write_text(settings)  # which keeps most bots out
     few, many = (rehearse(folder, plan_of(pairs=10, bot_share=share)).verdicts for share in (0.0, 0.5))
     assert many.invalid > few.invalid
     assert many.bots > few.bots == 0
+    assert many.hang_on_bots > 0
 
 
 def test_the_power_is_that_of_a_simulated_test():

@@ -173,8 +173,8 @@ class Crowd:
             is_right = draw.random() < (0.5 if is_bot else KNOWS)
             return {"choice": "yes" if (answer == 1) == is_right else "no"}
         places = [place for place, _ in task.options]
-        chance = 1 / len(places) if is_bot else KNOWS
-        choice = answer if draw.random() < chance else draw.choice(places)
+        is_known = not is_bot and draw.random() < KNOWS
+        choice = answer if is_known else draw.choice(places)
         ballot = {"choice": str(choice)}
         doubt_share = 0.5 if is_bot else DOUBTS
         for name in ("equally_plausible", "local_decides"):

@@ -356,9 +356,8 @@ def _judge_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         rows = session.scalars(select(ProblemRow).where(ProblemRow.origin.in_(origins)).options(*shown)).all()
         rules = {number: rule_of(session, study, number) for number in {row.settings_id for row in rows}}
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
-        states = dict(session.execute(select(Worker.id, Worker.state)).tuples().all())
+        blocked = set(session.scalars(select(Worker.id).where(Worker.state == schema.BLOCKED)))
     bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
-    blocked = {worker_id for worker_id, state in states.items() if state == schema.BLOCKED}
     rejected = [row for row in rows if row.valid is False and row.answer is not None]
     decisive = [_find_deciders(row, rules[row.settings_id]) for row in rejected]
     valid = sum(row.valid is True for row in rows)
