@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -83,7 +83,10 @@ class ReadPredictions:
     scoring: str
     variant: str
     predictions: list[Prediction] = field(default_factory=list)
-    """One for each matched problem, in the order of the dataset; none for a problem the file says nothing about."""
+    """One for each matched problem and sample, in the order of the dataset.
+
+    There is none for a problem the file says nothing about.
+    """
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
@@ -94,8 +97,8 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions, or None if no problem has an answer."""
-        known = [made for made in self.predictions if made.answer is not None]
+        """The number of right predictions in the first sample, or None if no problem has an answer."""
+        known = [made for made in self.predictions if made.answer is not None and not made.sample]
         return sum(made.prediction == made.answer for made in known) if known else None
 
 
@@ -168,10 +171,14 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():
-        matching = RowMatching(ReadPredictions(*key), matcher, source)
-        for row in own:
-            matching.take(row)
-        reads.append(matching.finish())
+        by_sample = grouped((row.sample or 0, row) for row in own)
+        parts = []
+        for sample in sorted(by_sample):
+            matching = RowMatching(ReadPredictions(*key), matcher, source)
+            for row in by_sample[sample]:
+                matching.take(row)
+            parts.append(matching.finish())
+        reads.append(parts[0] if len(parts) == 1 else _joined(parts, matcher))
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
@@ -189,6 +196,19 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     for read in useful:
         read.notes = notes + [f"{path}: {note}" for note in read.notes]
     return useful
+
+
+def _joined(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
+    """The samples of one model under one scoring on one variant together, problem by problem."""
+    whole = samples[0]
+    numbered = [replace(row, sample=number) for number, part in enumerate(samples) for row in part.predictions]
+    whole.predictions = sorted(numbered, key=lambda row: (matcher.by_id[row.id], row.sample or 0))
+    whole.unmatched = [reason for part in samples for reason in part.unmatched]
+    whole.contradictions = [reason for part in samples for reason in part.contradictions]
+    for number, part in enumerate(samples[1:], 2):
+        known = set(whole.notes)
+        whole.notes += [f"sample {number}: {note}" for note in part.notes if note not in known]
+    return whole
 
 
 def recognise(path: Path) -> str:

@@ -15,7 +15,7 @@ from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, c
 from winokit.methods.scoring.cache import Cache, answer_all
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.transforms.substitute import Style
-from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request
+from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request, samples_of
 from winokit.problem import NO_BLANK, ORIGINAL, Dataset, Problem, original_id
 from winokit.progress import Progress
 from winokit.results import NOT_A_NUMBER, decide
@@ -24,6 +24,8 @@ from winokit.settings import Help, Settings
 if TYPE_CHECKING:
     from winokit.methods.scoring.transcripts import Transcript
 
+LEFT_OUT = ("why", "sample")
+"""Columns of a prediction that a row has only where they say something."""
 CLOSE = 1e-4
 """A margin below which another batch size could turn a prediction."""
 
@@ -40,6 +42,8 @@ class Prediction:
     prediction: int | None
     answer: int | None
     why: str | None = None
+    sample: int | None = None
+    """Which of several answers of one scorer to this problem, from 0; None where there is only one."""
 
     @property
     def is_right(self) -> bool:
@@ -55,9 +59,9 @@ class Prediction:
         return best - second
 
     def to_json(self) -> dict[str, Any]:
-        """The row; `why` is left out where there is nothing to explain."""
-        names = self.__slots__ if self.why is not None else self.__slots__[:-1]
-        return {name: getattr(self, name) for name in names}
+        """The row; `why` and `sample` are left out where there is nothing to explain, and one answer."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in row.items() if value is not None or name not in LEFT_OUT}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Prediction":
@@ -139,8 +143,10 @@ def score_variants(
         raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))
     name = scoring_name(scoring, plan, options)
+    # One sample after the other: what is asked first by itself, in small parts, is of one sample.
     questions = [
-        _Question(scoring, problem, setting, (variant, model.spec, name))
+        _Question(scoring, problem, setting, (variant, model.spec, name), sample)
+        for sample in _sample_numbers(model)
         for variant, dataset in variants.items()
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
@@ -148,8 +154,18 @@ def score_variants(
     if transcripts is not None and Ask in scoring.needs:
         from winokit.methods.scoring.transcripts import transcripts_of
 
-        transcripts += (row for each in questions for row in transcripts_of(each.named, each.requests, answers))
+        transcripts += (
+            row for each in questions for row in transcripts_of(each.named, each.requests, answers, each.sample)
+        )
     return [question.predicted(answers) for question in questions]
+
+
+def _sample_numbers(model: Model) -> Sequence[int | None]:
+    """The numbers of the samples that a model is asked for; None if it is asked once."""
+    if isinstance(model, ModelOfModels) and any(samples_of(member) > 1 for member in model.members):
+        raise BadInput(f"{model.spec}: ?n=4 asks a model by itself; of an ensemble only combine=vote takes it")
+    count = samples_of(model)
+    return [None] if count == 1 else range(count)
 
 
 def notes_on_replies(transcripts: "Sequence[Transcript]") -> list[str]:
@@ -199,16 +215,18 @@ def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, s
 def _voted(ensemble: ModelOfModels, ballots: Sequence[Sequence[Prediction]]) -> list[Prediction]:
     """One prediction per problem from those of several models: shares of the votes cast as scores."""
     made = []
+    if len(set(map(len, ballots))) > 1:
+        raise BadInput(f"{ensemble.spec}: members cast votes sample by sample: give each the same ?n=")
     for votes in zip(*ballots, strict=True):
         first = votes[0]
         cast = [vote.prediction for vote in votes if vote.prediction is not None]
         named = (first.id, first.variant, ensemble.spec, first.scoring)
         sizes = [len(vote.scores) for vote in votes if vote.scores is not None]
         if not cast or not sizes:
-            made.append(Prediction(*named, None, None, first.answer, "no model answered"))
+            made.append(Prediction(*named, None, None, first.answer, "no model answered", first.sample))
             continue
         shares = tuple(cast.count(index) / len(cast) for index in range(sizes[0]))
-        made.append(_decided(named, shares, first.answer))
+        made.append(replace(_decided(named, shares, first.answer), sample=first.sample))
     return made
 
 
@@ -230,8 +248,15 @@ def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]
 class _Question:
     """A problem on its way from requests to prediction."""
 
-    def __init__(self, scoring: Scoring, problem: Problem, setting: Setting, named: tuple[str, str, str]) -> None:
-        self.scoring, self.problem, self.setting = scoring, problem, setting
+    def __init__(
+        self,
+        scoring: Scoring,
+        problem: Problem,
+        setting: Setting,
+        named: tuple[str, str, str],
+        sample: int | None = None,
+    ) -> None:
+        self.scoring, self.problem, self.setting, self.sample = scoring, problem, setting, sample
         self.named = (original_id(problem), *named)
         self.requests: tuple[Request, ...] = ()
         self.why: str | None = None
@@ -239,7 +264,7 @@ class _Question:
             self.why = NO_BLANK
             return
         try:
-            self.requests = scoring.ask(problem, setting)
+            self.requests = tuple(_numbered(request, sample) for request in scoring.ask(problem, setting))
         except Abstain as refusal:
             self.why = str(refusal)
 
@@ -250,10 +275,15 @@ class _Question:
         if why is None:
             try:
                 scores = self.scoring.judge(self.problem, self.setting, given)
-                return _decided(self.named, scores, self.problem.answer)
+                return replace(_decided(self.named, scores, self.problem.answer), sample=self.sample)
             except Abstain as refusal:
                 why = str(refusal)
-        return Prediction(*self.named, None, None, self.problem.answer, why)
+        return Prediction(*self.named, None, None, self.problem.answer, why, self.sample)
+
+
+def _numbered(request: Request, sample: int | None) -> Request:
+    """A request for one of several answers to it."""
+    return replace(request, sample=sample) if sample and isinstance(request, Ask) else request
 
 
 def close_calls(predictions: Iterable[Prediction]) -> int:

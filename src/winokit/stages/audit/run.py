@@ -220,8 +220,8 @@ def _unused_rows(inputs: AuditInputs) -> list[LeftOut]:
     return unused
 
 
-PredictionsByVariant = dict[str, dict[str, Prediction]]
-"""By variant, the prediction for each problem's id."""
+PredictionsByVariant = dict[str, dict[str, list[Prediction]]]
+"""By variant, the predictions for each problem's id: one for each sample."""
 
 
 def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], PredictionsByVariant]:
@@ -229,7 +229,7 @@ def _rows_by_scorer(rows: Sequence[Prediction]) -> dict[tuple[str, str], Predict
     by_scorer: dict[tuple[str, str], PredictionsByVariant] = {}
     for row in rows:
         by_variant = by_scorer.setdefault((row.model, row.scoring), {})
-        by_variant.setdefault(row.variant, {})[row.id] = row
+        by_variant.setdefault(row.variant, {}).setdefault(row.id, []).append(row)
     return by_scorer
 
 

@@ -26,8 +26,8 @@ class AuditSheet:
     """Everything protocols work on, for one dataset, model and scoring."""
 
     dataset: Dataset
-    predictions: Mapping[str, Mapping[str, Prediction]]
-    """Variant to problem id to prediction."""
+    predictions: Mapping[str, Mapping[str, Sequence[Prediction]]]
+    """Variant to problem id to predictions: one, or one for each sample."""
     variants: Mapping[str, Variant]
     model: str
     scoring: str
@@ -69,8 +69,10 @@ class AuditSheet:
         predictions = self.predictions.get(variant, {})
         rows = self.problems.rows_of_variant.get(variant, np.zeros(0, np.int64))
         ids = self.problems.ids
-        predicted = [row for row in rows.tolist() if ids[row] in predictions]
-        choices = choice_numbers([predictions[ids[row]].prediction for row in predicted])
+        made = [(row, one) for row in rows.tolist() for one in predictions.get(ids[row], ())]
+        predicted = [row for row, _ in made]
+        choices = choice_numbers([one.prediction for _, one in made])
+        is_sampled = any(one.sample is not None for _, one in made)
         chances: Sequence[float] | None = None
         if self.formalization is not None:
             from winokit.methods.formalizations.cases import guesses
@@ -81,13 +83,15 @@ class AuditSheet:
             np.array(predicted, np.int64),
             choices,
             (self.judge.scorer,),
+            samples=np.array([one.sample or 0 for _, one in made], np.int64) if is_sampled else None,
             option_chances=None if chances is None else np.array(chances),
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
         """Why each problem was left undecided; None if it was not, or nobody said."""
         predictions = self.predictions.get(variant, {})
-        return [predictions[name].why for name in answers.ids]
+        why = {(name, one.sample or 0): one.why for name, own in predictions.items() for one in own}
+        return [why[key] for key in answers.keys]
 
     def accuracy(
         self,

@@ -42,6 +42,7 @@ def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Proto
 _HOMES = {
     "accuracy": "accuracy:accuracy",
     "groups": "groups:groups",
+    "samples": "samples:samples",
     "switching": "consistency:switching",
     "association": "subsets:association",
     "artifacts": "artifacts:artifacts",

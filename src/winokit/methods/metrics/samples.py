@@ -1,0 +1,72 @@
+"""Several answers of one scorer to each problem: how often they agree, and what all, some or most of them say.
+
+Choices are a table with a row for each problem and a column for each sample; -1 is an abstention.
+"""
+
+import numpy as np
+
+from winokit.methods.arrays import ABSTAINED, BoolArray, FloatArray, IntArray
+
+
+def same_answer(choices: IntArray) -> BoolArray:
+    """Whether each problem gets one and the same answer in every sample; silence is no answer.
+
+    >>> same_answer(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
+    [True, False, False]
+    """
+    is_same: BoolArray = (choices == choices[:, :1]).all(axis=1) & (choices[:, 0] != ABSTAINED)
+    return is_same
+
+
+def unanimous(choices: IntArray) -> IntArray:
+    """The answer that every sample gives; an abstention where they differ.
+
+    >>> unanimous(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
+    [1, -1, -1]
+    """
+    return np.where(same_answer(choices), choices[:, 0], ABSTAINED)
+
+
+def any_right(choices: IntArray, answers: IntArray) -> BoolArray:
+    """Whether some sample of each problem is right.
+
+    >>> any_right(np.array([[1, 1], [0, 1], [-1, -1]]), np.array([0, 0, 0])).tolist()
+    [False, True, False]
+    """
+    is_right: BoolArray = (choices == answers[:, None]).any(axis=1)
+    return is_right
+
+
+def majority(choices: IntArray) -> IntArray:
+    """The commonest answer of each problem; an abstention for a tie. Abstentions cast no vote.
+
+    >>> majority(np.array([[1, 1, 0], [0, 1, -1], [2, -1, -1]])).tolist()
+    [1, -1, 2]
+    """
+    places = np.arange(max(int(choices.max(initial=0)), 0) + 1)
+    votes = (choices[:, :, None] == places).sum(axis=1)
+    most = votes.max(axis=1)
+    is_tied = (votes == most[:, None]).sum(axis=1) > 1
+    return np.where(is_tied | (most == 0), ABSTAINED, votes.argmax(axis=1))
+
+
+def all_right_chance(guesses: FloatArray) -> FloatArray:
+    """What a coin that is thrown in every sample gets of each problem if all samples must be right."""
+    chances: FloatArray = guesses.prod(axis=1)
+    return chances
+
+
+def any_right_chance(guesses: FloatArray) -> FloatArray:
+    """What a coin that is thrown in every sample gets of each problem if one right sample is enough."""
+    chances: FloatArray = 1 - (1 - guesses).prod(axis=1)
+    return chances
+
+
+def same_answer_chance(candidates: IntArray, samples: int) -> FloatArray:
+    """How often a coin that is thrown in every sample gives one and the same answer.
+
+    >>> same_answer_chance(np.array([2, 3]), 2).round(3).tolist()
+    [0.5, 0.333]
+    """
+    chances: FloatArray = candidates.astype(np.float64) ** (1 - samples)
+    return chances
