@@ -126,8 +126,8 @@ class Answers:
     """Rows of the table of answers; every part of it is a table again.
 
     `Answers.of_choices` makes it from one scorer's choices. Metrics take a table of one scorer, one variant and one
-    trial; `by` takes a larger one apart. A scorer that was asked several times has a row for each sample: shares are then
-    means over samples, a group counts once in each sample, and units hold all samples of their problems.
+    trial; `by` takes a larger one apart. A scorer that was asked several times has a row for each sample: shares are
+    means over samples then, a group counts once in each sample, and units hold all samples of their problems.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]

@@ -1,4 +1,4 @@
-"""Several answers of one scorer to each problem: how often they agree, and what all, some or most of them say.
+"""Several answers of one scorer to each problem: how often they agree, and what all or some of them get right.
 
 Choices are a table with a row for each problem and a column for each sample; -1 is an abstention.
 """
@@ -35,19 +35,6 @@ def any_right(choices: IntArray, answers: IntArray) -> BoolArray:
     """
     is_right: BoolArray = (choices == answers[:, None]).any(axis=1)
     return is_right
-
-
-def majority(choices: IntArray) -> IntArray:
-    """The commonest answer of each problem; an abstention for a tie. Abstentions cast no vote.
-
-    >>> majority(np.array([[1, 1, 0], [0, 1, -1], [2, -1, -1]])).tolist()
-    [1, -1, 2]
-    """
-    places = np.arange(max(int(choices.max(initial=0)), 0) + 1)
-    votes = (choices[:, :, None] == places).sum(axis=1)
-    most = votes.max(axis=1)
-    is_tied = (votes == most[:, None]).sum(axis=1) > 1
-    return np.where(is_tied | (most == 0), ABSTAINED, votes.argmax(axis=1))
 
 
 def all_right_chance(guesses: FloatArray) -> FloatArray:

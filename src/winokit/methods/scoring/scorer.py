@@ -13,6 +13,7 @@ from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
+from winokit.methods.scoring.constraining import settle_constraint
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request, samples_of
@@ -142,22 +143,23 @@ def score_variants(
     if plan.prompt is not None and not scoring.takes_prompt:
         raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))
-    name = scoring_name(scoring, plan, options)
     # One sample after the other: what is asked first by itself, in small parts, is of one sample.
     questions = [
-        _Question(scoring, problem, setting, (variant, model.spec, name), sample)
+        _Question(scoring, problem, setting, (variant, model.spec), sample)
         for sample in _sample_numbers(model)
         for variant, dataset in variants.items()
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
-    answers = answer_all(model, (request for question in questions for request in question.requests), cache, progress)
+    requests = [request for question in questions for request in question.requests]
+    constraint = settle_constraint(model, requests, cache) if Ask in scoring.needs else None
+    name = scoring_name(scoring, plan, options, constraint)
+    answers = answer_all(model, requests, cache, progress)
     if transcripts is not None and Ask in scoring.needs:
         from winokit.methods.scoring.transcripts import transcripts_of
 
-        transcripts += (
-            row for each in questions for row in transcripts_of(each.named, each.requests, answers, each.sample)
-        )
-    return [question.predicted(answers) for question in questions]
+        for each in questions:
+            transcripts += transcripts_of((*each.named, name), each.requests, answers, each.sample)
+    return [question.predicted(answers, name) for question in questions]
 
 
 def _sample_numbers(model: Model) -> Sequence[int | None]:
@@ -236,12 +238,16 @@ def _decided(named: tuple[str, str, str, str], scores: tuple[float, ...], answer
     return Prediction(*named, None if why == NOT_A_NUMBER else scores, prediction, answer, why)
 
 
-def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str]) -> str:
-    """The scoring as a row names it: with whatever of its options and of the plan changes the scores."""
+def scoring_name(scoring: Scoring, plan: ScoringPlan, options: Mapping[str, str], constraint: str | None = None) -> str:
+    """The scoring as a row names it: with whatever of its options and of the plan changes the scores.
+
+    `constraint` is what the server holds replies to the options by.
+    """
     more = dict(options) | ({"shots": str(plan.shots)} if plan.shots else {})
     more |= {"shots_from": plan.shots_from.card.name} if isinstance(plan.shots_from, Dataset) else {}
     more |= {"prompt": plan.prompt.name} if isinstance(plan.prompt, PromptTemplate) else {}
     more |= {"substitution": plan.substitution} if plan.substitution != "auto" else {}
+    more |= {"constrained": constraint} if constraint else {}
     return scoring.name + ("?" + "&".join(f"{key}={value}" for key, value in more.items()) if more else "")
 
 
@@ -253,7 +259,7 @@ class _Question:
         scoring: Scoring,
         problem: Problem,
         setting: Setting,
-        named: tuple[str, str, str],
+        named: tuple[str, str],
         sample: int | None = None,
     ) -> None:
         self.scoring, self.problem, self.setting, self.sample = scoring, problem, setting, sample
@@ -268,17 +274,18 @@ class _Question:
         except Abstain as refusal:
             self.why = str(refusal)
 
-    def predicted(self, answers: Mapping[Request, Answer]) -> Prediction:
-        """The prediction, once everything is answered."""
+    def predicted(self, answers: Mapping[Request, Answer], scoring: str) -> Prediction:
+        """The prediction under the name of a scoring, once everything is answered."""
+        named = (*self.named, scoring)
         given = [answers[request] for request in self.requests]
         why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
         if why is None:
             try:
                 scores = self.scoring.judge(self.problem, self.setting, given)
-                return replace(_decided(self.named, scores, self.problem.answer), sample=self.sample)
+                return replace(_decided(named, scores, self.problem.answer), sample=self.sample)
             except Abstain as refusal:
                 why = str(refusal)
-        return Prediction(*self.named, None, None, self.problem.answer, why, self.sample)
+        return Prediction(*named, None, None, self.problem.answer, why, self.sample)
 
 
 def _numbered(request: Request, sample: int | None) -> Request:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from winokit.drawing.decision import BAD, GOOD, PLAIN, SMALL, State, VerdictPoint
 from winokit.drawing.wording import join, often, percent, plural, points
-from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric
+from winokit.results import ABOVE, AT, BELOW, SAMPLES, UNKNOWN, USUAL_LEVEL, Metric
 from winokit.stages.audit.scored_rows import (
     ALL,
     FALLS,
@@ -98,6 +98,28 @@ def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     option = "" if same is None else f": it takes the same option for both twins in {percent(same.value)} of pairs"
     text = f"It tells twins apart less often than choices that know nothing of each other would ({level}){option}."
     return VerdictPoint(text, BAD, {"told": BELOW})
+
+
+def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
+    """How often all samples of a problem are the same answer, and how often all or some of them are right."""
+    same, every = rows.find("samples", "all", "same_answer"), rows.find("samples", "all", "all_right")
+    some, whole = rows.find("samples", "all", "any_right"), rows.find("samples", "complete", "group_accuracy")
+    if same is None or every is None or some is None or state["abstained"] == ALL:
+        return None
+    count = int(same.details.get(SAMPLES) or 0)
+    if same.value == 1:
+        text = f"It gives the same answer in all {count} samples on every problem: they say no more than one would."
+        return VerdictPoint(text, PLAIN)
+    text = f"It gives the same answer in all {count} samples on {percent(same.value)} of problems"
+    is_like_coin = same.p is not None and (same.p >= USUAL_LEVEL or same.value < (same.chance or 0.0))
+    if is_like_coin:
+        text += f", as a coin in every sample may do too ({percent(same.chance)})"
+    if state["places"] == SEVERAL:
+        text += f": on {percent(every.value)} all are right, on {percent(some.value)} at least one is"
+        if whole is not None:
+            of_groups = plural(whole.n, rows.groups_word)
+            text += f"; in {percent(whole.value)} of {of_groups} every sample of all twins is right"
+    return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN)
 
 
 def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
@@ -242,6 +264,7 @@ FINDINGS: tuple[Callable[[MetricRows, State], VerdictPoint | None], ...] = (
     _luck_finding,
     _twins_finding,
     _told_finding,
+    _samples_finding,
     _fall_finding,
     _single_finding,
     _artifacts_finding,

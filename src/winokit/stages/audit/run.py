@@ -18,6 +18,7 @@ from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger
+from winokit.methods.scoring.majority import majority_predictions
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
@@ -138,6 +139,8 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
         check_apart({"--model": answers.rows, **inputs.predictions_by_file})
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
+    if not asking.spending.dry_run:
+        answers.rows += majority_predictions(answers.rows)
     return answers
 
 

@@ -1,4 +1,4 @@
-"""Several samples of one scorer: what it always gets right, what it ever gets right, and how often it agrees with itself.
+"""Several samples of one scorer: what it gets right always, what it gets right ever, and how often it agrees.
 
 Rows of other protocols are means over samples. An interval counts neither samples nor problems, but units.
 """

@@ -1,0 +1,45 @@
+"""A majority vote over the samples of a scorer: a scorer of its own, named so."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from winokit.methods.scoring.scorer import Prediction
+from winokit.problem import grouped
+from winokit.results import decide
+
+LEAST_SAMPLES = 3
+"""Of two samples a majority is no more than that they agree."""
+
+
+def majority_name(model: str, samples: int) -> str:
+    """What the majority vote over samples of a model is called."""
+    return f"{model}, majority of {samples}"
+
+
+def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Prediction]:
+    """What most samples of each scorer say of each problem, for scorers of three samples or more.
+
+    Abstentions cast no vote, and a tie is an abstention. A vote that is among the predictions already is not taken
+    again, as of a run that is read as predictions.
+    """
+    known = {(row.model, row.scoring) for row in predictions}
+    sampled = [row for row in predictions if row.sample is not None]
+    for (model, scoring), rows in grouped(((row.model, row.scoring), row) for row in sampled).items():
+        count = 1 + max(row.sample or 0 for row in rows)
+        name = majority_name(model, count)
+        if count >= LEAST_SAMPLES and (name, scoring) not in known:
+            ballots = grouped(((row.variant, row.id), row) for row in rows)
+            yield from (_elected(name, votes) for votes in ballots.values())
+
+
+def _elected(name: str, votes: Sequence[Prediction]) -> Prediction:
+    """The prediction of a majority, with the shares of the votes cast as scores where all candidates are known."""
+    first = replace(votes[0], model=name, sample=None, scores=None, prediction=None)
+    cast = [vote.prediction for vote in votes if vote.prediction is not None]
+    if not cast:
+        return replace(first, why="no sample answered")
+    sizes = [len(vote.scores) for vote in votes if vote.scores is not None]
+    places = max(cast) + 1 if not sizes else sizes[0]
+    shares = tuple(cast.count(place) / len(cast) for place in range(max(places, 2)))
+    prediction, why = decide(shares)
+    return replace(first, scores=shares if sizes else None, prediction=prediction, why=why)
