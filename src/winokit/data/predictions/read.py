@@ -370,6 +370,11 @@ class RowMatching:
         answer = problem.answer if known else gold
         return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
+    @property
+    def _sample_hint(self) -> str:
+        """How to say that rows of one problem are samples, after a statement; empty if they are not likely to be."""
+        return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
+
     def _reasons(self) -> Iterator[tuple[str, list[str]]]:
         """The reasons of abstentions, the commonest first, those beyond a few together."""
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
@@ -385,8 +390,12 @@ class RowMatching:
         if self.contradictions and not self.source.lenient:
             others = len(self.contradictions) - 1
             more = f"; so do {others:,} other rows" if others else ""
+            if self.source.sample_hint:
+                more += f". {self.source.sample_hint}; else"
+            else:
+                more += ":"
             raise BadInput(
-                f"{self.source.path}: {self.contradictions[0]}{more}: keep the one that counts, "
+                f"{self.source.path}: {self.contradictions[0]}{more} keep the one that counts, "
                 "or leave such problems out (audit --lenient)"
             )
         for place in self.contradicted:
@@ -402,7 +411,7 @@ class RowMatching:
             )
         for places, what in (
             *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
-            (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
+            (self.repeated, f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
         ):
             if places:
