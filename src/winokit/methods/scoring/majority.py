@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from winokit.errors import BadInput
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import grouped
 from winokit.results import decide
-
-LEAST_SAMPLES = 3
-"""Of two samples a majority is no more than that they agree."""
 
 
 def majority_name(model: str, samples: int) -> str:
@@ -17,7 +15,7 @@ def majority_name(model: str, samples: int) -> str:
 
 
 def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Prediction]:
-    """What most samples of each scorer say of each problem, for scorers of three samples or more.
+    """What most samples of each scorer say of each problem, for scorers of several samples.
 
     Abstentions cast no vote, and a tie is an abstention. A vote that is among the predictions already is not taken
     again, as of a run that is read as predictions.
@@ -27,12 +25,23 @@ def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Predicti
     for (model, scoring), rows in grouped(((row.model, row.scoring), row) for row in sampled).items():
         count = 1 + max(row.sample or 0 for row in rows)
         name = majority_name(model, count)
-        if count >= LEAST_SAMPLES and (name, scoring) not in known:
+        if (name, scoring) not in known:
             ballots = grouped(((row.variant, row.id), row) for row in rows)
-            yield from (_elected(name, votes) for votes in ballots.values())
+            yield from (elected(name, votes) for votes in ballots.values())
 
 
-def _elected(name: str, votes: Sequence[Prediction]) -> Prediction:
+def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
+    """Refuse several answers of one scorer to a problem, for a verb that takes one."""
+    sampled = next((row for row in predictions if row.sample is not None), None)
+    if sampled is not None:
+        count = 1 + max(row.sample or 0 for row in predictions if row.model == sampled.model)
+        raise BadInput(
+            f"{sampled.model}: expected one answer to each problem, found {count} samples, which {verb} cannot take: "
+            "leave out ?n=, or audit them"
+        )
+
+
+def elected(name: str, votes: Sequence[Prediction]) -> Prediction:
     """The prediction of a majority, with the shares of the votes cast as scores where all candidates are known."""
     first = replace(votes[0], model=name, sample=None, scores=None, prediction=None)
     cast = [vote.prediction for vote in votes if vote.prediction is not None]

@@ -22,7 +22,7 @@ from winokit.methods.scoring.majority import majority_predictions
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
-from winokit.models.base import Model, notes_of
+from winokit.models.base import Model, notes_of, samples_of
 from winokit.models.registry import MODEL_HELP, ModelLike
 from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import Progress, tell
@@ -115,6 +115,10 @@ class ModelAnswers:
     """By model and protocol, what was asked beside predictions: a number per problem id."""
     formalizations: dict[str, str | None] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, str] = field(default_factory=dict)
+    """By model, what its replies were held to the options by."""
+    samples: dict[str, int] = field(default_factory=dict)
+    """By model, how many answers to each question it was asked for, if it is not one."""
     notes: list[str] = field(default_factory=list)
     transcripts: "list[Transcript]" = field(default_factory=list)
 
@@ -132,6 +136,10 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
                 answers.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
                 answers.notes += notes_of(model)
+                if (constraint := getattr(model, "constraint", None)) is not None:
+                    answers.constraints[model.spec] = constraint
+                if (count := samples_of(model)) > 1:
+                    answers.samples[model.spec] = count
     for part in inputs.parts:
         if part.surprisals:
             answers.asked[part.model]["naturalness"] = part.surprisals
@@ -139,8 +147,11 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
         check_apart({"--model": answers.rows, **inputs.predictions_by_file})
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
-    if not asking.spending.dry_run:
-        answers.rows += majority_predictions(answers.rows)
+    if settings.majority and not asking.spending.dry_run:
+        votes = list(majority_predictions(answers.rows))
+        if not votes:
+            raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
+        answers.rows += votes
     return answers
 
 
@@ -377,4 +388,8 @@ def describe_run(
         description["prompt"] = plan.prompt.text
     if settings.style != "default":
         description["style"] = settings.style
+    if answers.constraints:
+        description["constrained"] = answers.constraints
+    if answers.samples:
+        description["samples"] = answers.samples
     return description
