@@ -34,7 +34,7 @@ def sample_rows(own: Judge, answers: Answers) -> Iterator[Metric]:
     any_chance = float(samples.any_right_chance(chances).mean())
     name = ("samples", "all", "any_right")
     yield own.row(name, float(any_right.mean()), len(first), interval.low, interval.high, any_chance)
-    same_chance = samples.same_answer_chance(first.candidates, len(tables))
+    same_chance = samples.same_answer_chance(choices, first.candidates)
     yield from own.share(("samples", "all", "same_answer"), samples.same_answer(choices), units, same_chance)
     layout = layout_of(by_all)
     if layout.members:

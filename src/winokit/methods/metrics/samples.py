@@ -9,12 +9,12 @@ from winokit.methods.arrays import ABSTAINED, BoolArray, FloatArray, IntArray
 
 
 def same_answer(choices: IntArray) -> BoolArray:
-    """Whether each problem gets one and the same answer in every sample; silence is no answer.
+    """Whether each problem gets one and the same answer in every sample, or none in any.
 
     >>> same_answer(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
-    [True, False, False]
+    [True, False, True]
     """
-    is_same: BoolArray = (choices == choices[:, :1]).all(axis=1) & (choices[:, 0] != ABSTAINED)
+    is_same: BoolArray = (choices == choices[:, :1]).all(axis=1)
     return is_same
 
 
@@ -49,11 +49,13 @@ def any_right_chance(guesses: FloatArray) -> FloatArray:
     return chances
 
 
-def same_answer_chance(candidates: IntArray, samples: int) -> FloatArray:
-    """How often a coin that is thrown in every sample gives one and the same answer.
+def same_answer_chance(choices: IntArray, candidates: IntArray) -> FloatArray:
+    """How often a coin with the same abstentions, thrown in every sample, gives one and the same answer.
 
-    >>> same_answer_chance(np.array([2, 3]), 2).round(3).tolist()
-    [0.5, 0.333]
+    >>> same_answer_chance(np.array([[0, 1], [0, 2], [0, -1], [-1, -1]]), np.array([2, 3, 2, 2])).round(3).tolist()
+    [0.5, 0.333, 0.0, 1.0]
     """
-    chances: FloatArray = candidates.astype(np.float64) ** (1 - samples)
-    return chances
+    silent = (choices == ABSTAINED).sum(axis=1)
+    samples = choices.shape[1]
+    answered: FloatArray = candidates.astype(np.float64) ** (1 - samples)
+    return np.where(silent == 0, answered, (silent == samples).astype(np.float64))

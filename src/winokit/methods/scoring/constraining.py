@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import Cache, key_of
 from winokit.methods.scoring.shelf import served_fingerprint, server_identity
-from winokit.models.base import Model, ModelOfModels, Request
+from winokit.models.base import Model, Request
 
 if TYPE_CHECKING:
     from winokit.models.chat import ChatModel
@@ -26,12 +26,8 @@ UNDECIDED = "whether the server holds replies to the options is found out when i
 def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
     """Decide whether the replies of a model are constrained, unless its SPEC says so; the kind, or None for free ones.
 
-    A model that is asked no questions has nothing to decide. Of an ensemble each member decides for itself.
+    A model that is asked no questions has nothing to decide.
     """
-    if isinstance(model, ModelOfModels):
-        for member in model.members:
-            settle_constraint(member, requests, cache)
-        return None
     if getattr(model, "wish", "off") != "auto":
         return getattr(model, "constraint", None)
     chat: ChatModel = model  # type: ignore[assignment]

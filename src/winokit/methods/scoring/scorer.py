@@ -164,8 +164,6 @@ def score_variants(
 
 def _sample_numbers(model: Model) -> Sequence[int | None]:
     """The numbers of the samples that a model is asked for; None if it is asked once."""
-    if isinstance(model, ModelOfModels) and any(samples_of(member) > 1 for member in model.members):
-        raise BadInput(f"{model.spec}: ?n=4 asks a model by itself; of an ensemble only combine=vote takes it")
     count = samples_of(model)
     return [None] if count == 1 else range(count)
 

@@ -148,10 +148,9 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
     if settings.majority and not asking.spending.dry_run:
-        votes = list(majority_predictions(answers.rows))
-        if not votes:
+        if all(row.sample is None for row in answers.rows):
             raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
-        answers.rows += votes
+        answers.rows += majority_predictions(answers.rows)
     return answers
 
 
