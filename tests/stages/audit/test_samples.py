@@ -251,3 +251,25 @@ def test_a_scorer_that_wavers_on_few_problems_is_said_to_be_the_same_on_most(tmp
         "It gives the same answer in all 4 samples on 99.0 % of problems: on 99.0 % all are right, on 100.0 % at least "
         "one is; in 98.0 % of 50 pairs every sample of all twins is right."
     )
+
+
+def test_epochs_of_an_inspect_log_are_audited_as_samples(tmp_path):
+    data = pairs(4)
+    said = ["AAA", "BBB", "AAB", "BBB", "ABA", "ABB", "BBB", "BBB"]
+    samples = [
+        {"id": number, "epoch": epoch, "input": problem.text, "choices": list(problem.candidates),
+         "target": "AB"[problem.answer], "output": {"completion": letters[epoch - 1]},
+         "scores": {"choice": {"value": "C" if "AB".index(letters[epoch - 1]) == problem.answer else "I",
+                               "answer": letters[epoch - 1]}}}
+        for epoch in (1, 2, 3)
+        for number, (problem, letters) in enumerate(zip(data, said, strict=True))
+    ]  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "mock/model"}, "samples": samples}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    run = winokit.audit(data, predictions=tmp_path / "log.json", out=None)
+    found = {(row.subset, row.metric): row.value for row in run.metrics if row.protocol == "samples"}
+    assert found["all", "same_answer"] == 5 / 8
+    assert found["all", "all_right"] == 4 / 8
+    assert found["all", "accuracy"] == pytest.approx((3 + 3 + 2 + 3 + 2 + 2 + 0 + 3) / 24)
+    assert found["complete", "group_accuracy"] == 1 / 4
+    assert {(row.model, row.scoring) for row in run.metrics} == {("mock/model", "inspect:choice")}
