@@ -28,7 +28,7 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
 
     A model that is asked no questions has nothing to decide.
     """
-    if getattr(model, "wish", "off") != "auto":
+    if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
     chat: ChatModel = model  # type: ignore[assignment]
     remembered_as = f"constraint of {chat.free_fingerprint}"

@@ -13,7 +13,6 @@ from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
-from winokit.methods.scoring.constraining import settle_constraint
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.transforms.substitute import Style
 from winokit.models.base import Answer, Ask, Model, ModelOfModels, Refusal, Request, samples_of
@@ -151,7 +150,7 @@ def score_variants(
         for problem, setting in _settings(dataset, model.kind, plan, options)
     ]
     requests = [request for question in questions for request in question.requests]
-    constraint = settle_constraint(model, requests, cache) if Ask in scoring.needs else None
+    constraint = _decide_constraint(model, requests, cache)
     name = scoring_name(scoring, plan, options, constraint)
     answers = answer_all(model, requests, cache, progress)
     if transcripts is not None and Ask in scoring.needs:
@@ -160,6 +159,15 @@ def score_variants(
         for each in questions:
             transcripts += transcripts_of((*each.named, name), each.requests, answers, each.sample)
     return [question.predicted(answers, name) for question in questions]
+
+
+def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
+    """What the replies of a model are held to the options by, decided now if its SPEC leaves it open."""
+    if getattr(model, "wish", None) != "auto":
+        return getattr(model, "constraint", None)
+    from winokit.methods.scoring.constraining import settle_constraint
+
+    return settle_constraint(model, requests, cache)
 
 
 def _sample_numbers(model: Model) -> Sequence[int | None]:

@@ -54,8 +54,7 @@ def transcripts_of(
             choice, logprobs = answer.choice, answer.logprobs
             if choice is None and logprobs:
                 choice = max(range(len(logprobs)), key=logprobs.__getitem__)
-            said = (answer.text, choice, logprobs, answer.why, sample)
-            yield Transcript(*named, request.prompt, request.options, *said)
+            yield Transcript(*named, request.prompt, request.options, answer.text, choice, logprobs, answer.why, sample)
 
 
 def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from winokit.data.runs import Run
 from winokit.drawing.plots import ShownScorer
-from winokit.methods.scoring.majority import elected
 from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.substitute import substitute
 from winokit.notebook import PIECE
@@ -135,6 +134,8 @@ def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
         if row.sample is None:
             own[row.id] = row
         elif row.id not in own:
+            from winokit.methods.scoring.majority import elected
+
             own[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
     return predictions
 

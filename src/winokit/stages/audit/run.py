@@ -18,7 +18,6 @@ from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
 from winokit.methods.scoring.cache import Cache
 from winokit.methods.scoring.ledger import Ledger
-from winokit.methods.scoring.majority import majority_predictions
 from winokit.methods.scoring.prompts import PromptTemplate, read_prompt
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, notes_on_replies, score_variants
 from winokit.methods.transforms.variants import REVERSED, TRANSFORMS
@@ -150,6 +149,8 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
     if settings.majority and not asking.spending.dry_run:
         if all(row.sample is None for row in answers.rows):
             raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
+        from winokit.methods.scoring.majority import majority_predictions
+
         answers.rows += majority_predictions(answers.rows)
     return answers
 

@@ -5,7 +5,6 @@ Rows of other protocols are means over samples. An interval counts neither sampl
 
 from collections.abc import Iterable
 
-from winokit.methods.metrics.judge_samples import sample_rows
 from winokit.results import Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet
@@ -18,6 +17,8 @@ def samples(sheet: AuditSheet) -> Iterable[Metric]:
     count = answers.sample_count
     if count < 2:
         return
+    from winokit.methods.metrics.judge_samples import sample_rows
+
     torn = answers.problem_count - len(answers.sample_tables()[0])
     if torn:
         sheet.leave_out("samples", "all", f"fewer than {count} samples", torn)
