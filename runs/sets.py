@@ -186,9 +186,9 @@ def _liu(sets: Sets, load: Any) -> None:
 def _aflite(sets: Sets, load: Any, whole: Dataset, folder: Path) -> None:
     """What is held out for fine-tuning, by seed; what the authors removed; what a trained model made of it."""
     row = {problem.id: at for at, problem in enumerate(whole)}
-    usual = training_data._units
+    usual = training_data._find_units
     known: dict[str, list[int]] = {}  # 15 seconds of looking for overlap, the same for every seed
-    training_data._units = lambda dataset: (
+    training_data._find_units = lambda dataset: (
         known.get(key := dataset.content_hash) or known.setdefault(key, usual(dataset))
     )
     try:
@@ -198,7 +198,7 @@ def _aflite(sets: Sets, load: Any, whole: Dataset, folder: Path) -> None:
             rest, train, dev = (np.array([row[problem.id] for problem in side], np.int32) for side in sides)
             sets.parts.append((rest, train, dev))
     finally:
-        training_data._units = usual
+        training_data._find_units = usual
     kept = {problem.id for problem in load("winogrande/train_debiased.jsonl")}
     sets.removed = np.array([problem.id not in kept for problem in whole])
     sets.confidence = np.full(len(whole), np.nan, np.float32)

@@ -100,7 +100,7 @@ def test_what_is_trained_never_touches_published_results(order):
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"no model; a folder with config\.json"):
+    with pytest.raises(BadInput, match=r"no model; expected a folder with config\.json"):
         training.check_weights(f"hf:{tmp_path}")
 
 

@@ -13,7 +13,9 @@ from winokit.drawing.wording import percent, say
 from winokit.files import our_toml
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN, Metric, stands, tested
 
-GOOD, BAD, PLAIN = "good", "bad", "plain"
+GOOD = "good"
+BAD = "bad"
+PLAIN = "plain"
 """Whether a sentence speaks for the score, against it, or neither."""
 SMALL = 0.05
 """The usual level at which a probability counts as small."""

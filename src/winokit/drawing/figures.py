@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
-WHOLE, PART, NONE, GREY = "#0067a3", "#9db8cb", "#d1661a", "#5d6066"
+WHOLE = "#0067a3"
+PART = "#9db8cb"
+NONE = "#d1661a"
+GREY = "#5d6066"
 STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False}
 """How matplotlib draws; a name is a name, dollar signs and all."""
 DPI = 160
@@ -152,7 +155,8 @@ def _draw_marks(ax: Axes, marks: Sequence[tuple[float, ForestMark]], zero: float
         linewidth=2,
     )
     faces = [_colour(m) if m.stands in (ABOVE, BELOW) else "white" for _, m in marks]
-    values, places = [100 * m.row.value for _, m in marks], [y for y, _ in marks]
+    values = [100 * m.row.value for _, m in marks]
+    places = [y for y, _ in marks]
     # A dot at the very end of the axis is whole.
     dots = ax.scatter(values, places, s=36, facecolors=faces, edgecolors=[_colour(m) for _, m in marks], zorder=3)
     dots.set_clip_on(False)

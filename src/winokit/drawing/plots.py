@@ -200,7 +200,8 @@ def _lines(
     )
 
 
-PHASE, STEP = "phase", "step"
+PHASE = "phase"
+STEP = "step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,8 @@ class Chart:
 
     def across(self, at: int) -> float:
         """How far from the left a phase or step lies; alone, in the middle."""
-        first, last = self.at[0], self.at[-1]
+        first = self.at[0]
+        last = self.at[-1]
         return 50.0 if first == last else 100 * (at - first) / (last - first)
 
     def height(self, value: float) -> float:
@@ -266,5 +268,6 @@ def tenths_around(values: Sequence[float]) -> tuple[float, float]:
     >>> tenths_around([0.44, 0.5]), tenths_around([0.5])
     ((0.4, 0.5), (0.5, 0.6))
     """
-    low, high = math.floor(10 * min(values) + 1e-9), math.ceil(10 * max(values) - 1e-9)
+    low = math.floor(10 * min(values) + 1e-9)
+    high = math.ceil(10 * max(values) - 1e-9)
     return low / 10, max(high, low + 1) / 10

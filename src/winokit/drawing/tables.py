@@ -46,7 +46,8 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[str | Table]:
     counts = ["requests", "cached", "new", "tokens_in", "tokens_out_at_most"]
     heads = ["requests", "cached", "new", "tokens read", "written at most"]
     if "cost_at_most" in plan:
-        counts, heads = [*counts, "cost_at_most"], [*heads, "cost at most"]
+        counts = [*counts, "cost_at_most"]
+        heads = [*heads, "cost at most"]
 
     def cells(row: Mapping[str, Any]) -> list[str]:
         return [f"{row[name]:,.4f}" if name == "cost_at_most" else f"{row[name]:,}" for name in counts]

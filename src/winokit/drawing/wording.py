@@ -7,7 +7,12 @@ from math import isfinite
 
 from winokit.results import Metric
 
-SHARE, POINTS, SIZE, PROBABILITY, COUNT, NUMBER = "share", "points", "size", "probability", "count", "number"
+SHARE = "share"
+POINTS = "points"
+SIZE = "size"
+PROBABILITY = "probability"
+COUNT = "count"
+NUMBER = "number"
 NATS = "nats"
 PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
@@ -18,7 +23,8 @@ SHARES = {
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}
 NOTHING = "–"
-COIN_OF_PROBLEMS, COIN_OF_PAIRS = 0.5, 0.25
+COIN_OF_PROBLEMS = 0.5
+COIN_OF_PAIRS = 0.25
 """Shares that a coin gets right if there are two candidates."""
 PER_CENT = "\u00a0%"
 """With a space that does not break."""

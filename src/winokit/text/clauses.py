@@ -33,14 +33,16 @@ def take_apart(problem: Problem) -> list[ClausePiece]:
     """The tokens of the text, with mentions of candidates and the blank as one piece each."""
     named = ENGLISH.mentions(problem.text, problem.candidates)
     blank = len(problem.before)
-    before, after = _pieces(problem.before, 0, named), _pieces(problem.after, blank + 1, named)
+    before = _pieces(problem.before, 0, named)
+    after = _pieces(problem.after, blank + 1, named)
     return [*before, ClausePiece(BLANK, blank, blank + 1, blank=True), *after]
 
 
 def _pieces(text: str, offset: int, named: Sequence[Mention]) -> list[ClausePiece]:
     pieces: list[ClausePiece] = []
     for token in grammar.tokenise(text):
-        start, end = token.start + offset, token.end + offset
+        start = token.start + offset
+        end = token.end + offset
         inside = next((m for m in named if m.start <= start and end <= m.end), None)
         if inside is None:
             pieces.append(ClausePiece(token.word, start, end, token.capital))

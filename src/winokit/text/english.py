@@ -44,7 +44,8 @@ class English(Language, data="words_en.toml"):
         >>> ENGLISH.mention_places("The cup hit the cups.", "a cup")
         [(4, 7)]
         """
-        text, name = text.casefold(), self.bare(name)
+        text = text.casefold()
+        name = self.bare(name)
         places, at = [], text.find(name)  # by hand: one regular expression a candidate would be compiled 80,000 times
         while at >= 0 and name:
             end = at + len(name)
@@ -73,7 +74,9 @@ class English(Language, data="words_en.toml"):
 
     def same_word(self, word: str, other: str) -> bool:
         """Whether two words are forms of one; a name has a possessive or a plural and no other form."""
-        is_upper, word, other = word[:1].isupper(), word.casefold(), other.casefold()
+        is_upper = word[:1].isupper()
+        word = word.casefold()
+        other = other.casefold()
         return other in (word, f"{word}s", f"{word}es") or (not is_upper and _stem(word) == _stem(other))
 
     def gender_of(self, name: str) -> str | None:
@@ -246,7 +249,8 @@ def _plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
     """
     if _is_plain_name(one) and _is_plain_name(other):
         return (False, one.lower(), other.lower()) if one.lower() != other.lower() else None
-    words, joined = [*one.split(), *other.split()], "".join((one + other).split())
+    words = [*one.split(), *other.split()]
+    joined = "".join((one + other).split())
     if not (joined.isascii() and joined.isalpha() and joined.islower()) or len(set(words)) < len(words):
         return None
     if not PHRASE_STARTS.isdisjoint(words) or ENGLISH.is_plural(one) != ENGLISH.is_plural(other):
@@ -322,9 +326,11 @@ def _difference(one: str, other: str) -> list[str]:
 
     A text that says "the older students" and "the younger ones" names the second no further than that.
     """
-    ones, others = one.split(), other.split()
+    ones = one.split()
+    others = other.split()
     while ones and others and ones[-1].casefold() == others[-1].casefold():
-        ones, others = ones[:-1], others[:-1]
+        ones = ones[:-1]
+        others = others[:-1]
     return [" ".join(ones), " ".join(others)] if len(ones) < len(one.split()) else ["", ""]
 
 
@@ -377,9 +383,11 @@ def _in_place(text: str, leaving: _Naming, coming: _Naming) -> list[Edit]:
     edits = []
     for mention in leaving.mentions:
         article = ENGLISH.article_before(text, mention.start)
-        start, new = mention.start, coming.form
+        start = mention.start
+        new = coming.form
         if article and article.group(1).casefold() != "the":
-            start, new = article.start(), f"{_a_or_an(coming.form)} {coming.form}"
+            start = article.start()
+            new = f"{_a_or_an(coming.form)} {coming.form}"
         edits.append((start, mention.end, _cased(text, start, new)))
     return edits
 

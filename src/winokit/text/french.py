@@ -32,7 +32,9 @@ class French(Language, data="words_fr.toml"):
         if head and not self.opens_sentence(before):
             candidate = candidate[:1].lower() + candidate[1:]
         before, candidate, after = super().fill(before, pronoun, after, candidate, clause=clause)
-        elided, elides, vowel = ELIDED.search(before), ELIDES.search(before), VOWEL.match(candidate)
+        elided = ELIDED.search(before)
+        elides = ELIDES.search(before)
+        vowel = VOWEL.match(candidate)
         if elided and elided[1].casefold() == "s" and (pronoun or "").casefold() in ("il", "ils"):
             before = f"{before[: elided.end(1)]}i "
         elif elided and not vowel:

@@ -23,7 +23,8 @@ NAMES_ARE = {"male": "m", "female": "f", "either": "mf"}
 # Forms by gender, in the order of the cases. Adjectives end otherwise after nothing, after "ein" and after "der".
 FORMS = our_toml("assets/words_de.toml")["forms"]
 ADJECTIVES: dict[str, dict[str, str]] = FORMS["adjectives"]
-LIKE_EIN, NO_ADJECTIVE = frozenset(WORDS["like_ein"]), frozenset(WORDS["no_adjectives"])
+LIKE_EIN = frozenset(WORDS["like_ein"])
+NO_ADJECTIVE = frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
 MELTED = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
@@ -42,7 +43,8 @@ RELATIVE = re.compile(r",\s+(?:\w+\s+)?(?:d(?:er|ie|as|en|em|essen|eren|enen)|we
 OWNED = re.compile(r"\s+(?:([a-zäöüß-]+e[rs])\s+)?[A-ZÄÖÜ]")
 POSSESSED = re.compile(r"\s+((?:[a-zäöüß-]+\s+){0,3})([A-ZÄÖÜ][\w-]*)")
 QUOTES = str.maketrans("“‘«»", "”’»«")
-UMLAUTS, PLAIN = str.maketrans("aou", "äöü"), str.maketrans("äöü", "aou")
+UMLAUTS = str.maketrans("aou", "äöü")
+PLAIN = str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 ROLES = frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
 """What -in is added to: "kolleg", "arzt"."""
@@ -108,7 +110,8 @@ class German(Language, data="words_de.toml"):
         >>> [GERMAN.same_word("Haus", other) for other in ("Häusern", "Hauses", "Haushalt", "haus")]
         [True, True, False, False]
         """
-        folded, other_folded = word.casefold(), other.casefold()
+        folded = word.casefold()
+        other_folded = other.casefold()
         if folded == other_folded or self.gender_of(word):
             return _fits((other_folded, 0, 0, other[:1].isupper()), *_slots(word)[0])
         if word[:1].isupper() and other[:1].isupper():
@@ -121,7 +124,8 @@ class German(Language, data="words_de.toml"):
         >>> GERMAN.occurrences("Der Weg des Koffers zum Kofferraum.", "der Koffer")
         [(12, 19)]
         """
-        slots, tokens = _slots(words), _tokens(text)
+        slots = _slots(words)
+        tokens = _tokens(text)
         return [
             (tokens[at][1], tokens[at + len(slots) - 1][2])
             for at in range(len(tokens) - len(slots) + 1 if slots else 0)
@@ -174,7 +178,8 @@ class German(Language, data="words_de.toml"):
         >>> [GERMAN.being(words) for words in ("die Tante", "der Arzt", "die Ärztin", "die Leiter", "der Leiter")]
         ['female', 'male', 'female', 'thing', None]
         """
-        kind, phrase = super().being(candidate), _phrase(candidate)
+        kind = super().being(candidate)
+        phrase = _phrase(candidate)
         stem = phrase.noun.casefold().removesuffix("in").translate(PLAIN)
         if kind is None and phrase.noun.endswith("in") and stem in ROLES:
             return "female"
@@ -208,9 +213,11 @@ class German(Language, data="words_de.toml"):
         if not spoken or len(fitting) == len(candidates):
             return None
         if not fitting:
-            why, key = "the pronoun {pronoun!r} does not fit {names}", "rules.pronoun_fits_broken"
+            why = "the pronoun {pronoun!r} does not fit {names}"
+            key = "rules.pronoun_fits_broken"
         else:
-            why, key = "the pronoun {pronoun!r} has the gender of {names} alone", "rules.pronoun_gender_broken"
+            why = "the pronoun {pronoun!r} has the gender of {names} alone"
+            key = "rules.pronoun_gender_broken"
         return Message.of(why, key, pronoun=pronoun, names=names)
 
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
@@ -224,20 +231,24 @@ class German(Language, data="words_de.toml"):
         >>> "".join(GERMAN.fill("Da rollte ", "seine", " alte Tür zu.", "der Bus", clause=False))
         'Da rollte die alte Tür des Busses zu.'
         """
-        word, stood, readings = (pronoun or "").casefold(), before, _pronoun((pronoun or "").casefold())
+        word = (pronoun or "").casefold()
+        stood = before
+        readings = _pronoun((pronoun or "").casefold())
         if clause or not pronoun or not (readings or word in INSTEAD_OF_A_PRONOUN):
             return super().fill(before, pronoun, after, candidate, clause=clause)
         if is_possessive(word, after):
             before, filled, after = _owning(before, word, after, candidate)
         elif word in INSTEAD_OF_A_PRONOUN:
             preposition, case = INSTEAD_OF_A_PRONOUN[word]
-            before, filled = f"{before}{preposition} ", _in_case(candidate, [(gender, case) for gender in GENDERS])
+            before = f"{before}{preposition} "
+            filled = _in_case(candidate, [(gender, case) for gender in GENDERS])
         else:
             filled = _in_case(candidate, readings)
         if pronoun[0].isupper() or self.opens_sentence(stood):
             new = before[len(stood) :] + filled
             new = new[:1].upper() + new[1:]
-            before, filled = stood + new[: len(new) - len(filled)], new[len(new) - len(filled) :]
+            before = stood + new[: len(new) - len(filled)]
+            filled = new[len(new) - len(filled) :]
         return before, filled, after
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
@@ -268,7 +279,8 @@ class German(Language, data="words_de.toml"):
                 return "candidates of two genders, and a pronoun that may fit one alone"
         edits = []
         for place, mention in zip(places, mentions, strict=True):
-            own, other = mention.candidate, 1 - mention.candidate
+            own = mention.candidate
+            other = 1 - mention.candidate
             ways = {way for pair in pairs for way in place.ways(pair[own], pair[other], phrases[other])}
             if len(ways) != 1 or None in ways:
                 shown = repr(text[place.start : place.end])
@@ -314,11 +326,13 @@ def _in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
 def _owning(before: str, word: str, after: str, candidate: str) -> tuple[str, str, str]:
     """A candidate that has what follows: "Annas Hut", "der Hut der Frau", "der Frau Zopf" where it is der or das."""
     owner = _in_case(candidate, [(gender, GENITIVE) for gender in GENDERS])
-    possessive, owned = POSSESSIVE.fullmatch(word), POSSESSED.match(after)
+    possessive = POSSESSIVE.fullmatch(word)
+    owned = POSSESSED.match(after)
     adjectives = owned[1].split() if owned else []
     if owned is None or possessive is None or not all(map(_stem, adjectives)) or word in ("dessen", "deren"):
         return before, owner, after
-    ending, rest = possessive[1], [owned[2]]
+    ending = possessive[1]
+    rest = [owned[2]]
     if _phrase(candidate).determiner is None:
         # What "seinem" says after it, "Annas" does not: the adjective has to.
         if ending in ("e", "em", "er"):
@@ -367,11 +381,13 @@ class _Place:
 
     def _edit(self, gender: str, coming_gender: str, coming: NounPhrase, case: int) -> Edit | None:
         apostrophe = "’" if "’" in self.text else "'"
-        start, determiner = self.noun, self.determiner
+        start = self.noun
+        determiner = self.determiner
         if coming.is_name and not self.phrase.is_name:
             if determiner not in (None, THE) or self.adjectives:
                 return None
-            start, words = self.start, [coming.after(None, coming_gender, case, apostrophe)]
+            start = self.start
+            words = [coming.after(None, coming_gender, case, apostrophe)]
         elif coming.is_name or (gender == coming_gender and not self.phrase.is_name):
             words = [coming.after(determiner, coming_gender, case, apostrophe)]
         elif self.adjectives and determiner is None:
@@ -397,7 +413,8 @@ class _Place:
 
 
 def _place(text: str, mention: Mention, phrase: NounPhrase) -> _Place:
-    at, end = mention.start, mention.end
+    at = mention.start
+    end = mention.end
     if phrase.determiner not in (None, THE, "ein"):  # "meine" is a part of what was found
         at = next(token[1] for token in _tokens(text) if token[1] > at)
     if phrase.is_name and text[:end].endswith(SIBILANT) and re.match(r"['’](?!\w)", text[end:]):
@@ -439,7 +456,8 @@ def _spelled_alike(words: str) -> str:
 @lru_cache(1 << 16)
 def _phrase(candidate: str) -> NounPhrase:
     """A candidate taken apart; its noun is the last of the first words with a capital, or the last word."""
-    words, gender = candidate.split(), GERMAN.gender_of(candidate)
+    words = candidate.split()
+    gender = GERMAN.gender_of(candidate)
     determiner, readings = READINGS.get(words[0].casefold(), (None, set())) if len(words) > 1 else (None, set())
     rest = words[determiner is not None :]
     first = next((i for i, word in enumerate(rest) if word[0].isupper()), len(rest) - 1)

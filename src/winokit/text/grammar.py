@@ -15,8 +15,12 @@ TOKEN = re.compile(r"cannot|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll
 WORDS = {name: frozenset(words) for name, words in word_lists("words_grammar.toml").items()}
 BE = WORDS["be"]
 AUXILIARIES = BE | WORDS["other_auxiliaries"]
-NEGATIONS, ADVERBS, PREPOSITIONS = WORDS["negations"], WORDS["adverbs"], WORDS["prepositions"]
-DETERMINERS, POSSESSIVES, RELATIVES = WORDS["determiners"], WORDS["possessives"], WORDS["relatives"]
+NEGATIONS = WORDS["negations"]
+ADVERBS = WORDS["adverbs"]
+PREPOSITIONS = WORDS["prepositions"]
+DETERMINERS = WORDS["determiners"]
+POSSESSIVES = WORDS["possessives"]
+RELATIVES = WORDS["relatives"]
 _PRONOUNS = [forms.split("/") for forms in word_lists("words_grammar.toml")["pronouns"]]
 PRONOUNS = {form: forms[0] for forms in _PRONOUNS for form in forms}
 CONTRASTS = WORDS["contrasts"]

@@ -25,7 +25,8 @@ BEINGS = ("female", "male", "person", "thing")
 ABILITIES: Mapping[str, str] = our_toml("assets/abilities.toml")
 """What a pack may know, and what is left out for a language that does not."""
 CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-UNDETERMINED, SEVERAL = "und", "mul"
+UNDETERMINED = "und"
+SEVERAL = "mul"
 """BCP 47 for "we do not know" and for "several languages"."""
 
 NOTHING = re.compile(r"(?!)")
@@ -206,12 +207,14 @@ class Language:
 
     def being(self, candidate: str) -> str | None:
         """What a candidate names: `female`, `male`, `person` or `thing`; None for what is on no list."""
-        gender, words = self.gender_of(candidate), self.core(candidate)
+        gender = self.gender_of(candidate)
+        words = self.core(candidate)
         if gender or not words:
             return "person" if gender == "either" else gender
         titled = self.is_proper(words)  # "Aunt Mary"; of other names nothing is known
         noun = words.split()[0].casefold() if titled else self.head(words)
-        kinds, forms = ("female", "male") if titled else BEINGS, {noun, self.singular(noun)}
+        kinds = ("female", "male") if titled else BEINGS
+        forms = {noun, self.singular(noun)}
         return next((kind for kind in kinds if forms & self.beings.get(kind, frozenset())), None)
 
     def is_proper(self, words: str) -> bool:
@@ -245,7 +248,8 @@ class Language:
         clause
             Whether the candidate is a whole clause (COPA), which begins with a capital of its own.
         """
-        candidate, after = " ".join(candidate.split()), re.sub(r"^\s+(?=[.,])", "", after)
+        candidate = " ".join(candidate.split())
+        after = re.sub(r"^\s+(?=[.,])", "", after)
         first, space, rest = candidate.partition(" ")
         lowered = first[:1].lower() + first[1:]
         if self.opens_sentence(before):
@@ -316,8 +320,10 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
     >>> verbatim("Will will come.", "Will")
     [(0, 4)]
     """
-    lowered, sought = _lowered(text), _lowered(words)
-    places, at = [], lowered.find(sought)
+    lowered = _lowered(text)
+    sought = _lowered(words)
+    places = []
+    at = lowered.find(sought)
     while at >= 0 and sought:
         end = at + len(sought)
         if not whole or not (
@@ -388,9 +394,11 @@ def check_code(code: str) -> str:
     return "-".join([primary.lower(), *(written.get(len(part), str)(part) for part in rest)])
 
 
-LOOKED_AT, ENOUGH = 200, 30
+LOOKED_AT = 200
+ENOUGH = 30
 """Texts that are looked at, and words below which nothing is said against English unless something speaks for it."""
-SPOKEN, STRANGE = 0.05, 0.03
+SPOKEN = 0.05
+STRANGE = 0.03
 """Of a text's words: how many of the commonest show a language, and how many of a neighbour's or with foreign letters
 that it is another."""
 

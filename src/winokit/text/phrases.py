@@ -27,7 +27,8 @@ ARTICLES = frozenset("the a an every no".split())
 OBJECTS = frozenset("me him her us them you it".split())
 SUBJECTS = frozenset("i we you he she they it who which that".split())
 HAVE = frozenset("have has had having".split())
-ADJECTIVES, NO_NOUNS = WORDS["adjectives"], WORDS["no_nouns"]
+ADJECTIVES = WORDS["adjectives"]
+NO_NOUNS = WORDS["no_nouns"]
 NOUNS = frozenset[str]().union(*ENGLISH.beings.values())
 
 
@@ -61,7 +62,9 @@ def _tokens(text: str) -> list[WordToken]:
 
 def _kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     """The part of speech of a token, those of the tokens before it known."""
-    token, word, last = tokens[at], tokens[at].word, kinds[-1:] or "."
+    token = tokens[at]
+    word = tokens[at].word
+    last = kinds[-1:] or "."
     before, after, beyond = (_word(tokens, place) for place in (at - 1, at + 1, at + 2))
     opens = _is_open(after)
     if word == "'s" or (word == "'" and before.endswith("s") and tokens[at - 1].end == token.start):
@@ -99,8 +102,13 @@ def _kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
 
 def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
     """The part of speech of a word of no closed class: by where it stands, then by what it looks like."""
-    word, last, before, after = tokens[at].word, kinds[-1:] or ".", _word(tokens, at - 1), _word(tokens, at + 1)
-    opens, verb_follows, past = _is_open(after), _is_verb(after), _is_past(word)
+    word = tokens[at].word
+    last = kinds[-1:] or "."
+    before = _word(tokens, at - 1)
+    after = _word(tokens, at + 1)
+    opens = _is_open(after)
+    verb_follows = _is_verb(after)
+    past = _is_past(word)
     lead = next((token.word for token in reversed(tokens[:at]) if not grammar.is_aside(token.word)), ".")
     if last in "DA":
         describes = grammar.is_verb_like(word) or word.endswith(("ing", "ed")) or ADJECTIVE.fullmatch(word)
@@ -129,7 +137,8 @@ def _open_kind(tokens: Sequence[WordToken], at: int, kinds: str) -> str:
 
 def _is_name(tokens: Sequence[WordToken], at: int, last: str) -> bool:
     """Whether a word with a capital is a name: inside a sentence always, at its start where it is known or acts."""
-    word, after = tokens[at].word, _word(tokens, at + 1)
+    word = tokens[at].word
+    after = _word(tokens, at + 1)
     if word == "i" or word in grammar.DETERMINERS:
         return False
     titled = tokens[at].end - tokens[at].start > len(word)

@@ -79,7 +79,8 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends_a_sentence(text: str, end: re.Match[str], start: int) -> bool:
-    at, following = end.start(), end[2]
+    at = end.start()
+    following = end[2]
     if at > start and text[at - 1].isspace():
         return True
     if not (following.isupper() or following.isdigit() or end[1]):
@@ -96,7 +97,9 @@ def _of_bearable_length(part: str) -> list[str]:
     lines = part.split("\n")
     if len(lines) > 1:
         return [sentence for line in lines for sentence in _of_bearable_length(line)]
-    words, pieces, length = part.split(), [""], 0
+    words = part.split()
+    pieces = [""]
+    length = 0
     for word in words:
         length += len(word) + 1
         if length > LONGEST:

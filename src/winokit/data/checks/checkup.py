@@ -81,7 +81,8 @@ class Findings(list[Finding]):
         self, findings: Iterable[Finding], shown: int = 2, understood: "UnderstoodPredictions | None" = None
     ) -> None:
         super().__init__(findings)
-        self.shown, self.understood = shown, understood
+        self.shown = shown
+        self.understood = understood
 
 
 class RowPlaces:
@@ -215,7 +216,8 @@ def _told_malformed(error: Malformed) -> str:
 
 
 def _groups(dataset: Dataset, grouping: Grouping, places: RowPlaces) -> Iterator[Finding]:
-    name, ambiguous = dataset.card.name, grouping.ambiguous
+    name = dataset.card.name
+    ambiguous = grouping.ambiguous
     sizes = Counter(map(len, grouping.groups))
     single = len(dataset) - sum(size * count for size, count in sizes.items())
     shape = ", ".join(f"{count:,} {_size_name(size, count)}" for size, count in sorted(sizes.items())) or "none"
@@ -244,7 +246,8 @@ def _side_by_side(first: tuple[Dataset, int, RowPlaces], second: tuple[Dataset, 
 
 
 def _leaks(dataset: Dataset) -> Iterator[Finding]:
-    name, tests = dataset.card.name, find_leaks(dataset)
+    name = dataset.card.name
+    tests = find_leaks(dataset)
     if not tests:
         yield Finding(name, "leaks", False, "no answers to test for leaks", 0)
         return
@@ -270,7 +273,8 @@ def _rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterat
         for violation in broken_rules([dataset[row] for row in rows], rows, limits, read=group in is_read)
     )
     for rule, violations in broken.items():
-        is_soft, count = rule in rule_book.SOFT, f"{len(violations):,}"
+        is_soft = rule in rule_book.SOFT
+        count = f"{len(violations):,}"
         message = f"rule {rule}: broken {count} {'time' if len(violations) == 1 else 'times'}"
         if is_soft:
             read = f", of {len(is_read):,} that were read" if rule in rule_book.READ_FOR else ""
@@ -318,7 +322,8 @@ def _duplicates(datasets: Sequence[Dataset], places: Sequence[RowPlaces]) -> Ite
         for match in find_duplicates(datasets)
     )
     for (kind, place, other_place), rows in by_place.items():
-        first, second = datasets[place], datasets[other_place]
+        first = datasets[place]
+        second = datasets[other_place]
         where = first.card.name if place == other_place else f"{first.card.name} and {second.card.name}"
         message = f"{len(rows):,} {KINDS[kind].format(s='' if len(rows) == 1 else 's')}"
         examples = []
@@ -379,7 +384,8 @@ def _kind(match: Match, a: Problem, b: Problem) -> str | None:
 
 def _copies(dataset: Dataset, corpus: Corpus, places: RowPlaces, progress: Progress | None) -> list[Finding]:
     """What of a dataset stands in a corpus."""
-    name, findings = dataset.card.name, []
+    name = dataset.card.name
+    findings = []
     by_kind = grouped((copy.kind, copy) for copy in find_copies(dataset, corpus, progress))
     for kind in (kind for kind in COPIES if kind in by_kind):
         copies = by_kind[kind]

@@ -25,7 +25,8 @@ KINDS = ("verbatim", "near", "part")
 RUN = 10
 """Words in a row that make a part."""
 NEAR = 0.8
-SHORTEST, SHORTEST_NEARLY = 6, 8
+SHORTEST = 6
+SHORTEST_NEARLY = 8
 """Sentences with fewer words say nothing; with fewer than eight, a few words changed say nothing."""
 
 
@@ -94,7 +95,8 @@ def _kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | No
 
 def _nearly_contains(there: Sequence[str], own: Sequence[str]) -> bool:
     """Whether some stretch of words, a quarter longer at most, has enough of one's own in their order."""
-    enough, size = ceil(NEAR * len(own)), ceil(len(own) / NEAR)
+    enough = ceil(NEAR * len(own))
+    size = ceil(len(own) / NEAR)
     if len(own) < SHORTEST_NEARLY or LCSseq.similarity(own, there) < enough:
         return False
     stretches = (there[i : i + size] for i in range(max(1, len(there) - size + 1)))

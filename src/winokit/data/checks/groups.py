@@ -162,7 +162,8 @@ class _Texts:
 
     def distance(self, a: int, b: int, most: float) -> float | None:
         """Token edit distance over the shorter length, or None if it is above `most` or they cannot be twins."""
-        x, y = self.coded[a], self.coded[b]
+        x = self.coded[a]
+        y = self.coded[b]
         shorter = min(len(x), len(y))
         limit = max(len(x), len(y)) if most == inf else int(most * shorter)
         if abs(len(x) - len(y)) > limit:
@@ -176,7 +177,8 @@ class _Texts:
         The same text with opposite answers is a broken twin (train_xl has two) and still belongs together; without
         answers it is a mere repetition.
         """
-        p, q = self.problems[a], self.problems[b]
+        p = self.problems[a]
+        q = self.problems[b]
         if same_text and (p.answer is None or q.answer is None):
             return False
         if (p.pronoun or "").casefold() != (q.pronoun or "").casefold() or p.query != q.query:
@@ -246,7 +248,8 @@ def _cut(texts: _Texts, taken: set[int]) -> list[tuple[int, ...]]:
             if first is not None and max(first, last) <= OTHER_CANDIDATES:
                 choices.append((best[end - 3][0] + first + last, 3))
         best.append(min(choices))
-    cut, end = [], count
+    cut = []
+    end = count
     while end:
         size = best[end][1]
         if size > 1:

@@ -115,7 +115,8 @@ def _order_leaks(cases: Sequence[_Case]) -> Iterable[Leak]:
     answers = [case.answer for case in firsts]
     leading = [case.answer for case in firsts if case.problem.group is not None]
     if len(set(answers)) == 2:
-        same, n = sum(a == b for a, b in pairwise(answers)), len(answers)
+        same = sum(a == b for a, b in pairwise(answers))
+        n = len(answers)
         # Where one answer is more frequent, neighbours are the same more often than not in any order.
         chance = sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
         p = p_binomial(same, n - 1, chance)

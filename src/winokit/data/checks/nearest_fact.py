@@ -166,7 +166,8 @@ def _compared(asked: Sequence[_Fact], known: Sequence[_Fact]) -> Iterator[tuple[
         products = (_matrix(asked[start : start + AT_ONCE], rarity, columns) @ theirs).tocsr()
         for line in range(products.shape[0]):
             span = slice(products.indptr[line], products.indptr[line + 1])
-            values, places = products.data[span], products.indices[span]
+            values = products.data[span]
+            places = products.indices[span]
             if len(values):
                 best = float(values.max())
                 yield start + line, min(best, 1.0), int(places[values >= best - 1e-9].min())

@@ -76,7 +76,8 @@ def one_blank(text: str) -> str | None:
 def length(text: str, limits: Limits = WINOGRANDE, language: str = "en") -> str | None:
     """15 to 30 words, counted between spaces (where there are none, by characters), the blank among them."""
     words = len(language_of(language).split(text))
-    fewest, most = limits.fewest_words, limits.most_words
+    fewest = limits.fewest_words
+    most = limits.most_words
     return None if fewest <= words <= most else broken("length", fewest=fewest, most=most, count=words)
 
 
@@ -205,7 +206,8 @@ def word_overlap(one: str, other: str, language: str = "en") -> float:
     0.8333333333333334
     """
     split = language_of(language).split
-    a, b = Counter(split(one)), Counter(split(other))
+    a = Counter(split(one))
+    b = Counter(split(other))
     return sum((a & b).values()) / max(a.total(), b.total(), 1)
 
 
@@ -243,7 +245,8 @@ def broken_rules(
     if not judged:
         return broken
     members, rows = zip(*judged, strict=True)
-    first, language = members[0], members[0].language
+    first = members[0]
+    language = members[0].language
     unjudged = {rule for rule, needed in NEEDED.items() if language_of(language).refusal(needed)}
 
     def judge(rule: str, reason: str | None, where: Sequence[int]) -> None:

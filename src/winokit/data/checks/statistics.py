@@ -140,7 +140,8 @@ def special_words(one: str, other: str) -> tuple[str, str]:
     >>> special_words("It was too large to fit.", "It was too small to fit.")
     ('large', 'small')
     """
-    a, b = words(one), words(other)
+    a = words(one)
+    b = words(other)
     start = Prefix.similarity(a, b)
     end = Postfix.similarity(a[start:], b[start:])
     return " ".join(a[start : len(a) - end]), " ".join(b[start : len(b) - end])
@@ -160,7 +161,8 @@ def connective(problem: Problem) -> str:
 
 def clauses(problem: Problem) -> int:
     """How many clauses, told by connectives and punctuation: an estimate, good enough to compare datasets."""
-    breaks, language = 0, language_of(problem.language)
+    breaks = 0
+    language = language_of(problem.language)
     for last, token in pairwise(tokens(problem.text)[:-1]):
         opens = token in language.connectives and token not in language.joining
         breaks += token in STOPS or (opens and last not in STOPS)

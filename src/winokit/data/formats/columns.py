@@ -81,7 +81,8 @@ def read_columns(source: Source, columns: Mapping[str, str], table: Table | None
             drafts.append((place, cells, _draft(cells)))
         except Malformed as error:
             reject(error, place)
-    read, neither = _reader(source, places, drafts, notation), 0
+    read = _reader(source, places, drafts, notation)
+    neither = 0
     cut = _are_rows(draft.group for *_, draft in drafts)
     if cut:
         source.note(f"column {places['group']!r} has ids of rows; their part before the last hyphen is the group")
@@ -156,7 +157,8 @@ def _candidates(cells: Mapping[str, Any], kind: str = "option") -> tuple[str, ..
 def _cut(text: str, pronoun: str | None, start: Any, end: Any) -> tuple[str, str | None, str]:
     """The text before the blank, the pronoun that stands there, if any is known, and the text after it."""
     if start is not None and start != "":
-        at, to = _offset("start", start), _offset("end", end) if end not in (None, "") else None
+        at = _offset("start", start)
+        to = _offset("end", end) if end not in (None, "") else None
         to = at + len(pronoun) if to is None and pronoun else to
         if to is None or not 0 <= at < to <= len(text):
             raise Malformed(

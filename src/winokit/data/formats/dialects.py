@@ -24,7 +24,9 @@ from winokit.problem import Dataset, Problem
 
 def _wsc273_row(row: Mapping[str, Any]) -> Problem:
     """WSC273 as it stands on the Hugging Face hub: text, pronoun, pronoun_loc, options, label."""
-    text, pronoun, start = fields.string(row, "text"), fields.string(row, "pronoun"), fields.integer(row, "pronoun_loc")
+    text = fields.string(row, "text")
+    pronoun = fields.string(row, "pronoun")
+    start = fields.integer(row, "pronoun_loc")
     options = fields.strings(row, "options")
     if text[start : start + len(pronoun)] != pronoun:
         raise Malformed(f"{pronoun!r} is not at character {start}", field="pronoun_loc")

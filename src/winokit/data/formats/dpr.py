@@ -54,7 +54,8 @@ def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None
 def render(problem: Problem, options: WriteOptions) -> list[str]:
     """The four lines, refused where the format could not be read back to the same problem."""
     candidates = need_two(problem, "dpr")
-    pronoun, answer = need_pronoun(problem, "dpr"), need_answer(problem, "dpr")
+    pronoun = need_pronoun(problem, "dpr")
+    answer = need_answer(problem, "dpr")
     if any("," in candidate for candidate in candidates):
         raise CannotWrite("a candidate has a comma, which dpr uses to separate candidates")
     if any("\n" in text or text != text.strip() for text in (problem.sentence, *candidates)):

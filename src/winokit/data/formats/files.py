@@ -134,7 +134,8 @@ def _released(path: Path) -> Card | None:
     """The card of the winokit release that a file stands in, unchanged; None where it stands in none."""
     try:
         about = json.loads((path.resolve().parent.parent / MANIFEST).read_text("utf-8"))
-        name, version = str(about["name"]), str(about["version"])
+        name = str(about["name"])
+        version = str(about["version"])
         listed = about["files"][f"{path.parent.name}/{path.name}"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -188,7 +189,9 @@ def write(
     UnknownName
         There is no such format.
     """
-    path, chosen, options = Path(path), base.FORMATS[to], options or base.WriteOptions()
+    path = Path(path)
+    chosen = base.FORMATS[to]
+    options = options or base.WriteOptions()
     if chosen.render is None or chosen.assemble is None:
         raise CannotWrite(f"{to} can be read but not written")
     if options.labels_apart and to != "winogrande":
@@ -196,7 +199,9 @@ def write(
     if options.source_ids and not chosen.source_ids:
         having = ", ".join(sorted(name for name, known in base.FORMATS.items() if known.source_ids))
         raise BadInput(f"{to} has no place for the ids of the source; {having} have")
-    rows, skipped, kept = [], [], []
+    rows = []
+    skipped = []
+    kept = []
     for problem in dataset:
         try:
             if problem.is_whole and not chosen.holds_whole:
@@ -241,7 +246,8 @@ def remembered(folder: Path) -> tuple[dict[str, str], str | None]:
     from winokit.project import read_project
 
     table = read_project(folder)
-    columns, language = table.get("columns", {}), table.get("language")
+    columns = table.get("columns", {})
+    language = table.get("language")
     if not isinstance(columns, dict) or not isinstance(language, str | None):
         raise BadInput(f'{path}: expected language = "…" and a table [columns]')
     try:

@@ -28,7 +28,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
             raise Malformed("whole texts to choose from have no blank; leave it out, or `texts`", field=aside)
         before = after = ""
     elif "before" in row or "after" in row:
-        before, after = _any_string(row, "before"), _any_string(row, "after")
+        before = _any_string(row, "before")
+        after = _any_string(row, "after")
         if not (before or after):
             raise Malformed(NO_TEXT, field="before")
     else:
@@ -62,7 +63,8 @@ def _any_string(row: Mapping[str, Any], key: str) -> str:
 
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row's fields; those that are empty are left out."""
-    text, is_whole = problem.text, problem.is_whole
+    text = problem.text
+    is_whole = problem.is_whole
     row: dict[str, Any] = {"id": problem.id}
     if not is_whole:
         row |= {"text": text} if text.count(BLANK) == 1 else {"before": problem.before, "after": problem.after}

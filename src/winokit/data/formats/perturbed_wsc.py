@@ -28,7 +28,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
     number = QID.fullmatch(fields.string(row, "qID"))
     if not number:
         raise Malformed(f"expected 'q', a digit and an index, found {row['qID']!r}", field="qID")
-    perturbation, index = PERTURBATIONS[int(number.group(1))], int(number.group(2))
+    perturbation = PERTURBATIONS[int(number.group(1))]
+    index = int(number.group(2))
     labels: dict[str, Any] = {"perturbation": perturbation, "original_index": index}
     labels |= {key: fields.flag(row, key) for key in FLAGS if row.get(key) is not None}
     return Problem(
@@ -45,7 +46,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """A row's fields."""
     option1, option2 = need_two(problem, "perturbed-wsc")
     need_one_blank(problem, "perturbed-wsc")
-    perturbation, index = problem.labels.get("perturbation"), problem.labels.get("original_index")
+    perturbation = problem.labels.get("perturbation")
+    index = problem.labels.get("original_index")
     if perturbation not in PERTURBATIONS or not isinstance(index, int):
         raise CannotWrite("perturbed-wsc needs the labels 'perturbation' and 'original_index'")
     pair = re.fullmatch(r"pair-(\d+)", problem.group or f"pair-{problem.labels.get('pair_number', '')}")

@@ -204,13 +204,19 @@ class Source:
     def json_array(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Place and object of each element of one JSON array: its number, from 1, and its line if there are several."""
         text = self.text()
-        decoder, at, line, counted, number = json.JSONDecoder(), _skip(text, 0), 1, 0, 0
+        decoder = json.JSONDecoder()
+        at = _skip(text, 0)
+        line = 1
+        counted = 0
+        number = 0
         is_one_line = "\n" not in text.strip()
         if not text.startswith("[", at):
             raise Malformed("expected a JSON array '[…]'", file=str(self.path), line=1)
         at = _skip(text, at + 1)
         while not text.startswith("]", at):
-            line, counted, number = line + text.count("\n", counted, at), at, number + 1
+            line = line + text.count("\n", counted, at)
+            counted = at
+            number = number + 1
             place = f"element {number}" if is_one_line else f"element {number} (line {line})"
             try:
                 row, at = decoder.raw_decode(text, at)
@@ -348,7 +354,8 @@ def csv_reader(text: str) -> Any:
 
     Between tabs and bars a quote may be just that, where only so all rows are equally wide.
     """
-    separator, quotes = SEPARATOR.match(text), True
+    separator = SEPARATOR.match(text)
+    quotes = True
     delimiter = separator[1] if separator else delimiter_of(text)
     if delimiter in "\t|" and '"' in text:
         quoted, plain = ({*_widths(_cells(text, delimiter, quotes))} for quotes in (True, False))

@@ -65,7 +65,8 @@ def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
         raise CannotWrite(
             "superglue-wsc holds yes/no judgements, and this problem offers candidates: use --as judgements"
         )
-    pronoun, text = need_pronoun(problem, "superglue-wsc"), problem.sentence
+    pronoun = need_pronoun(problem, "superglue-wsc")
+    text = problem.sentence
     index = len(problem.before.split()) - (not (problem.before or " ")[-1].isspace())
     if locate(text, pronoun, index)[0] != len(problem.before):
         raise CannotWrite(f"the pronoun {pronoun!r} cannot be located by a word index")

@@ -36,11 +36,13 @@ def parse(line: str) -> Problem:
         raise Malformed("expected a bracketed pronoun, found none", field="pronoun")
     if len(people) != 1:
         raise Malformed(f"expected one bracketed candidate, found {len(people)}", field="candidates")
-    pronoun, right = pronouns[0], people[0].group(1)
+    pronoun = pronouns[0]
+    right = people[0].group(1)
     outside = re.search(r"\b(the|a|an)\s*$", text[: people[0].start()], re.IGNORECASE)
     if outside and " " not in right:  # the article was left outside: "the [physician]"
         right = f"{outside.group(1)} {right}"
-    before, after = _plain(text[: pronoun.start()]), _plain(text[pronoun.end() :])
+    before = _plain(text[: pronoun.start()])
+    after = _plain(text[pronoun.end() :])
     other = _other(before, after, right)
     places = [before.find(name) if name in before else len(before) for name in (right, other)]
     candidates = (right, other) if places[0] < places[1] else (other, right)
@@ -63,7 +65,8 @@ def _other(before: str, after: str, right: str) -> str:
 def render(problem: Problem, options: WriteOptions) -> str:
     """A line without its number."""
     candidates = need_two(problem, "winobias")
-    pronoun, right = need_pronoun(problem, "winobias"), candidates[need_answer(problem, "winobias")]
+    pronoun = need_pronoun(problem, "winobias")
+    right = candidates[need_answer(problem, "winobias")]
     if pronoun.lower() not in PRONOUNS:
         raise CannotWrite(f"winobias brackets pronouns, and {pronoun!r} is none of {', '.join(sorted(PRONOUNS))}")
     after = problem.after
@@ -101,7 +104,8 @@ def _bare(name: str) -> str:
 
 
 def _labelled(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
-    stereotype, kind = re.match("(pro|anti)_stereotyped", source.path.name), re.search("type([12])", source.path.name)
+    stereotype = re.match("(pro|anti)_stereotyped", source.path.name)
+    kind = re.search("type([12])", source.path.name)
     labels = {"stereotype": stereotype.group(1)} if stereotype else {}
     return (problem.with_labels(**labels, **({"type": int(kind.group(1))} if kind else {})) for problem in problems)
 

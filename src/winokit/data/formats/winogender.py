@@ -38,7 +38,9 @@ def parse_sentence(line: str) -> Problem:
     places = [m for m in WORD.finditer(sentence) if GENDER[m.group()] == gender]
     if len(places) != 1:
         raise Malformed(f"expected exactly one {gender} pronoun, found {len(places)}", field="sentence")
-    before, pronoun, after = sentence[: places[0].start()], places[0].group(), sentence[places[0].end() :]
+    before = sentence[: places[0].start()]
+    pronoun = places[0].group()
+    after = sentence[places[0].end() :]
     labels = {"gender": gender, "template": f"{occupation}.{answer}"}
     return _problem(before, after, occupation, participant, answer, pronoun, **labels)
 
@@ -107,7 +109,8 @@ def _candidate(role: str) -> str:
 
 
 def _with_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    path, names = source.path.with_name(STATISTICS), ("bergsma_pct_female", "bls_pct_female")
+    path = source.path.with_name(STATISTICS)
+    names = ("bergsma_pct_female", "bls_pct_female")
     lines = read_bytes(path).decode("utf-8", "replace").split("\n")[1:] if path.exists() else []
     statistics: dict[str, dict[str, float]] = {}
     for number, line in enumerate(lines, 2):

@@ -67,7 +67,8 @@ def labels_path(path: Path) -> Path:
 
 def _with_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
     """The problems with the answers of the label list beside their file, where they have none themselves."""
-    problems, path = list(problems), labels_path(source.path)
+    problems = list(problems)
+    path = labels_path(source.path)
     if not problems or any(problem.answer is not None for problem in problems) or not path.exists():
         return problems
     labels = list(Source(path, lenient=source.lenient).lines())

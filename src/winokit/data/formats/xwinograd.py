@@ -55,7 +55,8 @@ def parse(line: str) -> Problem:
 
 def _laid(text: str, tokens: Sequence[Any]) -> list[int]:
     """Where each token begins in the text, which has nothing but white space between them."""
-    starts, at = [], 0
+    starts = []
+    at = 0
     for token in tokens:
         at += len(text[at:]) - len(text[at:].lstrip())
         written = token if isinstance(token, str) and text.startswith(token.lstrip(), at) else QUOTES.get(str(token))

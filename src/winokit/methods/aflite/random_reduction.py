@@ -17,7 +17,9 @@ from winokit.progress import Progress
 class RandomReduction(DebiasMethod):
     """Keep problems drawn at random: the baseline that removes as many without looking at them."""
 
-    name, title, shared = "random", "Random reduction", ("seed", "twins")
+    name = "random"
+    title = "Random reduction"
+    shared = ("seed", "twins")
     size: Size
     twins: Twins = "apart"
     seed: Seed = 0

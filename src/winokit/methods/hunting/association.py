@@ -39,7 +39,8 @@ class Association:
     can: frozenset[type] = frozenset({Choose})
 
     def __init__(self, corpus: Corpus, *, spec: str = "association") -> None:
-        self.corpus, self.spec = corpus, spec
+        self.corpus = corpus
+        self.spec = spec
         self.fingerprint = f"association {COUNTING} {corpus.fingerprint}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:

@@ -70,7 +70,8 @@ def build_index(
         Processes that split sentences; 0 does it here. Default: one less than there are processors, and none for a few
         megabytes.
     """
-    layout, out = layout or CorpusLayout(), Path(out)
+    layout = layout or CorpusLayout()
+    out = Path(out)
     files, notes = find_files([Path(path) for path in corpus], layout)
     if not files:
         raise BadInput(f"no text in {', '.join(map(str, corpus)) or 'the corpus'}")
@@ -180,7 +181,8 @@ class _Writer:
 
     def _file(self, path: Path) -> tuple[int, int] | None:
         """The number of a file in the index and of its first block that is not there; None if it is all there."""
-        name, stat = path.as_posix(), path.stat()
+        name = path.as_posix()
+        stat = path.stat()
         row = self._db.execute("SELECT id, size, modified, done FROM files WHERE name = ?", (name,)).fetchone()
         if row and row[3] and row[1:3] == (stat.st_size, stat.st_mtime_ns):
             return None
@@ -219,7 +221,8 @@ class _Writer:
         if part.block is None:
             self._db.execute("UPDATE files SET done = 1 WHERE id = ?", (part.file,))
             return
-        first, rows = self._next, list(enumerate(split, self._next))
+        first = self._next
+        rows = list(enumerate(split, self._next))
         self._db.executemany("INSERT INTO sentences (rowid, text) VALUES (?, ?)", rows)
         last = first + max(len(rows), 1) - 1  # a block without a sentence has a number too
         self._next = last + 1

@@ -79,7 +79,10 @@ def blocks(path: Path, layout: CorpusLayout) -> Iterator[CorpusBlock]:
     """The blocks of a file, in order."""
     cut_at_lines = is_json_lines(path) or layout.documents == "lines"
     decoder = codecs.getincrementaldecoder(layout.encoding)()
-    kept, line, position, first = "", 1, 0, True
+    kept = ""
+    line = 1
+    position = 0
+    first = True
     with readable(path), path.open("rb") as raw, closing(_opened(raw, path)) as file:
         while data := file.read(BLOCK):
             text = _decoded(decoder, data, position, path)

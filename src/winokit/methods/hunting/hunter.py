@@ -101,8 +101,10 @@ class Hunter:
     ) -> None:
         for name in sets:
             check_known("set of queries", name, SETS)
-        self.corpus, self.spec = corpus, spec
-        self.sets, self.limit = tuple(sets), limit
+        self.corpus = corpus
+        self.spec = spec
+        self.sets = tuple(sets)
+        self.limit = limit
         self.synonyms = load_synonyms(None) if synonyms is None else synonyms
         self.parses = None if parser == RULES else open_parses(Path(parser))
         self.reads_by = RULES if self.parses is None else self.parses.name

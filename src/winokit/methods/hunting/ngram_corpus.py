@@ -42,7 +42,9 @@ from winokit.text.words import WORD, sentences
 
 NEAR_TOKENS = 60
 """Tokens between two clauses of one sentence, at most."""
-GRAM, GRAM_STEP, SHORTEST_GRAM = 6, 3, 3
+GRAM = 6
+GRAM_STEP = 3
+SHORTEST_GRAM = 3
 """Words of an n-gram that tells a text, words between two of them, and words of the shortest one."""
 LONGEST_GRAM = 200
 """Characters of such an n-gram."""

@@ -21,7 +21,8 @@ from winokit.text.english import ENGLISH
 from winokit.text.grammar import AUXILIARIES, CONTRASTS, TAKE_AN_INFINITIVE
 from winokit.text.parses import ParseFile
 
-STAND_IN, STAND_INS = "Alex", "Romans"
+STAND_IN = "Alex"
+STAND_INS = "Romans"
 """What the parser sees for every candidate: a name, or where all candidates are plurals, a plural one."""
 SUBJECTS = frozenset("nsubj nsubjpass csubj csubjpass".split())
 CLAUSES = frozenset("ROOT advcl ccomp relcl acl parataxis csubj csubjpass pcomp".split())
@@ -76,7 +77,11 @@ def mask(problem: Problem) -> Masked:
     for mention in ENGLISH.mentions(problem.text, problem.candidates):
         article = ENGLISH.article_before(problem.text, mention.start)
         places.append((article.start() if article else mention.start, mention.end, mention.candidate))
-    text, at, named, shifts, blank_at = "", 0, {}, [], 0
+    text = ""
+    at = 0
+    named = {}
+    shifts = []
+    blank_at = 0
     for start, end, candidate in sorted(places, key=lambda place: place[0]):
         text += problem.text[at:start]
         if candidate is None:
@@ -175,7 +180,8 @@ def _predicate(
 ) -> Predicate | None:
     """The words around a head as a predicate in the words of the problem."""
     run = stretch(nodes, head, closed)
-    start, end = masked.original(run[0].idx), masked.original(run[-1].idx) + len(run[-1].text)
+    start = masked.original(run[0].idx)
+    end = masked.original(run[-1].idx) + len(run[-1].text)
     pieces = [piece for piece in take_apart(problem) if piece.start < end and start < piece.end]
     place = masked.original(head.idx)
     at = next((i for i, piece in enumerate(pieces) if piece.start <= place < piece.end), None)

@@ -57,7 +57,8 @@ class Sought:
     def __str__(self) -> str:
         if self.phrase:
             return f'"{self.said}"'
-        heads, beside = " or ".join(self.heads), " or ".join(self.beside)
+        heads = " or ".join(self.heads)
+        beside = " or ".join(self.beside)
         return f"{heads} (any form)" + (f" near {beside} (any form)" if beside else "")
 
     def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
@@ -98,7 +99,8 @@ class QueryPair:
 
 def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] = DEFAULT_SETS) -> list[QueryPair]:
     """The queries of a problem, strict before loose."""
-    context, query = reading.context, reading.query
+    context = reading.context
+    query = reading.query
     of_context, of_head, of_special = (
         list(dict.fromkeys(other for form in forms(word) for other in synonyms.get(form, ())))
         for word in (context.head, query.head, query.special)

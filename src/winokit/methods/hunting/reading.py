@@ -27,7 +27,9 @@ from winokit.text import grammar
 from winokit.text.clauses import ClausePiece, clause_around, find_cuts, is_content, take_apart
 from winokit.text.english import is_possessive
 
-SUBJECT, OBJECT, POSSESSOR = "subject", "object", "possessor"
+SUBJECT = "subject"
+OBJECT = "object"
+POSSESSOR = "possessor"
 SUBJECT_PRONOUNS = frozenset("i we you he she they".split())
 
 
@@ -125,12 +127,14 @@ def _context(
     if any(is_content(piece) for piece in between):
         if before in grammar.PREPOSITIONS:
             return "a candidate is named only as a part of something"
-        words, slots = between, (SUBJECT, _slot(between))
+        words = between
+        slots = (SUBJECT, _slot(between))
     else:
         start = _verb_before(lead)
         if start is None:
             return "no predicate was found for the candidates"
-        words, slots = lead[start:], (_slot(lead), _slot(between))
+        words = lead[start:]
+        slots = (_slot(lead), _slot(between))
     predicate = None if words[0].word in grammar.PREPOSITIONS else _predicate(words, text)
     if predicate is None:
         return "no predicate was found for the candidates"
@@ -150,12 +154,15 @@ def _query(
     after = after if named is None else _without_lead(after[:named])
     lead = _without_lead(pieces[clause[0] : blank])
     if is_possessive(problem.pronoun, problem.after) or (after and after[0].word == "'s"):
-        words, slot = [piece for piece in after if piece.word != "'s"], POSSESSOR
+        words = [piece for piece in after if piece.word != "'s"]
+        slot = POSSESSOR
     elif _is_object(lead, after):
         start = _verb_before(lead)
-        words, slot = [] if start is None else list(lead[start:]), _slot(lead)
+        words = [] if start is None else list(lead[start:])
+        slot = _slot(lead)
     else:
-        words, slot = list(after), SUBJECT
+        words = list(after)
+        slot = SUBJECT
     predicate = _predicate(words, text)
     if predicate is None:
         return "no predicate was found for the blank"

@@ -23,7 +23,8 @@ from winokit.methods.hunting.reading import OBJECT, POSSESSOR, SUBJECT, ProblemR
 from winokit.text import grammar
 from winokit.text.english import ENGLISH
 
-AGENT, PATIENT = "agent", "patient"
+AGENT = "agent"
+PATIENT = "patient"
 APART = 25
 """How many words apart the two clauses may be."""
 NEVER_SUBJECTS = frozenset("me us him her them myself ourselves himself herself itself themselves".split())
@@ -162,7 +163,8 @@ def _label(tokens: Sequence[grammar.WordToken], context: int, query: int, readin
         shared = OBJECT if _is_passive(tokens, context) else SUBJECT
         roles = {reading.agent_slot: AGENT, reading.patient_slot: PATIENT}
         return roles.get(shared, "neither has the subject's part")
-    as_agent, as_patient = asked.may_be(agent), asked.may_be(patient)
+    as_agent = asked.may_be(agent)
+    as_patient = asked.may_be(patient)
     if as_agent == as_patient:
         return "both could be meant" if as_agent else "neither could be meant"
     return AGENT if as_agent else PATIENT

@@ -101,7 +101,8 @@ def folded_words(text: str) -> list[str]:
     return WORD.findall(text.casefold().replace("’", "'"))
 
 
-WINDOW, STEP = 10, 5
+WINDOW = 10
+STEP = 5
 """Words of a text that are looked for together, and words between two such windows."""
 RAREST = 3
 """Words of a window that a sentence must have to be compared with the text."""

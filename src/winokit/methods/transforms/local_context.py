@@ -33,7 +33,8 @@ def local_context(problem: Problem, *, style: str = "default") -> Problem | str:
         return refusal
     if language.unit(problem.before) != "words":
         return "not for this language: there are no spaces between its words"
-    kept, words = problem.before, problem.before.rsplit(None, 2)
+    kept = problem.before
+    words = problem.before.rsplit(None, 2)
     if len(words) > 1:
         kept = kept[len(words[0]) if len(words) > 2 else 0 :].lstrip()
     if style == "default" and kept == problem.before.lstrip():

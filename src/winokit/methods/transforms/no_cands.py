@@ -54,12 +54,14 @@ def _substrings_removed(problem: Problem) -> tuple[str, str] | str:
     # As the script saw it: a doubled space of WSC parts "the key" from "the  keyhole".
     before, _, after = str(problem.provenance.get("spelled", problem.text)).partition(BLANK)
     if (before.split(), after.split()) != (problem.before.split(), problem.after.split()):
-        before, after = problem.before, problem.after
+        before = problem.before
+        after = problem.after
     spellings = [_only_occurrence(before + BLANK + after, candidate) for candidate in problem.candidates]
     for words in spellings:
         if words is None:
             return "a candidate does not occur exactly once"
-        before, after = before.replace(words, ""), after.replace(words, "")
+        before = before.replace(words, "")
+        after = after.replace(words, "")
     return before.replace("  ", " "), after.replace("  ", " ")
 
 
@@ -78,14 +80,16 @@ def _only_occurrence(text: str, candidate: str) -> str | None:
 
 
 def _all_mentions_removed(problem: Problem) -> tuple[str, str] | str:
-    text, language = problem.text, language_of(problem.language)
+    text = problem.text
+    language = language_of(problem.language)
     plain = language.plain_exchange(text, problem.candidates)
     places = _mentioned(problem, text, language) if plain is None else [(start, end) for start, end, _ in plain]
     if isinstance(places, str):
         return places
     removed = []
     for start, end in places:
-        article, ending = language.article_before(text, start), POSSESSIVE.match(text, end)
+        article = language.article_before(text, start)
+        ending = POSSESSIVE.match(text, end)
         removed.append((article.start() if article else start, ending.end() if ending else end, ""))
     before, after = edited(problem, removed)
     return _closed(before).lstrip(), _closed(after)

@@ -50,7 +50,9 @@ def part_sent(problem: Problem, *, style: str = "default") -> Problem | str:
     language = language_of(problem.language)
     if refusal := language.refusal("part-sent"):
         return refusal
-    tokens, marks, connectives = _tokens(language.abbreviations), MARKS[style], language.cutting
+    tokens = _tokens(language.abbreviations)
+    marks = MARKS[style]
+    connectives = language.cutting
     case = str.lower if style == "default" else str
 
     def last_marker(start: int) -> re.Match[str] | None:

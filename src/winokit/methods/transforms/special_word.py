@@ -49,7 +49,8 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
         from_end = len(problem.text) - end
         tail = filled.after[len(filled.after) - from_end :] if from_end else ""
         head = filled.after[: len(filled.after) - from_end - len(own)]
-        before, after = filled.before + filled.candidate + head, tail
+        before = filled.before + filled.candidate + head
+        after = tail
     return Problem(
         before,
         after,
@@ -65,11 +66,14 @@ def special_word_problem(problem: Problem, twin: Problem) -> Problem | str:
 
 def _difference(one: str, other: str, piece: re.Pattern[str]) -> tuple[int, int, str, str] | None:
     """Where in `one` two texts differ (start, end) and in which words; None if the blank is among them."""
-    a, b = list(piece.finditer(one)), list(piece.finditer(other))
-    words, others = [m.group() for m in a], [m.group() for m in b]
+    a = list(piece.finditer(one))
+    b = list(piece.finditer(other))
+    words = [m.group() for m in a]
+    others = [m.group() for m in b]
     start = Prefix.similarity(words, others)
     end = Postfix.similarity(words[start:], others[start:])
-    mine, theirs = a[start : len(a) - end], b[start : len(b) - end]
+    mine = a[start : len(a) - end]
+    theirs = b[start : len(b) - end]
     if not (mine or theirs) or "_" in (m.group() for m in (*mine, *theirs)):
         return None
     place = a[start].start() if start < len(a) else len(one)

@@ -53,7 +53,9 @@ def substitute(problem: Problem, candidate: str, style: str = "auto") -> Filled:
     check_known("style of substitution", style, get_args(Style))
     if problem.is_whole:
         return Filled("", candidate, "")
-    before, after, language = problem.before, problem.after, language_of(problem.language)
+    before = problem.before
+    after = problem.after
+    language = language_of(problem.language)
     # Running text: the blank was made from a pronoun, a clause (COPA), or by one of our transforms.
     labelled = "asks_for" in problem.labels or problem.labels.get("substitution") == "natural"
     if style == "natural" or (style == "auto" and (problem.pronoun is not None or labelled)):

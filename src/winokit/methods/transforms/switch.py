@@ -28,7 +28,8 @@ from winokit.problem import NO_BLANK, Dataset, Problem
 from winokit.text.language import language_of
 
 STYLES = ("default", "paper", "mended")
-AUTHORS, OURS = "authors", "ours"
+AUTHORS = "authors"
+OURS = "ours"
 # What plain replacement broke in rows 15, 21 and 106 of the released file, as the twin or the original has it.
 SLIPS = {"lift his man": "lift the man", "botray": "bottom", "Man was doing": "A man was doing", "a john": "John"}
 WORD = re.compile(r"\w+")
@@ -136,7 +137,8 @@ def _released(problem: Problem, *, mended: bool) -> Problem | str:
 
 def _mended(problem: Problem, before: str, pronoun: str, after: str) -> tuple[str, str]:
     """A released sentence's two parts, every word in the case that the original gives it in such a place."""
-    original, language = problem.sentence, language_of(problem.language)
+    original = problem.sentence
+    language = language_of(problem.language)
     forms = {
         (language.opens_sentence(original[: m.start()]), m.group().casefold()): m.group()
         for m in WORD.finditer(original)

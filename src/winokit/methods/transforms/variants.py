@@ -16,7 +16,8 @@ PERTURBED = "perturbed."
 """What the names of variants begin with that were not made but read: versions of the problems in files of their own."""
 REVERSED = "reversed"
 """The name of the variant with the candidates in the opposite order, the one that needs no blank."""
-NO_CANDS, PART_SENT = "no-cands", "part-sent"
+NO_CANDS = "no-cands"
+PART_SENT = "part-sent"
 ARTIFACTS = (NO_CANDS, PART_SENT, "local-context")
 Style = Literal["default", "paper", "code"]
 """Ours, as papers describe variants, or as released scripts make them."""
@@ -110,7 +111,8 @@ def perturbed_variants(whole: Dataset, dataset: Dataset, versions: Sequence[Data
 
     They are joined by the original's id, which they have as a label.
     """
-    originals, known = {problem.id for problem in whole}, {problem.id: problem for problem in dataset}
+    originals = {problem.id for problem in whole}
+    known = {problem.id: problem for problem in dataset}
     for problems in versions:
         if not any(problem.labels.get("original") in originals for problem in problems):
             raise BadInput(f"{problems.card.name}: has no perturbed version of any problem of {whole.card.name}")

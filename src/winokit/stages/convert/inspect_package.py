@@ -50,7 +50,8 @@ from winokit.stages.convert.tasks import CLUSTER, cluster_documents, variants_of
 SETTING = Setting(kind="chat")
 CONFIG = GenerateConfig(temperature=0.0, max_tokens=512)
 """As a direct run sends them, unless the user of Inspect says otherwise."""
-SCORES, WHY = "winokit_scores", "winokit_why"
+SCORES = "winokit_scores"
+WHY = "winokit_why"
 """What the solver leaves for the scorer."""
 LABELS_ONLY = ("trichelair",)
 """Datasets that are labels of another one's problems."""

@@ -63,7 +63,9 @@ def write_tasks(
     Those of Inspect ask multiple-choice questions.
     """
     whole = load_one(data, **loading.how)
-    dataset, folder, name = whole[: loading.limit], Path(out), f"winokit_{slug(whole.card.name) or 'data'}"
+    dataset = whole[: loading.limit]
+    folder = Path(out)
+    name = f"winokit_{slug(whole.card.name) or 'data'}"
     if any(problem.query is not None for problem in dataset):
         raise BadInput(f"{dataset.card.name}: yes/no judgements have no candidates for the blank; try --as choice")
     made = {**make_variants(dataset), **perturbed_variants(whole, dataset, [load(each) for each in perturbed])}
@@ -122,7 +124,8 @@ def _harness_files(
 ) -> dict[str, bytes]:
     """The tasks themselves, beside their documents."""
     if written.harness == "inspect":
-        title, place = f"{dataset.card.name} (winokit {winokit.__version__})", f"{written.folder / written.name}.py"
+        title = f"{dataset.card.name} (winokit {winokit.__version__})"
+        place = f"{written.folder / written.name}.py"
         tasks = {task: f"{task}.jsonl" for task in written.tasks}
         return {f"{written.name}.py": inspect_tasks(title, place, tasks)}
     about = [

@@ -72,7 +72,8 @@ def write_variants(
         raise CannotWrite(f"{file_format} can be read but not written")
     dataset = loading.one(data)
     made = {ORIGINAL: Variant(dataset), **every_variant(dataset, chosen or None, style)}
-    folder, earlier = Path(out), _earlier(Path(out))
+    folder = Path(out)
+    earlier = _earlier(Path(out))
     content: dict[str, Dataset] = {}
     written: dict[str, WrittenVariant] = {}
     for name, version in made.items():
@@ -107,7 +108,9 @@ def write_variants(
 
 def _writable(variant: Variant, name: str, file_format: str) -> tuple[list[Problem], dict[str, int]]:
     """The problems of a variant that a format has words for, linked to their originals, and why others are left out."""
-    problems, refused, render = [], Counter(variant.refused.values()), FORMATS[file_format].render
+    problems = []
+    refused = Counter(variant.refused.values())
+    render = FORMATS[file_format].render
     assert render is not None
     for problem in variant.problems:
         linked = problem.with_labels(original=original_id(problem), perturbation=name) if name != ORIGINAL else problem

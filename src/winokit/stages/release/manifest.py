@@ -33,7 +33,10 @@ from winokit.problem import Card, Dataset, Problem
 MANIFEST = "manifest.json"
 SCHEMA = 1
 SIZES = ("xs", "s", "m", "l", "xl")
-TRAIN, DEV, TEST, DEBIASED = "train", "dev", "test", "train_debiased"
+TRAIN = "train"
+DEV = "dev"
+TEST = "test"
+DEBIASED = "train_debiased"
 TRAINS = tuple(f"train_{size}" for size in SIZES)
 FILES = (*TRAINS, DEBIASED, DEV, TEST)
 """Every file of problems a release may have; small ones have fewer sizes."""
@@ -42,7 +45,7 @@ PASSED_OVER = frozenset({"__pycache__", ".git", ".gitattributes", ".cache", ".DS
 
 
 def problems_path(name: str) -> str:
-    """Where the problems of a file (train_xs, …, dev, test) stand inside a release."""
+    """Path of a file of problems (train_xs, …, dev, test) within a release."""
     return f"winogrande/{name}.jsonl"
 
 
@@ -65,7 +68,7 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release; refuses a folder that is none."""
+    """Read the manifest of a release. Refuses any other folder."""
     path = folder / MANIFEST
     if not folder.exists():
         raise BadInput(f"{folder}: no such folder")
@@ -106,7 +109,10 @@ def described(path: Path) -> dict[str, Any]:
 
 
 LINEAGE = "lineage.jsonl"
-ADDED, KEPT, REMOVED, RETIRED = "added", "kept", "removed", "retired"
+ADDED = "added"
+KEPT = "kept"
+REMOVED = "removed"
+RETIRED = "retired"
 """New in this version; here before; filtered out of the evaluation and left for training; gone for good."""
 STATUSES = (ADDED, KEPT, REMOVED, RETIRED)
 SPLITS = (TRAIN, DEV, TEST)
@@ -117,8 +123,8 @@ def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
     """The row of a problem of which everything may be known."""
     row = winogrande.render(problem, WriteOptions())
     labels = dict(problem.labels) or None
-    more = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
-    return row | {key: value for key, value in more.items() if value is not None}
+    extra_fields = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
+    return row | {key: value for key, value in extra_fields.items() if value is not None}
 
 
 def hidden_row_of(problem: Problem) -> dict[str, Any]:
@@ -167,11 +173,11 @@ def write_lineage(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lineage(path: Path) -> list[Row]:
-    """The rows of a lineage; a missing `since` is left for the caller to fill."""
-    return [_checked(row, str(path), line) for line, row in Source(path).json_lines()]
+    """Read the rows of a lineage. The caller fills in a missing `since`."""
+    return [_check_row(row, str(path), line) for line, row in Source(path).json_lines()]
 
 
-def _checked(row: Row, file: str, line: int) -> Row:
+def _check_row(row: Row, file: str, line: int) -> Row:
     if not isinstance(row.get("id"), str):
         raise Malformed("expected an object with an id", file=file, line=line)
     if row.get("split") not in (None, *SPLITS):

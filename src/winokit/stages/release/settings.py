@@ -1,4 +1,4 @@
-"""What a release is asked to be: its name and licence, how large its splits, how they are drawn, what its card says."""
+"""Settings of a release: name and licence, sizes of splits, draws, and card."""
 
 import math
 import re
@@ -76,9 +76,9 @@ class ReleaseSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "dev", _amount("dev", self.dev, above=0))
-        object.__setattr__(self, "test", _amount("test", self.test, above=-1))
-        object.__setattr__(self, "sizes", _sizes(self.sizes))
+        object.__setattr__(self, "dev", _check_amount("dev", self.dev, above=0))
+        object.__setattr__(self, "test", _check_amount("test", self.test, above=-1))
+        object.__setattr__(self, "sizes", _check_sizes(self.sizes))
         if self.formalization.partition("?")[0] not in FORMALIZATIONS:
             raise UnknownName("formalization", self.formalization, FORMALIZATIONS)
         if self.name is not None and not NAME.fullmatch(self.name):
@@ -86,10 +86,10 @@ class ReleaseSettings(Settings):
         if not self.version.strip() or not self.version.isprintable():
             raise BadInput("--version: expected a version, such as 1.0")
         try:
-            known = self.date is None or str(date.fromisoformat(self.date)) == self.date
+            is_date = self.date is None or str(date.fromisoformat(self.date)) == self.date
         except ValueError:
-            known = False
-        if not known:
+            is_date = False
+        if not is_date:
             raise BadInput(f"--set date: expected a date such as 2026-05-01, found {self.date!r}")
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class ReleaseSettings(Settings):
 
 @dataclass(frozen=True)
 class ReleaseExtras(Settings):
-    """What else goes into a card, and where hidden answers go."""
+    """Further content of a card, and the folder for hidden answers."""
 
     audit: Annotated[
         tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
@@ -126,7 +126,7 @@ class ReleaseExtras(Settings):
     ] = False
 
 
-def _amount(option: str, value: float | str, *, above: float) -> float:
+def _check_amount(option: str, value: float | str, *, above: float) -> float:
     """A share or a number of problems, also as users write it.
 
     >>> _amount("dev", "0.1", above=0), _amount("dev", "15%", above=0), _amount("dev", "1,267", above=0)
@@ -142,7 +142,7 @@ def _amount(option: str, value: float | str, *, above: float) -> float:
     return value
 
 
-def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
+def _check_sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
     """Numbers of problems, also as users write them: with commas between."""
     if value is None:
         return None

@@ -12,7 +12,9 @@ from winokit.errors import refusing
 from winokit.results import Metric
 from winokit.stages.train.verdict import name_of_set, verdict_of_training
 
-RESULTS, CURVE, REPORT = "results.json", "curve.json", "report"
+RESULTS = "results.json"
+CURVE = "curve.json"
+REPORT = "report"
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """Errors of a file that is missing or damaged."""
 MARGIN = 0.05

@@ -39,7 +39,8 @@ def lines(outcome: "TrainOutcome") -> Lines:
 
 def describe_run(outcome: "TrainOutcome") -> str:
     """One sentence: the formalization, the data, the number of steps, and the time they took."""
-    curve, run = outcome.curve, outcome.run
+    curve = outcome.curve
+    run = outcome.run
     seconds = max(curve["seconds"], 1e-3)
     epochs = curve["train"][-1]["epoch"] if curve["train"] else 0
     speed = curve["examples"] * epochs / seconds

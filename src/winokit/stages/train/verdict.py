@@ -12,9 +12,15 @@ from winokit.drawing.decision import BAD, EACH, SEVERAL, DecisionTable, Verdict,
 from winokit.drawing.wording import say
 from winokit.results import Metric
 
-TEST, GROUPS, DEV, SIGNS, PLACES = "test", "groups", "dev", "signs", "places"
-YES, NO = "yes", "no"
-ONE, MORE = "one", "several"
+TEST = "test"
+GROUPS = "groups"
+DEV = "dev"
+SIGNS = "signs"
+PLACES = "places"
+YES = "yes"
+NO = "no"
+ONE = "one"
+MORE = "several"
 
 TRAIN = DecisionTable.of_stage(
     "train", {TEST: SEVERAL, GROUPS: SEVERAL, DEV: EACH, SIGNS: (YES, NO), PLACES: (ONE, MORE)}

@@ -61,7 +61,8 @@ class TrainingArm:
         A set that overlaps half of a stage or more is let be: the arm was meant to train on it, and is not tested
         on it.
         """
-        stages, dropped = [], dict(self.dropped)
+        stages = []
+        dropped = dict(self.dropped)
         for stage in self.stages:
             kept = stage
             for dataset in held:
@@ -122,7 +123,8 @@ def with_choices(
         chosen_on = own.get(test.name) or (_by_rule(test, [*pool, *tests]) if by_rule else next(iter(pool), None))
         dropped: Mapping[str, int] = {}
         if chosen_on is not None:
-            hidden, whole = sum(problem.answer is None for problem in chosen_on.data), len(chosen_on.data)
+            hidden = sum(problem.answer is None for problem in chosen_on.data)
+            whole = len(chosen_on.data)
             if hidden:
                 raise BadInput(f"{chosen_on.name}: {hidden:,} of {whole:,} problems have no answer to choose on")
             kept, dropped = apart(chosen_on.data, test.data, "choose on", drop_overlap)

@@ -137,7 +137,8 @@ def refuse_arrow(data: str | Dataset) -> None:
     """Refuse the former spelling of sets that are trained on in turn."""
     if isinstance(data, str) and ARROW in data and not Path(data).exists():
         first, _, second = data.partition(ARROW)
-        first, second = first.strip("- ") or "DATA", second.strip() or "DATA"
+        first = first.strip("- ") or "DATA"
+        second = second.strip() or "DATA"
         raise BadInput(
             f"--train {data}: sets that are trained on in turn have one name now: "
             f"--train NAME={first} --train NAME={second}"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from winokit.stages.transfer.run import Transfer, TransferCell
 
-SINGLE, WHOLE = ("accuracy", "all", "accuracy"), ("group_accuracy", "complete", "groups")
+SINGLE = ("accuracy", "all", "accuracy")
+WHOLE = ("group_accuracy", "complete", "groups")
 """Metric, subset and protocol of the rows in Table 5."""
 
 

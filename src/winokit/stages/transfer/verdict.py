@@ -16,9 +16,15 @@ from winokit.stages.transfer.table import SINGLE, WHOLE
 if TYPE_CHECKING:
     from winokit.stages.transfer.run import Transfer
 
-CELLS, GROUPS, GAP, SIGNS = "cells", "groups", "gap", "signs"
-CLEAR, UNCLEAR, UNMEASURED = "clear", "unclear", "unmeasured"
-YES, NO = "yes", "no"
+CELLS = "cells"
+GROUPS = "groups"
+GAP = "gap"
+SIGNS = "signs"
+CLEAR = "clear"
+UNCLEAR = "unclear"
+UNMEASURED = "unmeasured"
+YES = "yes"
+NO = "no"
 
 TRANSFER = DecisionTable.of_stage(
     "transfer", {CELLS: SEVERAL, GROUPS: SEVERAL, GAP: (CLEAR, UNCLEAR, UNMEASURED), SIGNS: (YES, NO)}
