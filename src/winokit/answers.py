@@ -262,7 +262,10 @@ class Answers:
         raise BadInput(f"expected variant, scorer, trial or sample, found {column!r}")
 
     def sample_tables(self) -> list[Answers]:
-        """The table of each sample, of the problems that have all of them in one order; this one without samples."""
+        """A table for each sample, of the problems that have all of them.
+
+        This table itself if there are no samples.
+        """
         if self.samples is None:
             return [self]
         rows_by_problem = grouped((index, row) for row, index in enumerate(self.problem_index.tolist()))
@@ -272,7 +275,7 @@ class Answers:
         return [replace(self.take(list(rows)), samples=None) for rows in columns]
 
     def matched(self, other: Answers) -> tuple[Answers, Answers]:
-        """The rows of both tables of one original and sample, side by side in the order of this table."""
+        """The rows of both tables that have one original and sample, side by side."""
         row_of = {key: row for row, key in enumerate(other.keys)}
         own_rows = [row for row, key in enumerate(self.keys) if key in row_of]
         other_rows = [row_of[self.keys[row]] for row in own_rows]
@@ -286,7 +289,7 @@ class Answers:
 
     @cached_property
     def sample_numbers(self) -> list[int]:
-        """The sample of each row; 0 where there is one each."""
+        """The number of the sample of each row, from 0."""
         return [0] * len(self) if self.samples is None else self.samples.tolist()
 
     @cached_property
@@ -296,12 +299,12 @@ class Answers:
 
     @cached_property
     def sample_count(self) -> int:
-        """How many samples there are of a problem, at most."""
+        """The most samples that there are of a problem."""
         return 1 if self.samples is None or not len(self) else int(self.samples.max()) + 1
 
     @cached_property
     def problem_count(self) -> int:
-        """How many problems the rows are about: samples of one problem are one."""
+        """Number of problems that the rows are about, however many samples."""
         return len(self) if self.samples is None else len(np.unique(self.problem_index))
 
     @cached_property
@@ -335,11 +338,13 @@ class Answers:
 
     @cached_property
     def group_sizes(self) -> Mapping[str, int]:
-        """How many members each group has in the whole dataset."""
+        """Number of members of each group in the whole dataset."""
         if self.samples is None:
             return self.asked.group_sizes
-        sizes = self.asked.group_sizes.items()
-        return {sampled_name(name, number): size for name, size in sizes for number in range(self.sample_count)}
+        sizes: dict[str, int] = {}
+        for number in range(self.sample_count):
+            sizes |= {sampled_name(name, number): size for name, size in self.asked.group_sizes.items()}
+        return sizes
 
     @cached_property
     def correct(self) -> BoolArray:

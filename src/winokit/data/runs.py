@@ -21,7 +21,7 @@ from winokit.data.formats import WriteOptions, jsonl, read, write
 from winokit.errors import BadInput, UnknownName, check_known
 from winokit.files import check_own_folder, json_lines, json_rows, result_bytes, write_whole
 from winokit.methods.scoring.replay import replay_sentences
-from winokit.methods.scoring.scorer import Prediction, write_predictions
+from winokit.methods.scoring.scorer import Prediction, sample_column, write_predictions
 from winokit.methods.transforms.variants import TRANSFORMS, make_variants
 from winokit.notebook import to_frame
 from winokit.problem import ORIGINAL, Dataset, Problem, collector_off, original_id
@@ -166,9 +166,11 @@ class Run(Brief):
         predictions = self._predictions_of(model, scoring, variant)
         asked, problem_rows = _rows_with_answers(self._asked_in(variant), variant, predictions)
         ids = [original_id(asked.problems[row]) for row in problem_rows]
-        answered = [one for name in ids for one in predictions[name]]
-        rows = [row for row, name in zip(problem_rows, ids, strict=True) for _ in predictions[name]]
-        is_sampled = any(one.sample is not None for one in answered)
+        answered: list[Prediction] = []
+        for name in ids:
+            answered += predictions[name]
+        counts = [len(predictions[name]) for name in ids]
+        rows = np.repeat(np.array(problem_rows, np.int64), counts).tolist()
         if formalization is None:
             own = (row for row in self.metrics if (row.model, row.scoring) == (model, scoring))
             formalization = next((row.formalization for row in own), None)
@@ -183,7 +185,7 @@ class Run(Brief):
             np.array(rows, np.int64),
             choice_numbers([row.prediction for row in answered]),
             (Scorer(model, scoring, formalization),),
-            samples=np.array([row.sample or 0 for row in answered], np.int64) if is_sampled else None,
+            samples=sample_column(answered),
             scores=tuple(row.scores for row in answered),
             option_chances=option_chances,
         )
@@ -309,7 +311,7 @@ class Run(Brief):
 
 
 def _key_of(row: Prediction) -> tuple[str, str, str, str, int]:
-    """What only one prediction of a run has."""
+    """A key that only one prediction of a run has."""
     return row.id, row.variant, row.model, row.scoring, row.sample or 0
 
 

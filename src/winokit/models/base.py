@@ -262,7 +262,7 @@ def notes_of(model: Model) -> tuple[str, ...]:
 
 
 def samples_of(model: Model) -> int:
-    """How many answers a model is asked for to each question: one, unless its SPEC says more."""
+    """Number of answers to each question, as the SPEC says."""
     return int(getattr(model, "repeats", 1))
 
 

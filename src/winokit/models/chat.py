@@ -25,6 +25,8 @@ from winokit.models.replies import AROUND, FilledText, choice_in
 from winokit.models.server import SERVER_OPTIONS, Body, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
+CHAT_OPTIONS = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
+"""What a SPEC may say beside how the server is asked."""
 MOST_SAMPLES = 128
 """As many as OpenAI gives to one request."""
 SAMPLING_TEMPERATURE = 1.0
@@ -42,8 +44,7 @@ BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", 
 
 def load(spec: Spec) -> "ChatModel":
     """The model of a server, as the SPEC names both. Nothing is sent yet."""
-    own = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
-    spec.only(*SERVER_OPTIONS, *own)
+    spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
     settings: dict[str, Any] = {
@@ -56,7 +57,8 @@ def load(spec: Spec) -> "ChatModel":
         settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     client = ChatClient(connect(spec, **settings), needs_logprobs=logprobs == "on")
     model = ChatModel(str(spec), client, spec.options.get("system", ""), _marks(spec))
-    model.repeats, model.wish = repeats, spec.choice("constrain", WISHES) or AUTO
+    model.repeats = repeats
+    model.wish = spec.choice("constrain", WISHES) or AUTO
     if model.wish in KINDS:
         model.constrain(model.wish)
     return model
@@ -103,14 +105,14 @@ class ChatModel:
         with names compared to the letter."""
 
     def constrain(self, kind: str | None) -> None:
-        """Constrain replies from now on. What is asked so is another task, whose answers are kept apart."""
+        """Constrain replies from now on, which are kept apart from free ones."""
         self.constraint = kind
         if kind is not None:
             self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
             self.earlier = []
 
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
-        """The first of some kinds of constraint that the server accepts and obeys, by asking it; None if it has none.
+        """The first kind of constraint that the server obeys, or None.
 
         What it does with each is told in `constraint_notes`.
         """
@@ -176,22 +178,22 @@ class ChatModel:
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
         if asks and self.constraint is not None and self._way is None:
             self._find_way(self.constraint)
-        for index, completion in self._completions(asks):
+        for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
             yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
 
     def _find_way(self, kind: str) -> None:
-        """How the server is told of a kind of constraint; refuse one that it does not obey."""
+        """Find the server's way to a kind of constraint, or refuse it."""
         if self.find_constraint([kind]) is None:
-            why = self.constraint_notes.pop().partition(": ")[2]
+            reason = self.constraint_notes.pop().partition(": ")[2]
             raise BadInput(
-                f"{self.spec}: expected a server that constrains replies by {kind}, found otherwise: {why}; "
+                f"{self.spec}: expected a server that constrains replies by {kind}, found otherwise: {reason}; "
                 "?constrain=off asks for free replies"
             )
 
-    def _completions(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
-        """The completions of questions, those to several samples of one question in a request where that goes."""
-        bodies = [self._body(ask) for ask in asks]
+    def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
+        """The completions of questions, several of one question at once."""
+        bodies = [self._body_of(ask) for ask in asks]
         samples: dict[str, list[int]] = {}
         for index, body in enumerate(bodies):
             samples.setdefault(json.dumps(body, sort_keys=True), []).append(index)
@@ -200,11 +202,11 @@ class ChatModel:
             return
         waiting = [iter(indices) for indices in samples.values()]
         firsts = [bodies[indices[0]] for indices in samples.values()]
-        for place, completion in self._client.complete_many(firsts, list(map(len, samples.values()))):
-            yield next(waiting[place]), completion
+        for number, completion in self._client.complete_many(firsts, list(map(len, samples.values()))):
+            yield next(waiting[number]), completion
 
-    def _body(self, ask: Ask) -> Body:
-        """What is sent for a question: with a seed, each sample has its own."""
+    def _body_of(self, ask: Ask) -> Body:
+        """The body of a question, with a seed for each sample."""
         body: dict[str, Any] = {"messages": self._messages(ask)}
         seed = self._client.server.settings.get("seed")
         if seed is not None and ask.sample:
@@ -228,8 +230,7 @@ def reply(
     if completion.refused:
         return Reply(None, None, text, REFUSED)
     in_thought = completion.cut and answer == text
-    said = said_in_json(answer) if answer is not None and constraint == JSON else answer
-    choice = None if said is None else _choice_of(ask, said, in_thought)
+    choice = None if answer is None else _choice_of(ask, _plain_answer(answer, constraint), in_thought)
     if choice is None:
         silent = ALL_THOUGHT if completion.ended else UNFINISHED
         return Reply(None, None, text, UNFINISHED if completion.cut else silent if answer is None else None)
@@ -237,6 +238,11 @@ def reply(
     if answer is not None and answer != text:
         tokens = _tokens_of(tokens, SPECIAL_TOKEN.sub("", answer).strip())
     return Reply(option_logprobs(tokens, ask.options, choice), choice, text)
+
+
+def _plain_answer(answer: str, constraint: str | None) -> str:
+    """An answer without the JSON that it was held to."""
+    return said_in_json(answer) if constraint == JSON else answer
 
 
 def _choice_of(ask: Ask, answer: str, in_thought: bool) -> int | None:

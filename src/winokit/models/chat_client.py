@@ -67,11 +67,11 @@ class ChatClient:
         """Whether a request may be for several replies; None until that was tried."""
 
     def complete(self, bodies: Sequence[Body]) -> Iterator[tuple[int, Completion]]:
-        """Send every body, a conversation and what goes beside it, yielding (index, completion) as each is known."""
+        """Send every body, yielding (index, completion) as each is known."""
         return self.server.stream(PATH, bodies, self._read, self._refused, first_alone=not self.settled)
 
     def complete_many(self, bodies: Sequence[Body], counts: Sequence[int]) -> Iterator[tuple[int, Completion]]:
-        """Send every body for as many replies as its count says: in one request where the server takes `n`.
+        """Send every body for several replies, at once if the server can.
 
         What a server leaves out is asked for one by one.
         """
@@ -83,19 +83,21 @@ class ChatClient:
                 yield 0, completion
         several = [index for index in indices if left[index] > 1]
         if self._takes_n is None and several:
-            several, first = several[1:], several[0]
-            yield from self._several(bodies, [first], left)
+            yield from self._ask_several(bodies, several[:1], left)
+            several = several[1:]
         if self._takes_n:
-            yield from self._several(bodies, several, left)
-        singly = [index for index in indices for _ in range(left[index])]
-        for place, completion in self.complete([bodies[index] for index in singly]):
-            yield singly[place], completion
+            yield from self._ask_several(bodies, several, left)
+        singly: list[int] = []
+        for index in indices:
+            singly += [index] * left[index]
+        for number, completion in self.complete([bodies[index] for index in singly]):
+            yield singly[number], completion
 
-    def _several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
-        """Ask for all replies that are left to some bodies in one request each."""
+    def _ask_several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
+        """Ask for the replies to some bodies in one request each."""
         sent = [{**bodies[index], "n": left[index]} for index in indices]
-        for place, completions in self.server.stream(PATH, sent, self._read_several, self._refused_n):
-            index = indices[place]
+        for number, completions in self.server.stream(PATH, sent, self._read_several, self._refused_n):
+            index = indices[number]
             if self._takes_n is None:
                 self._takes_n = len(completions) > 1
                 if not self._takes_n:
@@ -111,7 +113,7 @@ class ChatClient:
         return [self._read({**payload, "choices": [choice]}) for choice in choices]
 
     def _refused_n(self, complaint: Complaint) -> list[Completion] | None:
-        """No replies, where the server refuses to give several; the first that is asked for them shows it."""
+        """No replies, if the server refuses to give several."""
         if self._takes_n is None and complaint.status in (400, 422) and not complaint.too_long:
             self._takes_n = False
             self.notes.append("the server refuses several replies a request, and is asked several times")
@@ -120,8 +122,8 @@ class ChatClient:
         return None if refused is None else [refused]
 
     def obeys(self, constraint: Constraint) -> bool | None:
-        """Whether the server obeys a constraint; None if it refuses it. It counts against no limit."""
-        kept = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
+        """Whether the server obeys a constraint, or None if it refuses it."""
+        logprobs = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
         self.server.settings = _drop(self.server.settings, *LOGPROBS)
         body = {"messages": [{"role": "user", "content": QUESTION}], **constraint.body(FRUITS)}
 
@@ -134,12 +136,12 @@ class ChatClient:
             return None
 
         try:
-            ((_, said),) = self.server.stream(PATH, [body], read_completion, refused, free=True, retries=0)
+            ((_, reply),) = self.server.stream(PATH, [body], read_completion, refused, free=True, retries=0)
         finally:
-            self.server.settings = {**self.server.settings, **kept}
-        if said.refused:
+            self.server.settings = {**self.server.settings, **logprobs}
+        if reply.refused:
             return None
-        return constraint.said((answer_in(said.text) or "").strip()) in FRUITS
+        return constraint.said((answer_in(reply.text) or "").strip()) in FRUITS
 
     def _refused(self, complaint: Complaint) -> Completion | None:
         """Change what the server complains about, or fail; a conversation may be too long by itself."""

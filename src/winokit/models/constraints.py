@@ -34,16 +34,16 @@ class Constraint:
     value_of: Callable[[Sequence[str]], Any]
 
     def body(self, options: Sequence[str]) -> Body:
-        """What a request has beside its messages."""
+        """The fields of a request beside its messages."""
         return {self.field: self.value_of(options)}
 
     def said(self, answer: str) -> str:
-        """What an answer says: itself, or what stands in its JSON."""
+        """The answer, without its JSON if it has one."""
         return said_in_json(answer) if self.kind == JSON else answer
 
 
 def said_in_json(answer: str) -> str:
-    """The answer in a reply of JSON; the reply itself if there is none in it.
+    """The answer in a reply of JSON, or the reply itself.
 
     >>> said_in_json('{"answer": "B"}'), said_in_json("B")
     ('B', 'B')
@@ -52,21 +52,21 @@ def said_in_json(answer: str) -> str:
         parsed = json.loads(answer)
     except ValueError:
         return answer
-    said = parsed.get(ANSWER) if isinstance(parsed, dict) else None
-    return said if isinstance(said, str) else answer
+    value = parsed.get(ANSWER) if isinstance(parsed, dict) else None
+    return value if isinstance(value, str) else answer
 
 
-def _grammar(options: Sequence[str]) -> str:
+def _make_grammar(options: Sequence[str]) -> str:
     """A grammar of llama.cpp that allows the options alone.
 
-    >>> _grammar(["A", "B"])
+    >>> _make_grammar(["A", "B"])
     'root ::= "A" | "B"'
     """
     return "root ::= " + " | ".join(json.dumps(option, ensure_ascii=False) for option in options)
 
 
-def _schema(options: Sequence[str]) -> Body:
-    """A response format of OpenAI: an object whose one field is one of the options."""
+def _make_schema(options: Sequence[str]) -> Body:
+    """A response format of OpenAI with one field, an option."""
     schema = {
         "type": "object",
         "properties": {ANSWER: {"type": "string", "enum": list(options)}},
@@ -79,7 +79,7 @@ def _schema(options: Sequence[str]) -> Body:
 CONSTRAINTS = (
     Constraint(CHOICE, "structured_outputs", lambda options: {"choice": list(options)}),  # vLLM since 0.11
     Constraint(CHOICE, "guided_choice", list),  # vLLM before
-    Constraint(GRAMMAR, "grammar", _grammar),  # llama.cpp
-    Constraint(JSON, "response_format", _schema),  # OpenAI, and most others
+    Constraint(GRAMMAR, "grammar", _make_grammar),  # llama.cpp
+    Constraint(JSON, "response_format", _make_schema),  # OpenAI, and most others
 )
 """Every way there is, in the order in which a server is asked for them."""

@@ -159,7 +159,8 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     column, _, base = given.get("prediction", "").rpartition(":")
     is_told = base in ("0", "1") and given["prediction"] not in table.columns
     wanted = {**given, "prediction": column} if is_told else dict(given)
-    order, sample = wanted.pop("order", None), wanted.pop("sample", None)
+    order = wanted.pop("order", None)
+    sample = wanted.pop("sample", None)
     by_column = {role: name for role, name in {"order": order, "sample": sample}.items() if name not in (None, LINE)}
     places = table.places({**wanted, **by_column})
     for role, name in places.items():

@@ -47,9 +47,9 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     """The rows of a log in either form."""
     model, samples = _samples(source)
     scorers = list(dict.fromkeys(name for _, sample in samples for name in sample["scores"])) or [UNSCORED]
-    epochs = sorted({_epoch(sample) for _, sample in samples})
+    epochs = sorted({_epoch_of(sample) for _, sample in samples})
     for place, sample in samples:
-        number = epochs.index(_epoch(sample)) if len(epochs) > 1 else None
+        number = epochs.index(_epoch_of(sample)) if len(epochs) > 1 else None
         for scorer in scorers:
             try:
                 row = _row(sample, scorer, matcher, (place, model, f"inspect:{scorer}"))
@@ -58,8 +58,8 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
                 source.reject(_placed(error, place))
 
 
-def _epoch(sample: Mapping[str, Any]) -> int:
-    """Which of several times a sample was asked; what is no number counts as the first."""
+def _epoch_of(sample: Mapping[str, Any]) -> int:
+    """The epoch of a sample, the first if it has none."""
     epoch = sample.get("epoch", 1)
     return epoch if isinstance(epoch, int) else 1
 

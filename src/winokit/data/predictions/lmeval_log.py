@@ -53,7 +53,7 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     asked: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for line, row in rows(source):
         try:
-            answers = [_row(each, line, matcher, model, scoring) for each in _repeats(row)]
+            answers = [_row(each, line, matcher, model, scoring) for each in _answers_of(row)]
         except Malformed as error:
             source.reject(error, line)
             continue
@@ -68,8 +68,8 @@ def read(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
         yield from _left_out(matcher, named, places)
 
 
-def _repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The row once for each of its repeats, each with one answer: of a task that asks several times (`repeats`).
+def _answers_of(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The row once for each of its repeats, with one answer.
 
     The harness's usual filter keeps the first, which alone it judges, and `resps` has them all. What another filter
     chose, as by a majority, stays as it is.
@@ -77,13 +77,14 @@ def _repeats(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     requests = row.get("arguments")
     if isinstance(requests, (list, dict)) and len(requests) > 1:
         return [row]
-    said = _said_several(row.get("filtered_resps"))
-    if len(said) < 2 and row.get("filter") in USUAL_FILTERS:
-        said = _said_several(row.get("resps"))
-    if len(said) < 2:
+    texts = _said_several(row.get("filtered_resps"))
+    if len(texts) < 2 and row.get("filter") in USUAL_FILTERS:
+        texts = _said_several(row.get("resps"))
+    if len(texts) < 2:
         return [row]
     unjudged = {name: value for name, value in row.items() if name not in JUDGED}
-    return [{**(unjudged if number else row), "filtered_resps": [text]} for number, text in enumerate(said)]
+    first = {**row, "filtered_resps": texts[:1]}
+    return [first, *({**unjudged, "filtered_resps": [text]} for text in texts[1:])]
 
 
 def _said_several(responses: object) -> list[str]:

@@ -178,7 +178,7 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
             for row in by_sample[sample]:
                 matching.take(row)
             parts.append(matching.finish())
-        reads.append(parts[0] if len(parts) == 1 else _joined(parts, matcher))
+        reads.append(parts[0] if len(parts) == 1 else _join_samples(parts, matcher))
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
@@ -198,17 +198,18 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     return useful
 
 
-def _joined(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
-    """The samples of one model under one scoring on one variant together, problem by problem."""
-    whole = samples[0]
-    numbered = [replace(row, sample=number) for number, part in enumerate(samples) for row in part.predictions]
-    whole.predictions = sorted(numbered, key=lambda row: (matcher.by_id[row.id], row.sample or 0))
-    whole.unmatched = [reason for part in samples for reason in part.unmatched]
-    whole.contradictions = [reason for part in samples for reason in part.contradictions]
+def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
+    """The samples of one scorer on one variant together, problem by problem."""
+    first = samples[0]
+    first.predictions = [replace(row, sample=0) for row in first.predictions]
+    for number, part in enumerate(samples[1:], 1):
+        first.predictions += [replace(row, sample=number) for row in part.predictions]
+        first.unmatched += part.unmatched
+        first.contradictions += part.contradictions
+    first.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
     for number, part in enumerate(samples[1:], 2):
-        known = set(whole.notes)
-        whole.notes += [f"sample {number}: {note}" for note in part.notes if note not in known]
-    return whole
+        first.notes += [f"sample {number}: {note}" for note in part.notes if note not in first.notes]
+    return first
 
 
 def recognise(path: Path) -> str:
@@ -372,7 +373,7 @@ class RowMatching:
 
     @property
     def _sample_hint(self) -> str:
-        """How to say that rows of one problem are samples, after a statement; empty if they are not likely to be."""
+        """The option that reads rows of one problem as samples, in brackets."""
         return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
 
     def _reasons(self) -> Iterator[tuple[str, list[str]]]:

@@ -27,54 +27,56 @@ OF_SAMPLE, SAMPLE = "prediction", "sample"
 
 
 def told_columns(table: Table, given: Mapping[str, str] | None) -> tuple[Table, PredictionColumns]:
-    """The table with a row for each answer, and its columns as they were given, else as their names tell."""
+    """The table with a row for each answer, and its columns."""
     several = [] if given is None else numbered(given, "prediction")
     if given is not None and len(several) > 1:
         if SAMPLE in given:
             raise BadInput(f"{OPTION}: expected a column for each sample, or sample=COLUMN; found both")
         names = [table.places({role: given[role]})[role] for role in several]
         others = {role: name for role, name in given.items() if role not in several}
-        long = _stacked(table, names)
+        long = _stack_columns(table, names)
         places = {**others, "prediction": long.columns[-2], SAMPLE: long.columns[-1]}
         return long, replace(columns_of(long, places), copies=len(names))
     columns = columns_of(table, given)
     if given is not None or columns.prediction is not None or columns.scores:
-        return table, columns if given is not None else replace(columns, sample=_numbering(table, columns))
+        return table, columns if given is not None else replace(columns, sample=_find_numbering(table, columns))
     names = list(columns_in_a_row(table, COLUMNS))
     if len(names) < 2:
         return table, columns
-    long = _stacked(table, names)
+    long = _stack_columns(table, names)
     return long, replace(columns_of(long), sample=long.columns[-1], copies=len(names))
 
 
-def _stacked(table: Table, names: Sequence[str]) -> Table:
-    """The table once for each of some columns, which becomes its prediction, with the number of the sample."""
-    taken = {*table.columns} - {*names}
-    head = [f"{name} (of samples)" if name in taken else name for name in (OF_SAMPLE, SAMPLE)]
-    kept = tuple(name for name in table.columns if name not in names)
-    rows = [
-        (line, {**{name: cells.get(name) for name in kept}, head[0]: cells.get(column), head[1]: number})
-        for number, column in enumerate(names, 1)
-        for line, cells in table.rows
-    ]
-    return Table(table.path, (*kept, *head), rows)
+def _stack_columns(table: Table, names: Sequence[str]) -> Table:
+    """The table once for each of some columns, one under the other."""
+    others = tuple(name for name in table.columns if name not in names)
+    head = [f"{name} (of samples)" if name in others else name for name in (OF_SAMPLE, SAMPLE)]
+    rows = []
+    for number, column in enumerate(names, 1):
+        for line, cells in table.rows:
+            shared = {name: cells.get(name) for name in others}
+            rows.append((line, {**shared, head[0]: cells.get(column), head[1]: number}))
+    return Table(table.path, (*others, *head), rows)
 
 
-def _numbering(table: Table, columns: PredictionColumns) -> str | None:
-    """The column that numbers several answers to each problem, by its name and what is in it."""
-    named = [name for name in table.columns if NUMBERS.fullmatch(name.casefold())]
-    return next((name for name in named if name not in columns.names and _numbers_rows(table, columns, name)), None)
+def _find_numbering(table: Table, columns: PredictionColumns) -> str | None:
+    """The column that numbers the answers to each problem, by its name."""
+    likely = [name for name in table.columns if NUMBERS.fullmatch(name.casefold())]
+    return next((name for name in likely if name not in columns.names and _numbers_rows(table, columns, name)), None)
 
 
-def _keys(table: Table, columns: PredictionColumns) -> list[tuple[str, ...]]:
-    """What names the problem, and the model, of each row."""
+def _row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, ...]]:
+    """The cells of each row that name its problem and its model."""
     names = [*columns.names, *((columns.model,) if columns.model else ())]
-    return [tuple(cell_text(cells.get(name)).strip() for name in names) for _, cells in table.rows]
+    keys = []
+    for _, cells in table.rows:
+        keys.append(tuple(cell_text(cells.get(name)).strip() for name in names))
+    return keys
 
 
 def _numbers_rows(table: Table, columns: PredictionColumns, name: str) -> bool:
-    """Whether a column tells the rows of each problem apart, by as many values as most problems have rows."""
-    keys = _keys(table, columns)
+    """Whether a column tells the rows of each problem apart."""
+    keys = _row_keys(table, columns)
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most = max(Counter(keys).values(), default=0)
     is_unique = len(set(zip(keys, values, strict=True))) == len(keys)
@@ -82,25 +84,25 @@ def _numbers_rows(table: Table, columns: PredictionColumns, name: str) -> bool:
 
 
 def sample_numbers(table: Table, columns: PredictionColumns) -> list[int | None]:
-    """The number of the sample of each row, from 0; None where the table has one answer to each problem."""
+    """The number of the sample of each row, from 0, or None."""
     if columns.sample is None:
         return [None] * len(table.rows)
     if columns.sample == LINE:
-        seen: Counter[tuple[str, ...]] = Counter()
+        counts: Counter[tuple[str, ...]] = Counter()
         counted = []
-        for key in _keys(table, columns):
-            counted.append(seen[key])
-            seen[key] += 1
+        for key in _row_keys(table, columns):
+            counted.append(counts[key])
+            counts[key] += 1
         return list(counted)
     values = [cell_text(cells.get(columns.sample)).strip() for _, cells in table.rows]
     if "" in values:
         raise Malformed("expected the number of a sample, found nothing", field=columns.sample, file=table.path)
-    place_of = _place_by_value(values)
-    return [place_of[value] for value in values]
+    number_of = _place_by_value(values)
+    return [number_of[value] for value in values]
 
 
 def _place_by_value(values: Sequence[str]) -> dict[str, int]:
-    """The number of each value: by size if all are numbers, else in order of appearance."""
+    """The number of each value, by size if all are numbers."""
     distinct: list[Any] = list(dict.fromkeys(values))
     if all(value.isdecimal() for value in distinct):
         distinct.sort(key=int)
@@ -108,15 +110,15 @@ def _place_by_value(values: Sequence[str]) -> dict[str, int]:
 
 
 def sample_hint(table: Table, columns: PredictionColumns) -> str:
-    """How to say that the rows of a problem are samples; empty where most problems have one row."""
+    """The option that reads the rows of each problem as samples."""
     if columns.sample is not None or columns.order is not None:
         return ""
-    counts = Counter(Counter(_keys(table, columns)).values())
+    counts = Counter(Counter(_row_keys(table, columns)).values())
     rows_each, problems = counts.most_common(1)[0] if counts else (1, 0)
     if rows_each < 2 or problems < LEAST_PROBLEMS:
         return ""
     others = [name for name in table.columns if name not in {*columns.names, columns.prediction, columns.answer}]
     numbering = next((name for name in others if _numbers_rows(table, columns, name)), LINE)
-    said = said_columns({**columns.roles(), "sample": numbering})
+    roles = said_columns({**columns.roles(), "sample": numbering})
     as_listed = " (numbered as they are listed)" if numbering == LINE else ""
-    return f"{problems:,} problems have {rows_each} rows each: if these are samples{as_listed}: {OPTION} {said}"
+    return f"{problems:,} problems have {rows_each} rows each: if these are samples{as_listed}: {OPTION} {roles}"

@@ -227,7 +227,8 @@ class TableReading:
         options = tuple(option for name in columns.options if (option := said(cells.get(name))))
         candidates = options if len(options) > 1 else None
         model = said(cells.get(columns.model)) if columns.model else ""
-        named, sample = (place, model or self.stem, self.scoring), self.samples[number]
+        named = place, model or self.stem, self.scoring
+        sample = self.samples[number]
         try:
             hits = self._hits(cells, candidates, number)
             own, language = self.matcher.dataset[hits[0]].candidates, self.matcher.dataset[hits[0]].language

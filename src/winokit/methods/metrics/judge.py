@@ -83,7 +83,7 @@ class Judge:
         """
         if not len(values):
             return
-        proportion = _counted(share(values, units), n)
+        proportion = _share_of(share(values, units), n)
         interval = proportion.interval()
         level = None if chance is None else float(np.mean(chance))
         details: dict[str, Detail] = {} if level is None else {P: proportion.p(level)}
@@ -100,8 +100,11 @@ class Judge:
         *,
         n: int | None = None,
     ) -> Metric:
-        """A share with its interval, tested against what the scorer's own choices would get; `n` as in `share`."""
-        proportion = _counted(share(values, units), n)
+        """A share with its interval, tested against what the scorer's own choices would get.
+
+        `n` is as in `share`.
+        """
+        proportion = _share_of(share(values, units), n)
         interval = proportion.interval()
         level = float(np.mean(chance))
         details = _null_details(test, proportion.n / len(values))
@@ -148,7 +151,7 @@ class Judge:
         return self.row(name, value, n, low, high, chance)
 
     def mean(self, name: Name, values: Sequence[float], units: Units, *, n: int | None = None) -> Iterator[Metric]:
-        """Any other mean; `n` as in `share`."""
+        """Any other mean, with `n` as in `share`."""
         if values:
             interval = mean_interval(values, units)
             yield self.row(name, float(np.mean(values)), n or len(values), interval.low, interval.high)
@@ -164,12 +167,13 @@ class Judge:
         if not len(answers):
             return
         if by_answer:
-            proportion = _counted(share(answers.correct, answers.units), answers.problem_count)
+            proportion = _share_of(share(answers.correct, answers.units), answers.problem_count)
             interval = proportion.interval()
             chance = float(answers.chances.mean())
             yield self.row(name, proportion.value, proportion.n, interval.low, interval.high, chance, note)
             return
-        test, n = right_test(answers), answers.problem_count
+        test = right_test(answers)
+        n = answers.problem_count
         row = self.tested_share(name, answers.correct, answers.units, answers.chances, test, note, n=n)
         if row.is_untestable:
             row = replace(row, details={**row.details, ONE_CHOICE: len(set(answers.choices.tolist())) == 1})
@@ -269,7 +273,7 @@ class Judge:
         if test.p_as_high is not None:
             yield self.row(("luck", "all", "p_null"), test.p_as_high, n)
             yield self.row(("luck", "all", f"p_null_best_of_{TRIES}"), p_best_of(TRIES, test.p_as_high), n)
-        score = _counted(share(answers.correct, answers.units), n)
+        score = _share_of(share(answers.correct, answers.units), n)
         level = float(answers.chances.mean()) if test.null is None else test.null
         needed = n_to_beat_chance(score.value, level, design_effect=score.design_effect)
         if needed is not None:
@@ -309,7 +313,8 @@ class Judge:
         units = answers.units.take(pairs[:, 0])
         chance = np.where(answered, 1 - 1 / answers.candidates[pairs[:, 0]], 0.0)
         test = told_apart_test(first[answered], second[answered], units.take(answered)) if answered.any() else None
-        told_name, pair_count = ("groups", subset, "told_apart"), _pair_count(answers, pairs)
+        told_name = ("groups", subset, "told_apart")
+        pair_count = _pair_count(answers, pairs)
         if test is None:
             yield from self.share(told_name, apart, units, n=pair_count)
             return
@@ -322,8 +327,9 @@ class Judge:
             candidates = answers.candidates[pairs[apart][:, 0]]
             # Of two different choices among k, one in k (k - 1) pairs has both right: one half of two candidates.
             coin = 1 / (candidates * (candidates - 1))
-            told_test, told_count = whole_groups_test(told), _pair_count(answers, pairs[apart])
-            yield self.tested_share(name, both_right, units.take(apart), coin, told_test, n=told_count)
+            test = whole_groups_test(told)
+            pair_count = _pair_count(answers, pairs[apart])
+            yield self.tested_share(name, both_right, units.take(apart), coin, test, n=pair_count)
 
 
 def judge(
@@ -370,17 +376,17 @@ def layout_of(answers: Answers) -> GroupLayout:
 
 
 def count_groups(answers: Answers) -> int:
-    """How many complete groups there are: samples of one group are one."""
+    """Number of complete groups, however many samples."""
     firsts = layout_of(answers).rows[layout_of(answers).starts]
     return len({answers.asked.groups[answers.problem_index[row]] for row in firsts})
 
 
 def _pair_count(answers: Answers, pairs: IntArray) -> int:
-    """How many pairs these rows are of: samples of one pair are one."""
+    """Number of pairs, however many samples."""
     return len(np.unique(answers.problem_index[pairs[:, 0]]))
 
 
-def _counted(found: Share, n: int | None) -> Share:
+def _share_of(found: Share, n: int | None) -> Share:
     """A share of so many things."""
     return found if n is None else replace(found, n=n)
 

@@ -65,8 +65,10 @@ class SharedAnswers:
     @classmethod
     def of(cls, first: Answers, second: Answers) -> "SharedAnswers":
         """What both tables, of one scorer each, have answers to, in the order of the first."""
-        tables, others = first.sample_tables(), second.sample_tables()
-        keys, other_keys = keys_of(tables[0]), keys_of(others[0])
+        tables = first.sample_tables()
+        others = second.sample_tables()
+        keys = keys_of(tables[0])
+        other_keys = keys_of(others[0])
         if keys == other_keys:
             return cls((tables, others))
         row_of = {key: row for row, key in enumerate(other_keys)}
@@ -76,7 +78,7 @@ class SharedAnswers:
 
     @property
     def first(self) -> Answers:
-        """The first sample of the first scorer, for what is known of the problems."""
+        """The first sample of the first scorer."""
         return self.samples[0][0]
 
     @property
@@ -119,9 +121,9 @@ Values = tuple[FloatArray, FloatArray, Units]
 
 
 def keys_of(answers: Answers) -> list[Key]:
-    """The variant and the original's id of each row, found once; samples of a problem have one key.
+    """The variant and the original's id of each row, found once.
 
-    Raises BadInput if two other rows are of one problem.
+    Samples of a problem have one key. Raises BadInput if two other rows are of one problem.
     """
     known: list[Key] | None = vars(answers).get(KEPT_AS)
     if known is None:
@@ -169,7 +171,7 @@ def compare_answers(
     shared = SharedAnswers.of(first, second)
     if not len(shared):
         return {}
-    refuses = [all(table.silent.all() for table in tables) for tables in shared.samples]
+    refuses = list(map(_are_silent, shared.samples))
     found: dict[PairMeasure, Comparison] = {}
     for measure in measures or usual_measures(shared):
         values = _values_of(measure, shared, switched)
@@ -187,11 +189,21 @@ def _values_of(measure: PairMeasure, shared: SharedAnswers, switched: tuple[Answ
         layout = shared.layout
         if not layout.members:
             return None
-        whole = [_mean_of([all_right(table.correct, layout) for table in tables]) for tables in shared.samples]
-        return whole[0], whole[1], shared.units.take(layout.rows[layout.starts])
+        first, second = (_whole_groups(tables, layout) for tables in shared.samples)
+        return first, second, shared.units.take(layout.rows[layout.starts])
     values_of = _right if measure == "accuracy" else _credits
-    first, second = (_mean_of([values_of(table) for table in tables]) for tables in shared.samples)
+    first, second = (_mean_of(list(map(values_of, tables))) for tables in shared.samples)
     return first, second, shared.units
+
+
+def _whole_groups(tables: Sequence[Answers], layout: GroupLayout) -> FloatArray:
+    """The share of samples in which each group is right as a whole."""
+    return _mean_of([all_right(table.correct, layout) for table in tables])
+
+
+def _are_silent(tables: Sequence[Answers]) -> bool:
+    """Whether all samples abstain on all problems."""
+    return all(table.silent.all() for table in tables)
 
 
 def _mean_of(values: Sequence[BoolArray | FloatArray]) -> FloatArray:

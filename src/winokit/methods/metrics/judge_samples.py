@@ -14,32 +14,34 @@ from winokit.results import SAMPLES, Metric
 
 
 def sample_rows(own: Judge, answers: Answers) -> Iterator[Metric]:
-    """The mean over samples, all and any of them right, the same answer every time, and whole groups in every sample.
+    """The rows over all samples of each problem.
 
-    Of problems that have all samples. Nothing for a scorer that was asked once.
+    The mean, all and any of them right, the same answer every time, and whole groups right in every sample, of the
+    problems that have all samples. Nothing for a scorer that was asked once.
     """
     tables = answers.sample_tables()
     if len(tables) < 2 or not len(tables[0]):
         return
-    first, details = tables[0], {SAMPLES: len(tables)}
+    first = tables[0]
+    units = first.units
     choices = np.stack([table.choices for table in tables], axis=1)
     chances = np.stack([table.chances for table in tables], axis=1)
     by_all = replace(first, choices=samples.unanimous(choices))
-    units, own = first.units, replace(own, details={**own.details, **details})
-    yield from own.accuracy(("samples", "all", "accuracy"), answers)
+    judge = replace(own, details={**own.details, SAMPLES: len(tables)})
+    yield from judge.accuracy(("samples", "all", "accuracy"), answers)
     all_chance = samples.all_right_chance(chances)
-    yield own.tested_share(("samples", "all", "all_right"), by_all.correct, units, all_chance, right_test(by_all))
+    yield judge.tested_share(("samples", "all", "all_right"), by_all.correct, units, all_chance, right_test(by_all))
     any_right = samples.any_right(choices, first.answers)
     interval = share_interval(any_right, units)
     any_chance = float(samples.any_right_chance(chances).mean())
     name = ("samples", "all", "any_right")
-    yield own.row(name, float(any_right.mean()), len(first), interval.low, interval.high, any_chance)
+    yield judge.row(name, float(any_right.mean()), len(first), interval.low, interval.high, any_chance)
     same_chance = samples.same_answer_chance(choices, first.candidates)
-    yield from own.share(("samples", "all", "same_answer"), samples.same_answer(choices), units, same_chance)
+    yield from judge.share(("samples", "all", "same_answer"), samples.same_answer(choices), units, same_chance)
     layout = layout_of(by_all)
     if layout.members:
-        whole = groups.all_right(by_all.correct, layout)
+        together = groups.all_right(by_all.correct, layout)
         whole_chance = groups.all_right_chance(all_chance, layout)
         group_units = units.take(layout.rows[layout.starts])
         test = whole_groups_test(by_all)
-        yield own.tested_share(("samples", "complete", "group_accuracy"), whole, group_units, whole_chance, test)
+        yield judge.tested_share(("samples", "complete", "group_accuracy"), together, group_units, whole_chance, test)

@@ -479,7 +479,8 @@ class Null:
         numbers: dict[tuple[str, str, int], int] = {}
         texts = []
         for row in rows:
-            problem, sample = self.answers.problems[row], self.answers.sample_numbers[row]
+            problem = self.answers.problems[row]
+            sample = self.answers.sample_numbers[row]
             if problem.query is None:
                 texts.append(-1)
             else:

@@ -9,7 +9,7 @@ from winokit.methods.arrays import ABSTAINED, BoolArray, FloatArray, IntArray
 
 
 def same_answer(choices: IntArray) -> BoolArray:
-    """Whether each problem gets one and the same answer in every sample, or none in any.
+    """Whether each problem gets one answer in every sample, or none in any.
 
     >>> same_answer(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
     [True, False, True]
@@ -19,7 +19,7 @@ def same_answer(choices: IntArray) -> BoolArray:
 
 
 def unanimous(choices: IntArray) -> IntArray:
-    """The answer that every sample gives; an abstention where they differ.
+    """The answer that every sample gives, or an abstention.
 
     >>> unanimous(np.array([[1, 1], [0, 1], [-1, -1]])).tolist()
     [1, -1, -1]
@@ -38,19 +38,19 @@ def any_right(choices: IntArray, answers: IntArray) -> BoolArray:
 
 
 def all_right_chance(guesses: FloatArray) -> FloatArray:
-    """What a coin that is thrown in every sample gets of each problem if all samples must be right."""
+    """The chance of each problem that coins are right in all samples."""
     chances: FloatArray = guesses.prod(axis=1)
     return chances
 
 
 def any_right_chance(guesses: FloatArray) -> FloatArray:
-    """What a coin that is thrown in every sample gets of each problem if one right sample is enough."""
+    """The chance of each problem that a coin is right in some sample."""
     chances: FloatArray = 1 - (1 - guesses).prod(axis=1)
     return chances
 
 
 def same_answer_chance(choices: IntArray, candidates: IntArray) -> FloatArray:
-    """How often a coin with the same abstentions, thrown in every sample, gives one and the same answer.
+    """The chance that coins with the same abstentions agree in all samples.
 
     >>> same_answer_chance(np.array([[0, 1], [0, 2], [0, -1], [-1, -1]]), np.array([2, 3, 2, 2])).round(3).tolist()
     [0.5, 0.333, 0.0, 1.0]

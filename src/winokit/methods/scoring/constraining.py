@@ -6,6 +6,7 @@ for a model is remembered beside its answers, so that a replay needs no server, 
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 from winokit.errors import BadInput
@@ -24,27 +25,27 @@ UNDECIDED = "whether the server holds replies to the options is found out when i
 
 
 def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
-    """Decide whether the replies of a model are constrained, unless its SPEC says so; the kind, or None for free ones.
+    """Decide by what the replies of a model are constrained.
 
-    A model that is asked no questions has nothing to decide.
+    None stands for free replies. A SPEC that says it has nothing to decide.
     """
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
     chat: ChatModel = model  # type: ignore[assignment]
     remembered_as = f"constraint of {chat.free_fingerprint}"
-    known = cache.last_identity(remembered_as)
-    if not known:
-        known = _find_out(chat, requests, cache)
-        if known:
-            cache.keep_identity(remembered_as, known)
-    chat.wish = known or chat.wish
+    decision = cache.last_identity(remembered_as)
+    if not decision:
+        decision = _find_out(chat, requests, cache)
+        if decision:
+            cache.keep_identity(remembered_as, decision)
+    chat.wish = decision or chat.wish
     if chat.wish not in ("auto", "off"):
         chat.constrain(chat.wish)
     return chat.constraint
 
 
 def _find_out(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
-    """What is decided for a model of which nothing is remembered; empty if it stays open."""
+    """The decision for a model without one, empty if it stays open."""
     if _has_kept(chat, requests, cache):
         chat.constraint_notes = [KEPT_FREE]
         return "off"
@@ -60,7 +61,8 @@ def _find_out(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> s
 
 
 def _has_kept(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> bool:
-    """Whether a free reply to any of these questions is kept, by this version or an earlier one."""
+    """Whether a free reply to any of these questions is kept."""
     identity = server_identity(chat, cache)
     names = dict.fromkeys((served_fingerprint(chat, identity), chat.fingerprint, *chat.earlier))
-    return any(cache.find(key_of(name, request) for request in requests) for name in names)
+    keys = [key_of(name, request) for name, request in product(names, requests)]
+    return bool(cache.find(keys))

@@ -10,28 +10,28 @@ from winokit.results import decide
 
 
 def majority_name(model: str, samples: int) -> str:
-    """What the majority vote over samples of a model is called."""
+    """The name of a majority vote over samples of a model."""
     return f"{model}, majority of {samples}"
 
 
 def majority_predictions(predictions: Sequence[Prediction]) -> Iterator[Prediction]:
-    """What most samples of each scorer say of each problem, for scorers of several samples.
+    """The vote of the samples of each scorer that has several.
 
     Abstentions cast no vote, and a tie is an abstention. A vote that is among the predictions already is not taken
     again, as of a run that is read as predictions.
     """
-    known = {(row.model, row.scoring) for row in predictions}
+    scorers = {(row.model, row.scoring) for row in predictions}
     sampled = [row for row in predictions if row.sample is not None]
     for (model, scoring), rows in grouped(((row.model, row.scoring), row) for row in sampled).items():
         count = 1 + max(row.sample or 0 for row in rows)
         name = majority_name(model, count)
-        if (name, scoring) not in known:
+        if (name, scoring) not in scorers:
             ballots = grouped(((row.variant, row.id), row) for row in rows)
             yield from (elected(name, votes) for votes in ballots.values())
 
 
 def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
-    """Refuse several answers of one scorer to a problem, for a verb that takes one."""
+    """Refuse several samples, for a verb that takes one answer."""
     sampled = next((row for row in predictions if row.sample is not None), None)
     if sampled is not None:
         count = 1 + max(row.sample or 0 for row in predictions if row.model == sampled.model)
@@ -42,7 +42,7 @@ def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
 
 
 def elected(name: str, votes: Sequence[Prediction]) -> Prediction:
-    """The prediction of a majority, with the shares of the votes cast as scores where all candidates are known."""
+    """The prediction of a majority, with shares of votes for scores."""
     first = replace(votes[0], model=name, sample=None, scores=None, prediction=None)
     cast = [vote.prediction for vote in votes if vote.prediction is not None]
     if not cast:

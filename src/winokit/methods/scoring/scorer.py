@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winokit.errors import BadInput
 from winokit.files import json_rows, write_whole
@@ -59,7 +60,7 @@ class Prediction:
         return best - second
 
     def to_json(self) -> dict[str, Any]:
-        """The row; `why` and `sample` are left out where there is nothing to explain, and one answer."""
+        """The row, without `why` and `sample` where they say nothing."""
         row = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in row.items() if value is not None or name not in LEFT_OUT}
 
@@ -162,7 +163,7 @@ def score_variants(
 
 
 def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) -> str | None:
-    """What the replies of a model are held to the options by, decided now if its SPEC leaves it open."""
+    """The constraint of a model's replies, decided now if it is open."""
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
     from winokit.methods.scoring.constraining import settle_constraint
@@ -171,7 +172,7 @@ def _decide_constraint(model: Model, requests: Sequence[Request], cache: Cache) 
 
 
 def _sample_numbers(model: Model) -> Sequence[int | None]:
-    """The numbers of the samples that a model is asked for; None if it is asked once."""
+    """The numbers of the samples to ask for, or a single None."""
     count = samples_of(model)
     return [None] if count == 1 else range(count)
 
@@ -276,27 +277,35 @@ class _Question:
             self.why = NO_BLANK
             return
         try:
-            self.requests = tuple(_numbered(request, sample) for request in scoring.ask(problem, setting))
+            self.requests = tuple(_number_request(request, sample) for request in scoring.ask(problem, setting))
         except Abstain as refusal:
             self.why = str(refusal)
 
     def predicted(self, answers: Mapping[Request, Answer], scoring: str) -> Prediction:
         """The prediction under the name of a scoring, once everything is answered."""
-        named = (*self.named, scoring)
+        names = (*self.named, scoring)
         given = [answers[request] for request in self.requests]
         why = self.why or next((answer.why for answer in given if isinstance(answer, Refusal)), None)
         if why is None:
             try:
                 scores = self.scoring.judge(self.problem, self.setting, given)
-                return replace(_decided(named, scores, self.problem.answer), sample=self.sample)
+                return replace(_decided(names, scores, self.problem.answer), sample=self.sample)
             except Abstain as refusal:
                 why = str(refusal)
-        return Prediction(*named, None, None, self.problem.answer, why, self.sample)
+        return Prediction(*names, None, None, self.problem.answer, why, self.sample)
 
 
-def _numbered(request: Request, sample: int | None) -> Request:
+def _number_request(request: Request, sample: int | None) -> Request:
     """A request for one of several answers to it."""
     return replace(request, sample=sample) if sample and isinstance(request, Ask) else request
+
+
+def sample_column(predictions: Sequence[Prediction]) -> NDArray[np.int64] | None:
+    """The samples of predictions, from 0, or None if none has several."""
+    numbers = [prediction.sample for prediction in predictions]
+    if all(number is None for number in numbers):
+        return None
+    return np.array([number or 0 for number in numbers], np.int64)
 
 
 def close_calls(predictions: Iterable[Prediction]) -> int:

@@ -101,10 +101,9 @@ def _told_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """How often all samples of a problem are the same answer, and how often all or some of them are right."""
-    same, every = rows.find("samples", "all", "same_answer"), rows.find("samples", "all", "all_right")
-    some, whole = rows.find("samples", "all", "any_right"), rows.find("samples", "complete", "group_accuracy")
-    if same is None or every is None or some is None or state["abstained"] == ALL:
+    """The agreement of samples, and the shares always and ever right."""
+    same = rows.find("samples", "all", "same_answer")
+    if same is None or state["abstained"] == ALL:
         return None
     count = int(same.details.get(SAMPLES) or 0)
     if same.value == 1:
@@ -115,11 +114,22 @@ def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if is_like_coin:
         text += f", as a coin in every sample may do too ({percent(same.chance)})"
     if state["places"] == SEVERAL:
-        text += f": on {percent(every.value)} all are right, on {percent(some.value)} at least one is"
-        if whole is not None:
-            of_groups = plural(whole.n, rows.groups_word)
-            text += f"; in {percent(whole.value)} of {of_groups} every sample of all twins is right"
+        text += _right_in_samples(rows)
     return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN)
+
+
+def _right_in_samples(rows: MetricRows) -> str:
+    """The shares that are right in all samples and in some of them."""
+    always = rows.find("samples", "all", "all_right")
+    ever = rows.find("samples", "all", "any_right")
+    groups = rows.find("samples", "complete", "group_accuracy")
+    if always is None or ever is None:
+        return ""
+    text = f": on {percent(always.value)} all are right, on {percent(ever.value)} at least one is"
+    if groups is None:
+        return text
+    of_groups = plural(groups.n, rows.groups_word)
+    return f"{text}; in {percent(groups.value)} of {of_groups} every sample of all twins is right"
 
 
 def _fall_finding(rows: MetricRows, state: State) -> VerdictPoint | None:

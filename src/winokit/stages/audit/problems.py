@@ -124,19 +124,22 @@ def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple
 
 
 def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
-    """By variant and scorer the prediction for each problem; of several samples, what most of them say."""
+    """By variant and scorer, the prediction for each problem.
+
+    Of several samples it is what most of them say.
+    """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
     votes = grouped(
         ((row.variant, row.model, row.scoring, row.id), row) for row in run.predictions if row.sample is not None
     )
     for row in run.predictions:
-        own = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
+        by_id = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
         if row.sample is None:
-            own[row.id] = row
-        elif row.id not in own:
+            by_id[row.id] = row
+        elif row.id not in by_id:
             from winokit.methods.scoring.majority import elected
 
-            own[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
+            by_id[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
     return predictions
 
 

@@ -135,10 +135,7 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
                 answers.formalizations[model.spec] = getattr(model, "formalization", None)
                 answers.fingerprints[model.spec] = URL.sub("…", model.fingerprint)
                 answers.notes += notes_of(model)
-                if (constraint := getattr(model, "constraint", None)) is not None:
-                    answers.constraints[model.spec] = constraint
-                if (count := samples_of(model)) > 1:
-                    answers.samples[model.spec] = count
+                _describe_asking(answers, model)
     for part in inputs.parts:
         if part.surprisals:
             answers.asked[part.model]["naturalness"] = part.surprisals
@@ -147,12 +144,26 @@ def ask_models(inputs: AuditInputs, settings: AuditSettings, asking: Asking, pro
     for rows in inputs.predictions_by_file.values():
         answers.rows += rows
     if settings.majority and not asking.spending.dry_run:
-        if all(row.sample is None for row in answers.rows):
-            raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
-        from winokit.methods.scoring.majority import majority_predictions
-
-        answers.rows += majority_predictions(answers.rows)
+        _add_majorities(answers)
     return answers
+
+
+def _describe_asking(answers: ModelAnswers, model: Model) -> None:
+    """Note by what the replies of a model were constrained, and how many there were to each question."""
+    constraint = getattr(model, "constraint", None)
+    if constraint is not None:
+        answers.constraints[model.spec] = constraint
+    if samples_of(model) > 1:
+        answers.samples[model.spec] = samples_of(model)
+
+
+def _add_majorities(answers: ModelAnswers) -> None:
+    """Add what most samples of each scorer say."""
+    from winokit.methods.scoring.majority import majority_predictions
+
+    if all(row.sample is None for row in answers.rows):
+        raise BadInput("--majority: no scorer has several samples of each problem: ask with chat:MODEL@URL?n=5")
+    answers.rows += majority_predictions(answers.rows)
 
 
 def _ask_for_scores(

@@ -15,7 +15,7 @@ from winokit.data.runs import LeftOut
 from winokit.methods.arrays import BoolArray
 from winokit.methods.metrics.judge import Judge, Name
 from winokit.methods.scoring.base import SCORINGS, Scoring
-from winokit.methods.scoring.scorer import Prediction
+from winokit.methods.scoring.scorer import Prediction, sample_column
 from winokit.methods.transforms.variants import Variant
 from winokit.problem import ORIGINAL, Dataset
 from winokit.results import Metric
@@ -69,10 +69,13 @@ class AuditSheet:
         predictions = self.predictions.get(variant, {})
         rows = self.problems.rows_of_variant.get(variant, np.zeros(0, np.int64))
         ids = self.problems.ids
-        made = [(row, one) for row in rows.tolist() for one in predictions.get(ids[row], ())]
-        predicted = [row for row, _ in made]
-        choices = choice_numbers([one.prediction for _, one in made])
-        is_sampled = any(one.sample is not None for _, one in made)
+        predicted: list[int] = []
+        answered: list[Prediction] = []
+        for row in rows.tolist():
+            samples = predictions.get(ids[row], ())
+            predicted += [row] * len(samples)
+            answered += samples
+        choices = choice_numbers([prediction.prediction for prediction in answered])
         chances: Sequence[float] | None = None
         if self.formalization is not None:
             from winokit.methods.formalizations.cases import guesses
@@ -83,15 +86,17 @@ class AuditSheet:
             np.array(predicted, np.int64),
             choices,
             (self.judge.scorer,),
-            samples=np.array([one.sample or 0 for _, one in made], np.int64) if is_sampled else None,
+            samples=sample_column(answered),
             option_chances=None if chances is None else np.array(chances),
         )
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
         """Why each problem was left undecided; None if it was not, or nobody said."""
         predictions = self.predictions.get(variant, {})
-        why = {(name, one.sample or 0): one.why for name, own in predictions.items() for one in own}
-        return [why[key] for key in answers.keys]
+        reason_of: dict[tuple[str, int], str | None] = {}
+        for name, samples in predictions.items():
+            reason_of |= {(name, prediction.sample or 0): prediction.why for prediction in samples}
+        return [reason_of[key] for key in answers.keys]
 
     def accuracy(
         self,

@@ -55,7 +55,8 @@ def length(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("length", "unequal", answers.subset(~is_equal))
     rows = np.flatnonzero(~is_equal & ~answers.silent)
     chosen = [answers.choices[row] == shorter[row] for row in rows]
-    units, n = answers.units.take(rows), answers.subset(rows).problem_count
+    units = answers.units.take(rows)
+    n = answers.subset(rows).problem_count
     yield from sheet.judge.share(("length", "unequal", "shorter_chosen"), chosen, units, 0.5, n=n)
 
 

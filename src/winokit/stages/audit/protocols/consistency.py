@@ -52,7 +52,8 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
         if len(after):
             kept = choice_kept(before.predictions, after.predictions)
             guessing = choice_kept_chance(before.predictions, after.predictions, after.candidates)
-            name, n = ("stability", subset, "stability"), after.problem_count
+            name = ("stability", subset, "stability")
+            n = after.problem_count
             yield from sheet.judge.share(name, kept, after.units, guessing, n=n)
 
 

@@ -58,5 +58,6 @@ def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
     ends = np.concatenate([thirds[0], thirds[-1]])
     is_likely = np.arange(len(ends)) < len(thirds[0])
     yield from sheet.gap(("naturalness", "all", "likely_minus_unlikely"), answers.subset(ends), is_likely)
-    row_name, n = ("naturalness", "all", "surprisal_per_word"), answers.problem_count
+    row_name = ("naturalness", "all", "surprisal_per_word")
+    n = answers.problem_count
     yield from sheet.judge.mean(row_name, values, answers.units, n=n)

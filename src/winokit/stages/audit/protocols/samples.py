@@ -12,7 +12,7 @@ from winokit.stages.audit.sheet import AuditSheet
 
 @protocol()
 def samples(sheet: AuditSheet) -> Iterable[Metric]:
-    """The mean over samples, all and any of them right, the same answer every time; nothing if there is one sample."""
+    """The mean over samples, all and any right, the same answer every time."""
     answers = sheet.answers()
     count = answers.sample_count
     if count < 2:
