@@ -15,11 +15,12 @@ def as_json(result: Scored) -> dict[str, Any]:
     """
     if result.plan is not None:
         return dict(result.plan)
+    first = result.predictions[0]
     labelled = [row for row in result.predictions if row.answer is not None]
     return {
         "out": result.out and str(result.out),
-        "model": result.predictions[0].model,
-        "scoring": result.predictions[0].scoring,
+        "model": first.model,
+        "scoring": first.scoring,
         "problems": len({row.id for row in result.predictions}),
         "answered": sum(row.prediction is not None for row in result.predictions),
         "right": sum(row.is_right for row in labelled),
