@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
@@ -119,7 +119,7 @@ class AFLite(DebiasMethod):
         super().__post_init__()
         for option in ("workers", "address"):
             if self.backend != "ray" and getattr(self, option) is not None:
-                raise BadInput(f"--set {option}: a setting of --engine ray")
+                raise UnusedSetting(option, "a setting of --engine ray")
         if self.stratified and self.twins == "together":
             raise BadInput("stratified subsets need twins apart: a unit has rows of both answers")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.aflite.defaults import NEIGHBOURS, SMOOTHING
 from winokit.methods.scoring.cache import CacheFile
 from winokit.models.base import Model
@@ -125,7 +125,7 @@ class FeatureSource(Settings):
             # An array is never compared with None: that gives an array.
             is_default = value is default or (default is not None and value == default)
             if not is_default:
-                raise BadInput(f"{spelling(type(self), name)}: {reason}")
+                raise UnusedSetting(name, reason, typed_as=spelling(type(self), name))
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class DebiasComparison(Settings):
             return
         for name in ("folds", "bins", "neighbours"):
             if getattr(self.assessment, name) != getattr(Assessment, name):
-                raise BadInput(f"--set {name}: a setting of the assessment; it does not go with --set assess=off")
+                raise UnusedSetting(name, "a setting of the assessment; it does not go with --set assess=off")
 
     @property
     def method_names(self) -> list[str]:

@@ -29,10 +29,10 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
     place = hidden or hidden_folder(folder)
     if place.is_dir():
         with private():
-            _write(evolution, place)
-        _write(public_part(evolution), folder)
+            _write_record_and_page(evolution, place)
+        _write_record_and_page(public_part(evolution), folder)
     else:
-        _write(evolution, folder)
+        _write_record_and_page(evolution, folder)
     about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
     write_manifest(folder, about)
     return folder / PAGE
@@ -55,7 +55,7 @@ def status_counts(evolution: Evolution) -> dict[str, int]:
     return {status: sum(row["status"] == status for row in now) for status in STATUSES}
 
 
-def _write(evolution: Evolution, folder: Path) -> None:
+def _write_record_and_page(evolution: Evolution, folder: Path) -> None:
     """Write evolution.json: what was filtered, how much of that is chance, and how models fare; and its page."""
     counts = status_counts(evolution)
     record = {

@@ -23,7 +23,9 @@ def lines(evolved: EvolvedRelease) -> Iterator[Any]:
     evolution = _shown(evolved)
     counts = ", ".join(f"{count:,} {WORDS[status]}" for status, count in status_counts(evolution).items())
     yield f"from {evolution.previous} to {evolution.version}: {counts}"
-    yield table(("model", "version", *(title.casefold() for title in TITLES.values()), ""), _rows(evolution), left=2)
+    yield table(
+        ("model", "version", *(title.casefold() for title in TITLES.values()), ""), _status_rows(evolution), left=2
+    )
     yield from release_run.lines(evolved)
 
 
@@ -42,16 +44,16 @@ def _shown(evolved: EvolvedRelease) -> Evolution:
     return evolved.evolution if evolved.hidden is None else public_part(evolved.evolution)
 
 
-def _rows(evolution: Evolution) -> Iterator[tuple[str, ...]]:
+def _status_rows(evolution: Evolution) -> Iterator[tuple[str, ...]]:
     """A row for each model and version: its scores with intervals, and whether a fall is by construction."""
     by_place: dict[tuple[str, str], dict[str, Fare]] = {}
     for fare in evolution.fares:
         by_place.setdefault((fare.model, fare.version), {})[fare.metric] = fare
     for (model, version), fares in sorted(by_place.items(), key=lambda item: item[0][0]):
-        scores = [_score(fares[metric]) if metric in fares else "" for metric in TITLES]
+        scores = [_score_cell(fares[metric]) if metric in fares else "" for metric in TITLES]
         is_filtered = any(fare.against for fare in fares.values())
         yield (model, version, *scores, "filtered against it" if is_filtered else "")
 
 
-def _score(fare: Fare) -> str:
+def _score_cell(fare: Fare) -> str:
     return f"{percent(fare.value)} [{percent(fare.low)}, {percent(fare.high)}]"

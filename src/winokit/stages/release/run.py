@@ -27,7 +27,7 @@ from winokit.stages.release.disclosure import DisclosureGuard, DisclosureRules
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, registration_bytes, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.hidden_registry import open_registry
-from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
+from winokit.stages.release.settings import NAME, NOT_STATED, Given, ReleaseExtras, ReleaseSettings
 from winokit.text.language import languages_of
 
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
@@ -53,9 +53,6 @@ class Release(Brief):
     def settings(self) -> ReleaseSettings:
         """Settings of the release, with its name."""
         return self.facts.settings
-
-
-Given = str | Path | Dataset | None
 
 
 @verb

@@ -59,15 +59,16 @@ class SearchSpace(Settings):
     too. The defaults are the paper's.
     """
 
-    learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", typed=str)] = "1e-5,2e-5,3e-5"
-    batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", typed=str)] = "8,16,32,64"
-    epochs: Annotated[Values, Help("Passes over the data.", "VALUES", typed=str)] = "10,20,40"
+    learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", above=0, typed=str)] = "1e-5,2e-5,3e-5"
+    batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", least=1, typed=str)] = "8,16,32,64"
+    epochs: Annotated[Values, Help("Passes over the data.", "VALUES", least=1, typed=str)] = "10,20,40"
     warmup: Annotated[
-        Values, Help("Shares of the steps used for warm-up.", "VALUES", typed=str, section="training")
+        Values,
+        Help("Shares of the steps used for warm-up.", "VALUES", least=0, below=1, typed=str, section="training"),
     ] = "0.06"
-    weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str, section="training")] = (
-        "0.001"
-    )
+    weight_decay: Annotated[
+        Values, Help("Weight decay, on every weight.", "VALUES", least=0, typed=str, section="training")
+    ] = "0.001"
     sampler: Annotated[
         Sampler, Help("random, or grid: each combination once, in random order.", section="training")
     ] = "random"
