@@ -85,6 +85,7 @@ def audit(
     predictions: str | Path | Sequence[Any] | Mapping[str, Any] | HasShape = ...,
     protocol: str | Sequence[str] = ...,
     subset: str | Sequence[str] = ...,
+    majority: bool = False,
     margin: float | None = None,
     style: Literal['default', 'paper', 'code'] = 'default',
     readings: str | Path | None = None,

@@ -18,7 +18,7 @@ PREFIXES = {"p_": PROBABILITY, "n_": COUNT, "kl_": NATS, "absolute_": SIZE}
 
 SHARES = {
     *("consistency", "order_invariance", "stability", "one_right", "none_right", "same_option", "abstained"),
-    *("told_apart", "right_way_round"),
+    *("told_apart", "right_way_round", "all_right", "any_right", "same_answer"),
     *("majority", "majority_class", "f1", "precision"),
 }
 DIFFERENCES = {"delta", "pro_minus_anti", "gap", "difference", "drop"}

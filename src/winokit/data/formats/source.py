@@ -82,6 +82,8 @@ class Source:
         """Records after those that were parsed, if only the beginning of files is."""
         self.notes: list[str] = []
         self.card: Card | None = None
+        self.sample_hint = ""
+        """How to say that several rows about each problem are samples, if that is likely."""
         self.roles: dict[str, str] = {}
         """What the columns of a table of predictions were taken for."""
         self.readings: dict[str, float] = {}

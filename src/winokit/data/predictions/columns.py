@@ -14,7 +14,9 @@ from winokit.problem import Dataset
 
 OPTION = "--columns"
 LINE = "line"
-ROLES = frozenset("text id order option1 prediction scores scores1 answer correct model where".split())
+ROLES = frozenset(
+    "text id order option1 prediction prediction1 scores scores1 answer correct model sample where".split()
+)
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 IDS = ("id", "qid", "idx", "guid", "uid", "example_id", "problem_id", "question_id")
 GOLD = ("answer", "gold", "label", "gold_label", "gold_answer", "correct_answer", "correct", "target")
@@ -76,6 +78,10 @@ class PredictionColumns:
     correct: str | None = None
     """Says whether the prediction is right."""
     model: str | None = None
+    sample: str | None = None
+    """Numbers several answers to one problem, or LINE if the order of the lines does."""
+    copies: int = 1
+    """How many times the table has its rows, one under the other: of a column for each sample, so many."""
     base: int | None = None
     """What predictions count from, where that was said."""
     is_given: bool = False
@@ -96,7 +102,7 @@ class PredictionColumns:
             keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
             roles |= dict(zip(keys, names, strict=True))
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
-        single["model"] = self.model
+        single |= {"model": self.model, "sample": self.sample}
         return roles | {role: name for role, name in single.items() if name is not None}
 
     @property
@@ -112,7 +118,7 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
     roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
-    if any(role in ("prediction", "correct") or role.startswith("scores") for role in roles):
+    if any(role == "correct" or role.startswith(("prediction", "scores")) for role in roles):
         return True
     return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
@@ -154,7 +160,9 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     is_told = base in ("0", "1") and given["prediction"] not in table.columns
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
-    places = table.places({**wanted, "order": order} if order not in (None, LINE) else wanted)
+    sample = wanted.pop("sample", None)
+    by_column = {role: name for role, name in {"order": order, "sample": sample}.items() if name not in (None, LINE)}
+    places = table.places({**wanted, **by_column})
     for role, name in places.items():
         if (role == "prediction" or role.startswith("scores")) and is_lower_better(name):
             raise BadInput(f"{table.path}: column {name!r}: {TURN_ROUND}")
@@ -171,7 +179,8 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         places.get("answer"),
         places.get("correct"),
         places.get("model"),
-        int(base) if is_told else None,
+        LINE if sample == LINE else places.get("sample"),
+        base=int(base) if is_told else None,
         is_given=True,
     )
 
@@ -180,7 +189,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
     folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
     ids = tuple(folded[name] for name in IDS if name in folded)
     texts = tuple(folded[name] for name in TEXTS if name in folded)
-    scores = _in_a_row(table, SCORES)
+    scores = columns_in_a_row(table, SCORES)
     first = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
@@ -194,9 +203,9 @@ def _told_by_names(table: Table) -> PredictionColumns:
         chosen = likely[0]
     if chosen is None and gold is not None and {*table.columns} == {*ids, gold}:  # as SuperGLUE has it
         chosen, gold = gold, None
-    scores = scores or (lists if len(lists) == 1 else ()) or (_in_a_row(table, DIGIT) if chosen is None else ())
+    scores = scores or (lists if len(lists) == 1 else ()) or (columns_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
-    options = _in_a_row(table, OPTIONS)
+    options = columns_in_a_row(table, OPTIONS)
     return PredictionColumns((*texts, *prompts), ids, None, options, chosen, scores, gold, correct, rivals=rivals)
 
 
@@ -231,7 +240,7 @@ def is_lower_better(column: str) -> bool:
     return any(map(LOSS.fullmatch, words)) and NO_LOSS.isdisjoint(words)
 
 
-def _in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
+def columns_in_a_row(table: Table, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
     numbers: dict[int, str] = {}
     for name in table.columns:
@@ -251,8 +260,9 @@ def listed_columns(table: Table) -> str:
 
 def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse rows that are matched by order, and are not as many as the problems."""
-    if columns.order is not None and len(table.rows) != len(dataset):
+    row_count = len(table.rows) // columns.copies
+    if columns.order is not None and row_count != len(dataset):
         raise BadInput(
-            f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
+            f"{table.path}: {row_count:,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
         )

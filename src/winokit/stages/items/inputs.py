@@ -19,6 +19,7 @@ from winokit.files import read_text
 from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.families import FEWEST_ITEMS, families_by_agreement, families_by_name, family_numbers
 from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.problem import Dataset
 from winokit.stages.items.settings import AGREEMENT, NAME
 
@@ -83,6 +84,7 @@ def _read_predictions(parts: Sequence[ReadPredictions], items: ItemNames) -> Boa
     originals = [part for part in parts if part.variant == ORIGINAL]
     choices = np.full((len(originals), len(items.asked)), UNASKED, np.int8)
     for number, part in enumerate(originals):
+        refuse_samples(part.predictions, "items")
         for row in part.predictions:
             place = items.row_of_id.get(row.id)
             if place is not None:
