@@ -38,7 +38,9 @@ HAS_WORD = re.compile(r"\w")
 
 
 def letters(text: str) -> str:
-    """Letters and digits alone, lower-cased: what is left of a text when spacing and punctuation do not count.
+    """Letters and digits of a text, in lower case.
+
+    Two texts that differ only in spacing and punctuation have the same letters.
 
     >>> letters("Ann 's 2 cups.") == letters("Ann’s 2 cups")
     True
@@ -63,7 +65,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a paragraph or document, white space folded.
+    """Sentences of a paragraph or document, with white space folded.
 
     >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
     ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']
@@ -71,36 +73,49 @@ def sentences(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for end in END.finditer(text):
-        if _ends_a_sentence(text, end, start):
+        if _is_sentence_end(text, end, start):
             parts.append(text[start : end.end()])
             start = end.end()
     parts.append(text[start:])
-    return [sentence for part in parts for sentence in _of_bearable_length(part)]
+    found: list[str] = []
+    for part in parts:
+        found += _split_long_part(part)
+    return found
 
 
-def _ends_a_sentence(text: str, end: re.Match[str], start: int) -> bool:
+def _is_sentence_end(text: str, end: re.Match[str], start: int) -> bool:
+    """Whether a sentence ends at a mark, given what follows it."""
     at = end.start()
+    opening_quote = end[1]
     following = end[2]
     if at > start and text[at - 1].isspace():
         return True
-    if not (following.isupper() or following.isdigit() or end[1]):
+    if not (following.isupper() or following.isdigit() or opening_quote):
         return False
     if text[at] != "." or text[at - LONGER_THAN_ANY : at].isalpha():
         return True
     return NO_SENTENCE_END.search(text, max(start, at - 12), at + 1) is None
 
 
-def _of_bearable_length(part: str) -> list[str]:
+def _split_long_part(part: str) -> list[str]:
+    """Split a part of more than `LONGEST` characters at line breaks, or else between words."""
     if len(part) <= LONGEST:
         folded = " ".join(part.split())
         return [folded] if HAS_WORD.search(folded) else []
     lines = part.split("\n")
-    if len(lines) > 1:
-        return [sentence for line in lines for sentence in _of_bearable_length(line)]
-    words = part.split()
+    if len(lines) == 1:
+        return _split_between_words(part)
+    pieces: list[str] = []
+    for line in lines:
+        pieces += _split_long_part(line)
+    return pieces
+
+
+def _split_between_words(part: str) -> list[str]:
+    """Pieces of at most `LONGEST` characters, without those that have no word."""
     pieces = [""]
     length = 0
-    for word in words:
+    for word in part.split():
         length += len(word) + 1
         if length > LONGEST:
             pieces.append("")
