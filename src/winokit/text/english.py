@@ -21,8 +21,8 @@ from winokit.text.words import WORD, ptb
 WORDS = {name: frozenset(words) for name, words in word_lists("words_en.toml").items()}
 _APOSTROPHE = re.compile(r"['’]s?$")
 LAST_WORDS = re.compile(r"(?:(?<!\S)([\w'’-]+)\s+)?(?<!\S)([\w'’-]+)\s+$")
-# Only what can be nothing but a determiner: before a place where a pronoun stood, "that", "what", "all" and "her" begin
-# or belong to something else ("told her that he", "all his"), and before every blank of WinoGrande "that" does too.
+# Only words that are always determiners. Before a pronoun's place, "that", "what", "all" and "her" begin or belong to
+# something else ("told her that he", "all his"). Before the blanks of WinoGrande "that" always does.
 DETERMINER_BEFORE = re.compile(r"\b(?:the|an?|my|our|your|his|its|their)\s+$", re.IGNORECASE)
 
 AFTER_THE_NOUN = re.compile(r"\s+(?:in|with|on|at|from|who|that|near|behind|beside|under|for|to|next)\s+")
@@ -268,7 +268,7 @@ class English(Language, data="words_en.toml"):
 
         Both must be one-word names that appear by themselves, or both must be nouns after "the".
 
-        They stand so wherever they are named, in one spelling, without endings.
+        This must hold for every mention, in one spelling, without endings.
 
         >>> ENGLISH.plain_exchange("Ann met Bo, and _ left.", ("Ann", "Bo"))
         [(0, 3, 'Bo'), (8, 10, 'Ann')]
@@ -305,9 +305,9 @@ PHRASE_STARTS = ENGLISH.determiners | set("someone somebody something everyone e
 
 
 AFTER_A_NAME = ("", *" .,;!?")
-"""What ends a word and is no part of it."""
+"""Characters that end a word and are no part of it."""
 AFTER_THE = ("the ", " the ")
-"""What stands before a noun with "the": at the head of a text, and elsewhere."""
+"""Text before a noun with "the": at the head of a text, and elsewhere."""
 
 
 @lru_cache(1 << 16)
@@ -445,7 +445,7 @@ def _remove_common_ending(one: str, other: str) -> list[str]:
 
 
 def _describe_naming(text: str, mentions: list[Mention], index: int, words: str) -> _Naming | str:
-    """How a candidate is named in a text, or why that is not certain."""
+    """Describe how a candidate is named in a text, or say why that is not certain."""
     own_mentions = tuple(mention for mention in mentions if mention.candidate == index)
     inside_mentions = [m for m in own_mentions if not ENGLISH.opens_sentence(text[: m.start])]
     inside_forms = {text[m.start : m.end] for m in inside_mentions}
@@ -556,7 +556,7 @@ def _is_indefinite(article: re.Match[str]) -> bool:
 
 
 def _is_part_of_phrase(text: str, mention: Mention) -> bool:
-    """Whether the words before a name belong to it: a title, a determiner or a first name."""
+    """Whether a title, a determiner or a first name belongs to a name."""
     before = text[: mention.start]
     last_word = before.split()[-1] if before.strip() else ""
     if last_word.casefold() in ENGLISH.determiners - {"that"}:

@@ -40,7 +40,7 @@ class French(Language, data="words_fr.toml"):
 
 
 def _fit_elision(before: str, pronoun: str | None, candidate: str) -> str:
-    """The text before a candidate, its last word elided or written out as the candidate requires."""
+    """The text before a candidate, elided or written out as it requires."""
     elided = ELIDED.search(before)
     elidable = ELIDES.search(before)
     vowel = VOWEL.match(candidate)

@@ -21,7 +21,7 @@ NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = CASES = range(4)
 GENDERS = {"m": "masculine", "f": "feminine", "n": "neuter", "p": "plural"}
 NAMES_ARE = {"male": "m", "female": "f", "either": "mf"}
 
-# Forms by gender, in the order of the cases. Adjectives end otherwise after nothing, after "ein" and after "der".
+# Forms by gender, in the order of the cases. Adjectives have other endings after no determiner, "ein" and "der".
 FORMS = our_toml("assets/words_de.toml")["forms"]
 ADJECTIVES: dict[str, dict[str, str]] = FORMS["adjectives"]
 LIKE_EIN = frozenset(WORDS["like_ein"])
@@ -29,7 +29,7 @@ NO_ADJECTIVE = frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
 MELTED = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
-"""Preposition and article that are written as one unless stressed."""
+"""Preposition and article of each word that joins them."""
 GOVERNED: dict[str, frozenset[int]] = {}
 """The cases that may follow a preposition."""
 for _case, _prepositions in zip(CASES, FORMS["governed"], strict=True):
@@ -47,7 +47,7 @@ UMLAUTS = str.maketrans("aou", "äöü")
 PLAIN = str.maketrans("äöü", "aou")
 SIBILANT = ("s", "ß", "x", "z", "ce")
 ROLES = frozenset(word.translate(PLAIN).removesuffix("e") for word in (*WORDS["person"], *WORDS["male"]))
-"""What -in is added to: "kolleg", "arzt"."""
+"""Stems of nouns that take -in: "kolleg", "arzt"."""
 
 ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.IGNORECASE)
 
@@ -62,7 +62,7 @@ def _inflect_determiner(stem: str, gender: str, case: int) -> str:
 
 
 READINGS: dict[str, tuple[str, set[tuple[str, int]]]] = {}
-"""A determiner's form: the part that does not bend, and the genders and cases it may have."""
+"""The stem of each determiner's form, and the genders and cases that it may have."""
 for _unbent in (THE, *sorted(WORDS["like_ein"] + WORDS["like_der"])):
     for _gender in "mfn" if _unbent == "ein" else GENDERS:
         for _case in CASES:
@@ -88,7 +88,7 @@ class NounPhrase:
     noun: str
     rest: tuple[str, ...]
     genders: str
-    """Those it may have: letters of `GENDERS`."""
+    """The genders that it may have: letters of `GENDERS`."""
     is_name: bool
 
     def after(self, determiner: str | None, gender: str, case: int, apostrophe: str = "'") -> str:
@@ -340,7 +340,7 @@ class German(Language, data="words_de.toml"):
         if any(self.stands_in_another_form(text, self.core(name), mentions) for name in candidates):
             return "a candidate may be meant by other words too"
         places = [_read_place(text, mention, phrases[mention.candidate]) for mention in mentions]
-        genders = [_list_genders(phrase, [place for place in places if place.phrase is phrase]) for phrase in phrases]
+        genders = [_list_genders(phrase, places) for phrase in phrases]
         gender_pairs = _pair_genders(*genders)
         if not gender_pairs:
             return "one candidate is plural, the other is not"
@@ -486,7 +486,7 @@ def _replace_weak_ending(adjective: str, ending: str) -> str:
 
 
 def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None:
-    """The article, der or das, of a noun after "sein" or "ihr", or None if it is unknown."""
+    """The article of a noun after "sein" or "ihr", or None if it is unknown."""
     if adjectives:
         last_letter = adjectives[0][-1]
         return {"r": "der", "s": "das"}.get(last_letter)
@@ -535,7 +535,7 @@ class _Place:
         return {self._make_edit(gender, coming_gender, coming, case) for case in self.cases(gender)}
 
     def _make_edit(self, gender: str, coming_gender: str, coming: NounPhrase, case: int) -> Edit | None:
-        """The edit that puts the other candidate here, or None if it is not clear what to write."""
+        """Make the edit that puts the other candidate here, or None if unclear."""
         words = self._inflect_coming(gender, coming_gender, coming, case)
         if words is None:
             return None
@@ -557,7 +557,7 @@ class _Place:
     def _inflect_coming(
         self, gender: str, coming_gender: str, coming: NounPhrase, case: int
     ) -> tuple[int, list[str]] | None:
-        """Where to begin and the words of the other candidate, or None if they are not clear."""
+        """Start and words of the other candidate here, or None if unclear."""
         apostrophe = "’" if "’" in self.text else "'"
         if coming.is_name and not self.phrase.is_name:
             if self.determiner not in (None, THE) or self.adjectives:
@@ -650,9 +650,10 @@ def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
     """The genders that a candidate may have, by itself and where it is named."""
     if phrase.is_name:
         return phrase.genders
+    own_places = [place for place in places if place.phrase is phrase]
     possible = ""
     for gender in phrase.genders:
-        if all(place.cases(gender) for place in places):
+        if all(place.cases(gender) for place in own_places):
             possible += gender
     return possible or phrase.genders
 
@@ -697,7 +698,10 @@ def _parse_phrase(candidate: str) -> NounPhrase:
 
 
 def _find_noun(words: Sequence[str]) -> int:
-    """Index of the last of the first words with a capital, or else of the last word."""
+    """Index of the noun: the last of the first words with a capital.
+
+    It is the last word if none has a capital.
+    """
     last_index = len(words) - 1
     has_capital = [word[0].isupper() for word in words]
     if True not in has_capital:

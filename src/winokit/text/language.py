@@ -24,16 +24,16 @@ from winokit.registry import Registry
 from winokit.text.words import MARKS
 
 BEINGS = ("female", "male", "person", "thing")
-"""What a noun may name."""
+"""Kinds of beings that a noun may name."""
 ABILITIES: Mapping[str, str] = our_toml("assets/abilities.toml")
-"""What a pack may know, and what is left out for a language that does not."""
+"""Abilities of a pack, and the names of the analyses that are left out without them."""
 CODE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 UNDETERMINED = "und"
 SEVERAL = "mul"
 """BCP 47 for "we do not know" and for "several languages"."""
 
 NOTHING = re.compile(r"(?!)")
-# Scripts without spaces between words: each character by itself is a piece, but for runs of katakana and of Latin.
+# Scripts without spaces between words: each character is a piece, except runs of katakana and of Latin.
 UNSPACED = (
     r"[\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]"
@@ -44,9 +44,9 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 
 Edit = tuple[int, int, str]
-"""From which character to which of a text other words are put, and these words."""
+"""Start and end of the characters that are replaced, and the new words."""
 Filling = tuple[str, str, str]
-"""What stands before a blank, what stands in it, and what follows."""
+"""The text before a blank, the text in it, and the text after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Language:
     """
 
     name: ClassVar[str] = ""
-    """In English, as messages call it."""
+    """Its English name, for messages."""
     knows: ClassVar[frozenset[str]] = frozenset({"length", "local-context"})
     spaced: ClassVar[bool] = True
-    """Whether words stand between spaces."""
+    """Whether there are spaces between words."""
     common: ClassVar[frozenset[str]] = frozenset()
-    """Words that nearly every text of the language has and others have not: it is recognised by them."""
+    """Words that nearly every text of the language has, and other languages have not. They identify the language."""
     script: ClassVar[re.Pattern[str]] = NOTHING
     """A letter that only texts of this language have, among those with packs."""
     piece: ClassVar[re.Pattern[str]] = re.compile(
@@ -91,27 +91,27 @@ class Language:
     connectives: ClassVar[frozenset[str]] = frozenset()
     """Words that open a clause, for counting them."""
     joining: ClassVar[frozenset[str]] = frozenset()
-    """Connectives that as often join words as clauses."""
+    """Connectives that join words as often as clauses."""
     cutting: ClassVar[frozenset[str]] = frozenset()
     """The connectives at which part-sent cuts."""
     abbreviations: ClassVar[str] = r"[^\W\d_]"
-    """What a full stop may stand after without ending a sentence, as a pattern."""
+    """Pattern of the words after which a full stop does not end a sentence."""
     pronoun_gender: ClassVar[dict[str, str]] = {}
     """Pronouns of people of one gender."""
     thing_pronouns: ClassVar[frozenset[str]] = frozenset()
     people: ClassVar[tuple[frozenset[str], ...]] = ()
-    """Words for people of one gender that say nothing else of them: a man may do what a boy does."""
+    """Words for people of one gender that say nothing else about them: a man may do what a boy does."""
     beings: ClassVar[Mapping[str, frozenset[str]]] = {}
     """Nouns by what they name: `female`, `male`, `person` or `thing`."""
     person_endings: ClassVar[tuple[str, ...]] = ()
-    """How nouns end that most often name somebody."""
+    """Endings of nouns that most often name a person."""
     small: ClassVar[frozenset[str]] = frozenset()
-    """Words that tell nothing by themselves."""
+    """Words that say nothing by themselves."""
     turning: ClassVar[frozenset[str]] = frozenset()
-    """Small words that can turn a sentence round."""
+    """Small words that can reverse the meaning of a sentence."""
 
     undone_by_itself: ClassVar[bool] = True
-    """Whether candidates that changed places must be able to change back; not where a case shows on one way only."""
+    """Whether a second exchange must restore the text. It cannot if a case is visible in one direction only."""
 
     def __init_subclass__(cls, data: str = "") -> None:
         """Take attributes by their names from an asset.
@@ -446,7 +446,7 @@ def verbatim(text: str, words: str, *, whole: bool = True) -> list[tuple[int, in
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Whether no word goes on before the start or after the end of a place."""
+    """Whether a place is not part of a longer word."""
     # The tests for a space are only for speed.
     if start and text[start - 1] != " " and _is_inside_word(text, start - 1, -1):
         return False
@@ -534,11 +534,11 @@ def check_code(code: str) -> str:
 
 LOOKED_AT = 200
 ENOUGH = 30
-"""Texts that are looked at, and words below which nothing is said against English unless something speaks for it."""
+"""Number of texts that are read, and number of words below which English is assumed without evidence against it."""
 SPOKEN = 0.05
 STRANGE = 0.03
-"""Of a text's words: how many of the commonest show a language, and how many of a neighbour's or with foreign letters
-that it is another."""
+"""Shares of a text's words. So many of the commonest show a language, and so many of a neighbour's words, or words with
+foreign letters, show that it is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -603,8 +603,8 @@ def detect(texts: Sequence[str]) -> str:
 
     It is `und` if it is no language with a pack.
 
-    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is told by words of its own, and texts in two
-    languages are in neither. Too little text to tell, with nothing foreign in it, is taken for English.
+    A neighbour of a language with a pack (Dutch, Galician, Ukrainian) is recognised by its own words, and texts in two
+    languages are in neither. A text that is too short to decide is taken for English if nothing in it is foreign.
     """
     step = max(1, len(texts) // LOOKED_AT)
     sample = _SampleText(" ".join(texts[::step]))
@@ -630,7 +630,7 @@ def detect(texts: Sequence[str]) -> str:
 
 
 def _is_neighbour(sample: _SampleText, best: str, packs: Mapping[str, LanguageSigns], *, is_spoken: bool) -> bool:
-    """Whether the text looks like a language without a pack that is related to the best one."""
+    """Whether the text looks like a related language that has no pack."""
     common = packs[best].common
     neighbours = [words - common for words in _load_neighbours(tuple(packs))]
     nearest = max(neighbours, key=sample.count_words)

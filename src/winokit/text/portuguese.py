@@ -4,7 +4,7 @@ import re
 
 from winokit.text.language import Filling, Language, contracted
 
-# "de" and "o" are "do", "em" and "a" are "na": with each preposition, what stands before an article's o, a, os or as.
+# "de" and "o" are "do", "em" and "a" are "na": each preposition has a form that joins an article's o, a, os or as.
 WRITTEN = {"de": "d", "em": "n", "por": "pel"}
 CONTRACTED = {(word, article): start + article for word, start in WRITTEN.items() for article in ("o", "a", "os", "as")}
 CONTRACTED |= {("a", "o"): "ao", ("a", "a"): "à", ("a", "os"): "aos", ("a", "as"): "às"}

@@ -1,9 +1,9 @@
 """Words, tokens and sentences.
 
 A sentence ends at . ! ? or … (and closing quotes) where white space and a capital, a figure or an opening quote follow.
-A period after an abbreviation, an initial or a title ends nothing. In text that was taken apart into tokens, with a
-space before each mark, a mark ends a sentence whatever follows. What is longer than `LONGEST` is cut at line breaks, or
-where it must be: tables and code are not sentences, and should not become documents of a thousand words.
+A period after an abbreviation, an initial or a title ends nothing. If a text was split into tokens, with a space before
+each mark, a mark ends a sentence whatever follows. A part longer than `LONGEST` is cut at line breaks, or else between
+words: tables and code are not sentences, and should not become documents of a thousand words.
 """
 
 import re
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Literal
 
 MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0980-\u0dff\u200c\u200d"
-"""Of Hebrew, Arabic and the scripts of India: what belongs to a letter and is none to Python, vowels among it."""
+"""Marks of Hebrew, Arabic and Indian scripts that belong to a letter, such as vowels. Python sees no letters."""
 WORD = re.compile(rf"[\w{MARKS}]+(?:['’][\w{MARKS}]+)*")
 _MARK = re.compile(f"[{MARKS}]")
 
 # Penn-Treebank-like: contractions and possessives split off, punctuation by itself, a period only at the end of the
-# text or of a sentence. Abbreviations keep theirs.
+# text or of a sentence. Abbreviations keep their period.
 _ABBREVIATION = r"(?:Mrs|Mr|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|etc|U\.S|a\.m|p\.m)\."
 _PTB = re.compile(
     rf"{_ABBREVIATION}|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|re|ve|ll)\b|\.\.\.|--|\d+(?:[.,:]\d+)+|\w+(?:-\w+)+|\w+|[^\w\s]",
@@ -26,14 +26,14 @@ _PTB = re.compile(
 _NO_LETTERS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 LONGEST = 1000
-"""Characters of a sentence."""
+"""Maximal number of characters in a sentence."""
 END = re.compile(r"""[.!?…]+["'”’)\]]*\s+(?=(["'“‘(\[]*)(\S))""")
 NO_SENTENCE_END = re.compile(
     r"(?:\b(?:Mrs?|Ms|Dr|St|Prof|Jr|Sr|vs|Inc|Ltd|Co|Corp|etc|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Mt|No|Vol|Fig|cf|viz"
     r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|e\.g|i\.e|[ap]\.m|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
 )
 LONGER_THAN_ANY = 5
-"""Letters of a word that is no abbreviation for sure: most words need no closer look."""
+"""Letters of a word that is certainly no abbreviation. Most words are that long and need no further test."""
 HAS_WORD = re.compile(r"\w")
 
 
@@ -51,7 +51,7 @@ def letters(text: str) -> str:
 
 
 def ptb(text: str) -> list[str]:
-    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation stands alone."""
+    """Penn-Treebank-like tokens: "didn't" is two, "Tom's" is two, punctuation is separate."""
     return _PTB.findall(text)
 
 
@@ -98,7 +98,7 @@ def _is_sentence_end(text: str, end: re.Match[str], start: int) -> bool:
 
 
 def _split_long_part(part: str) -> list[str]:
-    """Split a part of more than `LONGEST` characters at line breaks, or else between words."""
+    """Split a part that is longer than `LONGEST`: at line breaks, or between words."""
     if len(part) <= LONGEST:
         folded = " ".join(part.split())
         return [folded] if HAS_WORD.search(folded) else []
