@@ -28,7 +28,7 @@ LIKE_EIN = frozenset(WORDS["like_ein"])
 NO_ADJECTIVE = frozenset(WORDS["no_adjectives"])
 THE = "d"
 POSSESSIVE = re.compile(r"(?:sein|ihr)(e[mnrs]?)?|dessen|deren")
-MELTED = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
+MELTED: dict[str, tuple[str, ...]] = {form: tuple(parts.split()) for form, parts in FORMS["melted"].items()}
 """Preposition and article of each word that joins them."""
 GOVERNED: dict[str, frozenset[int]] = {}
 """The cases that may follow a preposition."""
