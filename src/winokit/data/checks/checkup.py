@@ -4,14 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from winokit.data.checks import rules as rule_book
 from winokit.data.checks.contamination import find_copies
 from winokit.data.checks.groups import Grouping, find_groups, with_groups
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import nearest_facts
-from winokit.data.checks.rules import RULES, Limits, Violation, broken_rules
+from winokit.data.checks.rules import RULES, Limits, RuleSet, Violation, broken_rules
 from winokit.data.checks.statistics import Structure
 from winokit.data.formats.source import FileRecords, Place, name_place
 from winokit.errors import BadInput, Malformed, UnknownName, check_known
@@ -215,7 +215,7 @@ def _choose_limits(dataset: Dataset, rules: str | None) -> Limits | None:
     if rules is None:
         is_from_study = all(problem.provenance.get("study") for problem in dataset)
         rules = "winogrande" if is_from_study else "universal"
-    return RULES[rules]
+    return RULES[cast(RuleSet, rules)]
 
 
 def _list_unjudged(dataset: Dataset, only: Collection[str]) -> Iterator[Finding]:
@@ -466,13 +466,13 @@ def find_duplicates(datasets: Sequence[Dataset]) -> list[Match]:
     for match in find_matches(datasets, within=True):
         index, row = match.first
         other_index, other_row = match.second
-        kind = _find_kind(match, datasets[index][row], datasets[other_index][other_row])
+        kind = _classify_match(match, datasets[index][row], datasets[other_index][other_row])
         if kind is not None:
             duplicates.append(replace(match, kind=kind))
     return duplicates
 
 
-def _find_kind(match: Match, a: Problem, b: Problem) -> str | None:
+def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
     """The relation of two problems, or None if it is so by design.
 
     Contradictions have a kind of their own.

@@ -64,7 +64,7 @@ def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, s
         fillings = _fill_blank(words, problem)
         is_telling = problem.is_whole or BLANK in words
         for hit in corpus.alike(sentence):
-            kind = _find_kind(fillings, is_telling, hit.text)
+            kind = _classify_copy(fillings, is_telling, hit.text)
             if kind:
                 yield kind, hit.text, hit.source
 
@@ -90,7 +90,7 @@ def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
     return [[*before, *folded_words(filling), *after] for filling in fillings]
 
 
-def _find_kind(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
+def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
     """How a corpus sentence contains a problem's sentence, or None.
 
     `tells` is set for a sentence with the blank and for a text that can be chosen. Anybody may say the others.
