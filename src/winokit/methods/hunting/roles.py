@@ -3,8 +3,8 @@
 "I could not carry him because I was so tired" is evidence for the agent, "because he was so heavy" for the patient.
 Each role is filled by a pronoun or a noun phrase near the words found. The one in question is known by agreement (he
 and him against she and her, it, they; I and me), by its noun said again, or by a verb that shares its subject ("she
-called and left"). A sentence in which both could be meant is no evidence: problems of this kind, and their copies in a corpus,
-are such sentences by design.
+called and left"). A sentence in which both could be meant is no evidence: problems of this kind, and their copies in
+a corpus, are such sentences by design.
 
 Emami et al. (2018) parse sentences and resolve their pronouns with a coreference system. Beyond their description, a
 sentence counts only if it says what the problem says: a negation in one clause asks for a negation there, and "but" or
