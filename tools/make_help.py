@@ -9,8 +9,8 @@ from typing import Any
 
 from typer._click import Context
 
-from winokit.cli.help import STORED
-from winokit.cli.main import VERBS
+from winokit.cli.help import COMMANDS, STORED
+from winokit.cli.main import PLAIN, VERBS, FullLines, group_of
 
 METHODS = ("aflite", "pmi", "random")
 """Our methods of debiasing. Those of other packages have help of their own."""
@@ -24,21 +24,39 @@ def write_help() -> str:
 
 def _commands() -> Iterator[tuple[str, Any]]:
     for name, verb in VERBS.items():
-        if verb.names:
-            for method in METHODS:
-                yield f"{name} {method}", verb.command(method, method)
-        elif verb.call:
+        if verb.call and not verb.names:
             yield name, verb.command(name)
+            continue
+        if verb.install:
+            continue
+        group = group_of(name, verb)
+        yield name, group
+        for member in METHODS if verb.names else group.list_commands(Context(group)):
+            yield f"{name} {member}", group.get_command(Context(group), member)
 
 
 def _describe(command: Any) -> dict[str, Any]:
-    context = Context(command, info_name=command.name, **command.context_settings)
+    context = Context(command, info_name=command.name, **{**PLAIN["context_settings"], **command.context_settings})
     return {
         "usage": command.collect_usage_pieces(context),
         "text": command.help,
-        "usual": command.sections(context, everything=False),
-        "everything": command.sections(context, everything=True),
+        "usual": _sections(command, context, everything=False),
+        "everything": _sections(command, context, everything=True),
     }
+
+
+def _sections(command: Any, context: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
+    """The sections of a command's help: arguments and options, or a group's options and commands."""
+    if hasattr(command, "sections"):
+        sections: dict[str, list[tuple[str, str]]] = command.sections(context, everything=everything)
+        return sections
+    sections = {"Arguments": [], "Options": []}
+    for param in command.get_params(context):
+        section = "Arguments" if param.param_type_name == "argument" else "Options"
+        sections[section] += filter(None, [param.get_help_record(context)])
+    if isinstance(command, FullLines):
+        sections[COMMANDS] = list(command.summaries(context))
+    return sections
 
 
 if __name__ == "__main__":

@@ -37,12 +37,13 @@ from winokit.stages.debias.settings import Assessment, DebiasComparison, Feature
 from winokit.stages.embed.run import Embedding
 from winokit.stages.embed.settings import EmbedDesign, Finetuning
 from winokit.stages.evolve.run import EvolvedRelease
-from winokit.stages.evolve.settings import EvolveSettings
+from winokit.stages.evolve.settings import EvolveSettings, OfferedProblems
 from winokit.stages.gate.settings import GateSettings
 from winokit.stages.gate.verdict import GateOutcome
 from winokit.stages.grade.leaderboard import Leaderboard
 from winokit.stages.grade.run import Grading
 from winokit.stages.grade.settings import GradeSettings
+from winokit.stages.hunt import HuntedProblem, HunterSettings
 from winokit.stages.items.run import ItemsRun
 from winokit.stages.items.settings import ItemSettings
 from winokit.stages.release.run import Release
@@ -314,6 +315,7 @@ def evolve(
     cache: str | Path | Cache | None = None,
     progress: Callable[[float, float], None] | None = None,
     evolving: EvolveSettings = ...,
+    offered: OfferedProblems = ...,
     settings: ReleaseSettings = ...,
     extras: ReleaseExtras = ...,
     loading: Loading = ...,
@@ -363,6 +365,8 @@ def hunt(
     synonyms: str | None = None,
     parser: str = 'rules',
     examples: int = 5,
+    asked: HuntedProblem = ...,
+    settings: HunterSettings = ...,
 ) -> Hunt: ...
 
 def items(
@@ -524,10 +528,11 @@ def suite(
     *,
     model: str | Model | SuiteModel | Sequence[str | Model | SuiteModel] = ...,
     predictions: str | Sequence[str] = ...,
-    scoring: str | Sequence[str] = ...,
+    scoring: str | Sequence[str] | None = None,
     shots: int | Sequence[int] = ...,
     limit: int | None = None,
     protocol: str | Sequence[str] = ...,
+    subset: str | Sequence[str] = ...,
     substitution: Literal['auto', 'literal', 'natural'] = 'auto',
     shots_from: str | Path | Dataset | None = None,
     seed: int = 0,

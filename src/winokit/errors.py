@@ -4,6 +4,7 @@ WinokitError
 ├── BadInput            a file, a row or an option that does not say what it must
 │   ├── Malformed       one record of a file; carries file, line and field
 │   ├── CannotWrite     a problem that a format has no words for
+│   ├── UnusedSetting   a setting that does nothing beside the others; carries its name
 │   └── AskingStopped   a model that is not worth asking on; another try would end alike
 ├── UnknownName         a name that no registry knows
 ├── MissingExtra        an optional dependency that is not installed
@@ -32,6 +33,17 @@ class WinokitError(Exception):
 
 class BadInput(WinokitError, ValueError):
     """A file, a row or an option does not say what it must."""
+
+
+class UnusedSetting(BadInput):
+    """A setting does nothing beside the others.
+
+    Who types it is told so. One that a winokit.toml says for all commands is left out of this one.
+    """
+
+    def __init__(self, name: str, why: str, *, typed_as: str | None = None) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{typed_as or f'--set {name}'}: {why}")
 
 
 class Malformed(BadInput):

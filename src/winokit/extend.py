@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from winokit.data.formats import WriteOptions
     from winokit.data.formats import fields as row_fields
     from winokit.data.formats.base import FORMATS, json_format
-    from winokit.data.loading import DATA_HELP, AsWrittenLimited, Data, Loading
+    from winokit.data.loading import AsWrittenLimited, Data, Loading
     from winokit.data.loading import in_language as with_language
     from winokit.drawing.page import write_lines_page
     from winokit.drawing.tables import Lines, table
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from winokit.progress import Progress, tell, telling
     from winokit.registry import Registry
     from winokit.results import Brief, Metric, decide
-    from winokit.settings import Help, verb
+    from winokit.settings import DATA_HELP, Help, verb
     from winokit.stages.audit.protocols import PROTOCOLS, protocol
     from winokit.stages.audit.sheet import AuditSheet
     from winokit.text.language import LANGUAGES, Language, language_of

@@ -27,6 +27,8 @@ NO_TEXT = "no text around the blank; whole texts to choose from are given as `te
 NO_BLANK = "whole texts to choose from, without a blank"
 """Why there is nothing to be done with a problem where a blank is needed."""
 ORIGINAL = "original"
+ERRATUM = "erratum"
+"""The label of a problem that people found wrong."""
 """The variant of problems as they stand in the dataset."""
 SHOWN = 4
 """Groups of a dataset that a notebook shows."""
@@ -95,6 +97,11 @@ class Problem:
         """The candidates, the right one in bold."""
         named = [escape(candidate) for candidate in self.candidates]
         return " / ".join(f"<b>{name}</b>" if at == self.answer else name for at, name in enumerate(named))
+
+    @property
+    def has_erratum(self) -> bool:
+        """Whether people found something wrong with it."""
+        return ERRATUM in self.labels
 
     @property
     def is_whole(self) -> bool:

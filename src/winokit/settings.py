@@ -49,6 +49,11 @@ from winokit.errors import BadInput, UnknownName
 from winokit.notebook import Frame, in_notebook, progress_line
 
 F = TypeVar("F", bound=Callable[..., Any])
+DATA_HELP = (
+    "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
+    "(./open if it has the name of a dataset)."
+)
+"""What users may give as data. It is here so that help of a verb costs nothing that reads data."""
 SHOWN = 1e9
 """Bounds above this are not shown."""
 SEVERAL = (tuple, list, Sequence, Iterable)

@@ -81,9 +81,12 @@ def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts
         (("large", "--test", "test", "--sizes", "eight"), "whole numbers"),
         (
             ("large", "--test", "test", "--set", "human=0.94"),
-            "human: expected per cent, such as 94.0, found 0.94",
+            "human: expected 100 or less and a number above 1, found 0.94",
         ),
-        (("large", "--test", "test", "--set", "human_group=nan"), "human_group: expected per cent"),
+        (
+            ("large", "--test", "test", "--set", "human_group=nan"),
+            "human_group: expected 100 or less",
+        ),
         (
             ("large", "--test", "test", "--formalization", "mc-mlm", "--formalization", "mc-mlm?loss=softmax"),
             r"formalizations: expected one or more, each once, found mc-mlm, mc-mlm\?loss=softmax",

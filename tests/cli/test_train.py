@@ -103,11 +103,11 @@ def test_a_run_goes_on_and_says_so(bert, parts, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return step(self)
 
-    step = Learner._step
+    step = Learner._take_step
     asked = (parts["train"], "--model", bert, "--out", tmp_path / "out", "--set", "checkpoint_every=1", *QUICK)
-    monkeypatch.setattr(Learner, "_step", stop)
+    monkeypatch.setattr(Learner, "_take_step", stop)
     CliRunner().invoke(app, ["train", *(str(argument) for argument in asked)])
-    monkeypatch.setattr(Learner, "_step", step)
+    monkeypatch.setattr(Learner, "_take_step", step)
     assert "went on from step 3" in run(*asked).output
 
 

@@ -16,8 +16,9 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from winokit import WinokitError, load, write
-from winokit.extend import DATA_HELP, BadInput, Help, Lines, owner_only, tell, verb, with_language
+import winokit
+from winokit import WinokitError
+from winokit.extend import DATA_HELP, BadInput, Help, Lines, owner_only, tell, verb
 
 if TYPE_CHECKING:
     from winokit_collect.study.study import Study
@@ -86,6 +87,7 @@ def init(
     db: Database = None,
 ) -> StudyAnswer:
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
+    from winokit.extend import with_language
     from winokit_collect.study import content, new_tasks, study
     from winokit_collect.study.config import parse_config
     from winokit_collect.study.schema import JUDGEMENTS
@@ -116,7 +118,7 @@ def init(
         wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
         wishes["adversary"] = {"model": adversary}
     data = evaluate or judge
-    dataset = load(data) if data else None
+    dataset = winokit.load(data) if data else None
     if dataset is not None and language:
         dataset = with_language(dataset, language)
         tell(dataset.notes)
@@ -131,7 +133,7 @@ def init(
         else:
             _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
-        write(dataset, folder / new_tasks.DATA)
+        winokit.write(dataset, folder / new_tasks.DATA)
         tell(notes)
     study.write_folder(folder, config, db)
     kinds, about = list(config.tasks.kinds), {"title": config.title, "language": config.language}

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STORED = Path(__file__).with_name("help.json")
 HELP_ALL = "--help-all"
+COMMANDS = "Commands"
+"""The section of a group's help that lists its commands."""
 ASKING = ("-h", "--help", HELP_ALL)
 
 Rows = Sequence[Sequence[str]]
@@ -47,6 +49,27 @@ def is_asked_for(words: Sequence[str]) -> bool:
     """Whether help is asked for by what is typed after a command."""
     options = words[: words.index("--")] if "--" in words else words
     return any(word in ASKING for word in options)
+
+
+def find_stored(words: Sequence[str]) -> tuple[str, CommandHelp] | None:
+    """The command whose stored help is asked for, and that help.
+
+    None if what is typed asks for no help, or for that of another command.
+
+    >>> found = find_stored(["debias", "aflite", "--help"]), find_stored(["debias", "--help"])
+    >>> [name for name, _ in found]
+    ['debias aflite', 'debias']
+    >>> find_stored(["debias", "nothing", "--help"])
+    """
+    for count in (2, 1):
+        name, others = " ".join(words[:count]), words[count:]
+        stored = stored_help().get(name)
+        if stored is None or not is_asked_for(others):
+            continue
+        is_group = COMMANDS in stored.usual
+        if not is_group or others[0] in ASKING:
+            return name, stored
+    return None
 
 
 def write_sections(sections: Mapping[str, Rows], formatter: "HelpFormatter") -> None:

@@ -15,18 +15,18 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import winokit
-from winokit.cli.help import HELP_ALL, HelpCommand, is_asked_for, stored_help, write_sections
+from winokit.cli.help import COMMANDS, HELP_ALL, HelpCommand, find_stored, write_sections
 from winokit.errors import BadInput, MissingPackage, WinokitError
 from winokit.files import PROJECT_FILE, our_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from typer._click import Command, Context, HelpFormatter
@@ -58,6 +58,7 @@ class Verb:
     doing: str = ""
     shown: str = ""
     names: str = ""
+    added: str = ""
     commands: str = ""
     install: str = ""
     usual: str = ""
@@ -147,6 +148,19 @@ def is_installed(name: str, verb: Verb) -> bool:
     return not verb.install or name in other_commands()
 
 
+def is_added_to(name: str) -> bool:
+    """Whether installed packages add commands to a group of ours.
+
+    Its stored help does not list them.
+    """
+    added = VERBS[name].added if name in VERBS else ""
+    if not added:
+        return False
+    from winokit.registry import Registry
+
+    return len(Registry("command", added)) > 0
+
+
 def refuse_former_command(ctx: Context, *words: str) -> None:
     """Refuse what was a command before, with what to type instead; completing a word refuses nothing."""
     former = " ".join(words)
@@ -164,9 +178,15 @@ class FullLines(TyperGroup):
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands with the first sentence of each."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each is not None])
+        with formatter.section(COMMANDS):
+            formatter.write_dl(list(self.summaries(ctx)))
+
+    def summaries(self, ctx: Context) -> Iterator[tuple[str, str]]:
+        """Each command with the first sentence of its help."""
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None:
+                yield name, command.get_short_help_str(1000)
 
 
 class Verbs(TyperGroup):
@@ -187,16 +207,17 @@ class Verbs(TyperGroup):
             if verb is None:
                 return None
             raise MissingPackage(f"winokit {cmd_name}", verb.install)
-        if verb.commands:
-            return _grouped(cmd_name, verb.about, _found(verb.commands))
-        return MethodCommands(verb, cmd_name) if verb.names else verb.command(cmd_name)
+        if verb.commands or verb.names:
+            return group_of(cmd_name, verb)
+        return verb.command(cmd_name)
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Show the stored help of a command if it is asked for, before anything else is imported."""
-        for count in (1, 2):
-            name, words = " ".join(args[:count]), args[count:]
-            if is_asked_for(words) and name in stored_help() and not ctx.resilient_parsing:
-                HelpCommand(name, stored_help()[name]).make_context(name, words, parent=ctx)
+        found = None if ctx.resilient_parsing else find_stored(args)
+        if found is not None:
+            name, stored = found
+            if not is_added_to(name):
+                HelpCommand(name, stored).make_context(name, args[len(name.split()) :], parent=ctx)
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -248,6 +269,11 @@ class MethodCommands(FullLines):
         return super().resolve_command(ctx, args)
 
 
+def group_of(name: str, verb: Verb) -> FullLines:
+    """The group of commands under a verb: those of an app, or one for each name of a registry."""
+    return _grouped(name, verb.about, _found(verb.commands)) if verb.commands else MethodCommands(verb, name)
+
+
 def _command_of_package(name: str, about: str, thing: Any) -> Command:
     """The command of another package: a verb, shown by `lines` beside it, or an app of several commands."""
     if isinstance(thing, typer.Typer):
@@ -258,11 +284,11 @@ def _command_of_package(name: str, about: str, thing: Any) -> Command:
     return Verb(about, doing=name).command_of(name, thing, module)
 
 
-def _grouped(name: str, about: str, commands: typer.Typer) -> Command:
+def _grouped(name: str, about: str, commands: typer.Typer) -> FullLines:
     """The commands of an app under one name, in our style."""
     app = typer.Typer(**PLAIN, cls=FullLines, no_args_is_help=True, help=about, name=name)
     app.add_typer(commands)  # its commands become those of `app`
-    return typer.main.get_command(app)
+    return cast(FullLines, typer.main.get_group(app))
 
 
 def _found(place: str) -> Any:

@@ -21,7 +21,7 @@ from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spellin
 from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
-from winokit.progress import tell, telling
+from winokit.progress import telling
 from winokit.settings import Help, choices_of, former_names, help_of, signature_of
 
 HANDLED = ("progress", "say")
@@ -91,17 +91,16 @@ def command(
         for parameter in own_parameters:
             given[parameter.name] = read_given(parameter, given[parameter.name])
         settings = read_stored(stored, given.pop(SET, None) or (), Path())
-        given |= settings.values
-        asked = questions(given)  # which may refuse what is given
+        asked = questions({**given, **settings.values})  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
         for name, (question, kind) in asked.items() if somebody else ():
             ask = partial(typer.confirm, abort=True) if kind is bool else partial(typer.prompt, type=kind)
             given[name] = ask(question, err=True)
         watched = bar(doing) if "progress" in signature.parameters else nullcontext()
         with telling(lambda note: typer.echo(f"note: {note}", err=True)), watched as progress:
-            tell(settings.notes)
             handled = {"progress": progress, "say": typer.echo}
-            result = verb(**given, **{name: handled[name] for name in HANDLED if name in signature.parameters})
+            given |= {name: handled[name] for name in HANDLED if name in signature.parameters}
+            result = settings.call(partial(verb, **given))
         show(as_json(result) if machine and as_json else lines(result, **how), machine)
         if code(result):
             raise typer.Exit(code(result))

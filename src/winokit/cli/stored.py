@@ -7,21 +7,47 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from winokit.cli.typed import read_texts
-from winokit.errors import BadInput, check_known
+from winokit.errors import BadInput, UnusedSetting, check_known
 from winokit.files import PROJECT_FILE
+from winokit.progress import tell
 from winokit.project import read_project
 from winokit.settings import Help, help_of, members_of, signature_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class StoredValues:
-    """The values of settings that are no options, and what to say of them."""
+    """The values of settings that are no options: as typed, and those of a winokit.toml that nobody typed."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
-    notes: Sequence[str] = ()
+    typed: Mapping[str, Any] = field(default_factory=dict)
+    in_file: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return {**self.in_file, **self.typed}
+
+    def call(self, verb: Callable[..., T]) -> T:
+        """Call a verb with all of them, except those of the file that do nothing beside what is typed.
+
+        Notes say what is taken from the file, and what is left out.
+        """
+        in_file = dict(self.in_file)
+        listing = ", ".join(f"{name} = {value}" for name, value in in_file.items())
+        if listing:
+            tell([f"as in {PROJECT_FILE}: {listing}"])
+        while True:
+            try:
+                return verb(**in_file, **self.typed)
+            except UnusedSetting as error:
+                if error.name not in in_file:
+                    raise
+                del in_file[error.name]
+                tell([f"{PROJECT_FILE}: {error.name} is left out here: {error.why}"])
 
 
 def is_stored(parameter: inspect.Parameter) -> bool:
@@ -42,10 +68,9 @@ def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str
     """
     if not parameters:
         return StoredValues()
+    typed_values = _typed_values(parameters, typed)
     in_file = _values_in_file(parameters, folder)
-    values = {**in_file, **_typed_values(parameters, typed)}
-    listing = ", ".join(f"{name} = {value}" for name, value in in_file.items() if values[name] is value)
-    return StoredValues(values, [f"as in {PROJECT_FILE}: {listing}"] if listing else [])
+    return StoredValues(typed_values, {name: value for name, value in in_file.items() if name not in typed_values})
 
 
 def refuse_former_spelling(verb: Callable[..., Any], words: Sequence[str]) -> None:

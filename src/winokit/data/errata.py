@@ -21,15 +21,13 @@ from typing import Any
 
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text, write_whole
-from winokit.problem import Dataset, Problem, grouped
+from winokit.problem import ERRATUM, Dataset, Problem, grouped
 
-LABEL = "erratum"
-"""The label of a problem that people found wrong."""
-WITHOUT_ERRATA = "without_errata"
-"""The subset of problems that people found nothing wrong with."""
 WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
+ON_ANSWERS = ("evaluate", "validate")
+"""Kinds of votes that choose a candidate; others are about the text, yes or no."""
 IDS = ("qID", "idx", "id", "index", "UID")
 
 
@@ -99,7 +97,7 @@ def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
         if len(fitting) != 1:
             unused.append(f"{erratum.id} (fits {len(fitting)} problems)")
             continue
-        problems[fitting[0]] = problems[fitting[0]].with_labels(**{LABEL: erratum.words})
+        problems[fitting[0]] = problems[fitting[0]].with_labels(**{ERRATUM: erratum.words})
     if errata and len(unused) == len(errata):
         raise BadInput(f"{path}: no erratum fits a problem of {dataset.card.name}; the first: {unused[0]}")
     notes = []
@@ -113,14 +111,9 @@ def _collect_names(problem: Problem) -> set[str]:
     return {problem.id, *(str(problem.provenance[key]) for key in IDS if key in problem.provenance)}
 
 
-def has_erratum(problem: Problem) -> bool:
-    """Whether people found something wrong with a problem."""
-    return LABEL in problem.labels
-
-
 def has_wrong_label(problem: Problem) -> bool:
     """Whether people found that a problem's label is wrong."""
-    return str(problem.labels.get(LABEL, "")).startswith(WRONG_LABEL)
+    return str(problem.labels.get(ERRATUM, "")).startswith(WRONG_LABEL)
 
 
 def write_errata(errata: Iterable[Erratum], path: str | Path) -> Path:
@@ -144,8 +137,9 @@ def _write_value(value: str | int) -> str:
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
     """The errata that people's votes make of problems, and how many have votes.
 
-    `problems` are those of `evaluated.jsonl` of `winokit collect export`: their votes are in the provenance. A label is
-    wrong if more than half of those who chose chose one other candidate, and ambiguous if more than half cannot tell.
+    `problems` are those of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`: their votes are in the
+    provenance. A label is wrong if more than half chose one other candidate, and ambiguous if more than half cannot
+    tell, or find both candidates equally plausible.
     """
     errata = []
     judged = 0
@@ -154,7 +148,7 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
         if not votes or problem.answer is None:
             continue
         judged += 1
-        choices = [vote.get("choice") for vote in votes]
+        choices = [choice_of_vote(vote) for vote in votes]
         silent = sum(choice is None for choice in choices)
         others = [choice for choice in choices if choice is not None and choice != problem.answer]
         most = max((others.count(choice) for choice in set(others)), default=0)
@@ -166,5 +160,11 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote is on the problem as it is, and counts."""
-    return vote.get("variant", "original") == "original" and bool(vote.get("counted", True)) and not vote.get("gold")
+    """Whether a vote is on the answer of the problem as it is, and counts."""
+    on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
+    return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
+
+
+def choice_of_vote(vote: Mapping[str, Any]) -> Any:
+    """The candidate that a vote is for, or None."""
+    return None if vote.get("equally_plausible") else vote.get("choice")

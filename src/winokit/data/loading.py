@@ -12,19 +12,15 @@ from winokit.data.formats import FORMATS, read, recognise
 from winokit.data.formats.files import NoProblems, has_columns, remember
 from winokit.data.formats.source import FileRecords, reading_beginnings, remembering_records
 from winokit.data.known import CATALOGUE, CatalogueEntry, named_parts
-from winokit.errors import BadInput, UnknownName, check_known
+from winokit.errors import BadInput, UnknownName, UnusedSetting, check_known
 from winokit.files import PROJECT_FILE
 from winokit.methods.scoring.scorer import ScoringPlan
 from winokit.notebook import Frame
 from winokit.problem import Card, Dataset, collector_off
 from winokit.progress import tell
-from winokit.settings import Help, Settings, Without, verb
+from winokit.settings import DATA_HELP, Help, Settings, Without, verb
 from winokit.text.language import ENOUGH, UNDETERMINED, check_code, detect, language_of, languages_of
 
-DATA_HELP = (
-    "A name of `winokit datasets` (open, winogrande/xl), a file, FORMAT:file, hub:org/name, or a folder "
-    "(./open if it has the name of a dataset)."
-)
 DataLike = str | Path | Dataset | Frame
 Data = Annotated[DataLike, Help(DATA_HELP, "DATA")]
 Datasets = Annotated[DataLike | Sequence[DataLike], Help(DATA_HELP, "DATA")]
@@ -334,7 +330,7 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
     if plan.shots_from is None:
         return plan
     if not plan.shots:
-        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
+        raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
     from winokit.methods.overlap import overlap, said
 
     pool = load_one(plan.shots_from)

@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from winokit.errors import BadInput, MissingExtra
+from winokit.errors import BadInput, MissingExtra, UnusedSetting
 from winokit.settings import Help, Settings
 
 Engine = Annotated[Literal["local", "ray"], Help("local, or ray for a cluster.")]
@@ -42,7 +42,7 @@ class ClusterSettings(Settings):
         super().__post_init__()
         for name, value in vars(self).items():
             if self.engine == "local" and name != "engine" and value is not None:
-                raise BadInput(f"--set {name}: a setting of --engine ray")
+                raise UnusedSetting(name, "a setting of --engine ray")
 
 
 def started(address: str | None, need: str) -> Any:

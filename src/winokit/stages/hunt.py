@@ -3,11 +3,11 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import DATA_HELP, Data, load
+from winokit.data.loading import DATA_HELP, Data, DataLike, load
 from winokit.errors import BadInput
 from winokit.methods.hunting import hunter
 from winokit.methods.hunting.building import BuiltIndex, build_index
@@ -18,7 +18,7 @@ from winokit.methods.hunting.roles import AGENT, PATIENT
 from winokit.methods.hunting.search import SentenceIndex
 from winokit.problem import Dataset, Problem
 from winokit.progress import Progress, tell
-from winokit.settings import Help, refuse_unused, verb
+from winokit.settings import Help, Settings, verb
 
 MARK = ("»", "«")
 """What stands around the words that were found, where there are no colours."""
@@ -61,39 +61,67 @@ def index_lines(built: BuiltIndex) -> Iterator[str]:
     yield f"files: {', '.join(f'{len(names):,} {fate}' for fate, names in fates.items() if names)}"
 
 
+@dataclass(frozen=True)
+class HuntedProblem(Settings):
+    """The problem asked about: a row of DATA, or a text."""
+
+    row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1
+    text: Annotated[str | None, Help("Your own text, with _ for the blank.", "TEXT")] = None
+    candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", "NAME")] = ()
+    pronoun: Annotated[str | None, Help("The pronoun that the blank replaces (his, it).", "WORD")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.text is not None and self.row != 1:
+            raise BadInput("--row: a row of DATA, and the problem asked about is that of --text")
+        for name in ("candidate", "pronoun"):
+            if self.text is None and getattr(self, name):
+                raise BadInput(f"--{name}: an option of --text; problems of DATA have their own")
+
+    def loaded(self, data: DataLike | None) -> Problem:
+        """The problem that is asked about.
+
+        Raises BadInput if there is none, or if both a text and DATA are given.
+        """
+        if (data is None) == (self.text is None):
+            raise BadInput("expected one problem: DATA and --row, or --text and --candidate twice")
+        if data is None:
+            return Problem.from_text(str(self.text), self.candidate, pronoun=self.pronoun)
+        dataset = data if isinstance(data, Dataset) else load(data, groups=False)
+        if self.row > len(dataset):
+            raise BadInput(f"{data}: row {self.row} asked for, where there are {len(dataset):,}")
+        return dataset[self.row - 1]
+
+
+@dataclass(frozen=True)
+class HunterSettings(Settings):
+    """Settings of the hunter: its sets of queries, synonyms and parser."""
+
+    set_: Annotated[
+        Sequence[str],
+        Help("whole, heads, synonyms or without; repeatable. Default: the first three.", "NAME", shown=False),
+    ] = DEFAULT_SETS
+    synonyms: Annotated[str | None, Help("A file of synonyms, one set per line; 'off' for none.", "FILE")] = None
+    parser: Annotated[str, Help("rules (the built-in grammar), or a file of parses.", "NAME")] = hunter.RULES
+
+    def opened(self, index: str | Path | SentenceIndex | NgramCorpus) -> hunter.Hunter:
+        """The hunter over an index, which is opened if it is named."""
+        corpus = open_corpus(str(index)) if isinstance(index, str | Path) else index
+        return hunter.Hunter(corpus, sets=self.set_, synonyms=load_synonyms(self.synonyms), parser=self.parser)
+
+
 @verb
 def hunt(
     index: Index,
     data: Annotated[Data | None, Help(DATA_HELP, "DATA")] = None,
     *,
-    row: Annotated[int, Help("Which problem of DATA, counted from 1.", least=1)] = 1,
-    text: Annotated[str | None, Help("Your own text, with _ for the blank.", "TEXT")] = None,
-    candidate: Annotated[Sequence[str], Help("A candidate for it; repeatable.", "NAME")] = (),
-    pronoun: Annotated[str | None, Help("The pronoun that the blank replaces (his, it).", "WORD")] = None,
-    set_: Annotated[
-        Sequence[str],
-        Help("whole, heads, synonyms or without; repeatable. Default: the first three.", "NAME", shown=False),
-    ] = DEFAULT_SETS,
-    synonyms: Annotated[str | None, Help("A file of synonyms, one set per line; 'off' for none.", "FILE")] = None,
-    parser: Annotated[str, Help("rules (the built-in grammar), or a file of parses.", "NAME")] = hunter.RULES,
+    asked: HuntedProblem = HuntedProblem(),
+    settings: HunterSettings = HunterSettings(),
     examples: Annotated[int, Help("How many sentences to show for each side.", least=0)] = 5,
 ) -> hunter.Hunt:
     """Show why the hunter decides as it does: its reading, queries, evidence and decision for one problem."""
-    if (data is None) == (text is None):
-        raise BadInput("expected one problem: DATA and --row, or --text and --candidate twice")
-    if text is not None:
-        refuse_unused(hunt, "a row of DATA, and the problem asked about is that of --text", row=row)
-        problem = Problem.from_text(text, candidate, pronoun=pronoun)
-    elif data is not None:
-        why = "an option of --text; problems of DATA have their own"
-        refuse_unused(hunt, why, candidate=tuple(candidate), pronoun=pronoun)
-        dataset = data if isinstance(data, Dataset) else load(data, groups=False)
-        if row > len(dataset):
-            raise BadInput(f"{data}: row {row} asked for, where there are {len(dataset):,}")
-        problem = dataset[row - 1]
-    corpus = open_corpus(str(index)) if isinstance(index, str | Path) else index
-    model = hunter.Hunter(corpus, sets=set_, synonyms=load_synonyms(synonyms), parser=parser)
-    return replace(model.hunt(problem), examples=examples)
+    problem = asked.loaded(data)
+    return replace(settings.opened(index).hunt(problem), examples=examples)
 
 
 def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:

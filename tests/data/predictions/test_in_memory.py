@@ -1,6 +1,7 @@
 """Predictions as Python values are read as a file of them is."""
 
 import numpy as np
+import pandas
 import pytest
 
 import winokit
@@ -79,6 +80,20 @@ def test_values_need_their_problems():
 def test_an_empty_scoring_asks_nobody_and_is_refused(twins):
     with pytest.raises(BadInput, match="scoring: expected a name or several, found none"):
         winokit.audit(twins, model="random", scoring=())
+
+
+@pytest.mark.parametrize("predictions", [[], {}, np.zeros((0, 2)), pandas.Series(dtype=int), pandas.DataFrame()])
+def test_predictions_without_one_are_refused_and_no_model_is_asked_instead(twins, predictions):
+    with pytest.raises(BadInput, match="predictions: expected one for each problem, found none"):
+        winokit.audit(twins, predictions=predictions)
+
+
+def test_a_frame_with_ids_is_matched_by_them(twins):
+    right = [problem.answer + 1 for problem in twins]
+    frame = pandas.DataFrame({"ID": [problem.id for problem in twins], "good": right, "first": 1})
+    run = winokit.audit(twins, predictions=frame[::-1])
+    assert run.find("accuracy", "all", "accuracy", model="good").value == 1
+    assert run.find("accuracy", "all", "accuracy", model="first").value == 0.5
 
 
 def test_gate_and_compare_take_values(twins):

@@ -152,10 +152,10 @@ with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
 
 class Dying(AFLite):
-    def _slice(self, phase, *rest):
+    def _select_best(self, phase, *rest):
         if phase == 7:  # classifiers are fitted, nothing is removed or written yet
             os.kill(os.getpid(), signal.SIGKILL)
-        return super()._slice(phase, *rest)
+        return super()._select_best(phase, *rest)
 
 Dying(16, 400, 25, checkpoint=sys.argv[2]).fit(X, y)
 """

@@ -290,7 +290,7 @@ def test_a_substitution_that_is_unknown_or_would_be_passed_over_is_refused():
     with pytest.raises(UnknownName, match="No style of substitution named"):
         score(Dataset([CUP]), RandomModel(), ScoringPlan("own", substitution="litteral"))
     for scoring in ("own", "ask", "attention", "pronoun"):
-        with pytest.raises(BadInput, match="leave out --set substitution"):
+        with pytest.raises(BadInput, match="--set substitution: scoring"):
             score(Dataset([CUP]), RandomModel(), ScoringPlan(scoring, substitution="literal"))
     literal, natural = (
         score(Dataset([CUP.replace(pronoun="its")]), RandomModel(), ScoringPlan("partial", substitution=style))[

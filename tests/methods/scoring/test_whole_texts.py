@@ -78,7 +78,7 @@ def test_scorings_that_need_a_blank_say_so(name):
 
 
 def test_whole_texts_are_put_into_nothing_and_judged_yes_or_no_by_nobody():
-    with pytest.raises(BadInput, match="leave out --set substitution"):
+    with pytest.raises(BadInput, match="--set substitution: whole texts"):
         score(Dataset([CATS]), FakeModel(ANSWERS), ScoringPlan(substitution="natural"))
     judged = judgements(Dataset([CATS, BLANK]))
     assert (len(judged), judged.notes) == (2, (f"1 not judged: {NO_BLANK}",))

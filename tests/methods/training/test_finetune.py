@@ -21,7 +21,7 @@ from winokit.methods.formalizations.network import load_network
 from winokit.methods.training.data import TrainingData, VariantArm
 from winokit.methods.training.evaluation import Diverged, Evaluation
 from winokit.methods.training.finetune import (
-    _chances,
+    _chance_entries,
     finetune,
     training_examples,
 )
@@ -248,7 +248,7 @@ def gradients(bert, planted, settings):
     learner = Learner(network, examples, None, settings)
     learner.stepper.optimiser = torch.optim.SGD(network.parameters(), lr=1.0)
     learner.state.step = len(learner.steps) // 2
-    learner._step()
+    learner._take_step()
     return {name: value.clone() for name, value in network.state_dict().items()}
 
 
@@ -481,4 +481,4 @@ def test_settings_that_make_no_sense_are_refused(changes, said):
 def test_guessing_gets_a_share_of_whole_groups():
     ball = Problem("Emma threw Janie the ball because ", " was tired.", ("Emma", "Janie"), 0, "she", group="a")
     dev = Dataset([ball, ball.replace(after=" was open.", answer=1)])
-    assert _chances(dev, "mc-sent") == {"chance": 0.5, "group_chance": 0.25}
+    assert _chance_entries(dev, "mc-sent") == {"chance": 0.5, "group_chance": 0.25}

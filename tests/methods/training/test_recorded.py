@@ -127,11 +127,11 @@ class OnPaper(RecordedStepper):
 
     def _record_pass(self, batch, flat, shape, work):
         place = torch.empty_like(flat)
-        graph = self._recorded(lambda: work(batch.over(place), self.share))
+        graph = self._record_work(lambda: work(batch.over(place), self.share))
         if graph is not None:
             self.passes[shape] = graph, place, self.count(batch)
 
-    def _captured(self, work):
+    def _capture_graph(self, work):
         if self.breaks:
             for weight in self.network.parameters():
                 weight.grad = torch.full_like(weight, torch.nan)  # memory of a recording that nothing was written to
@@ -259,12 +259,12 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
 class Crowded(RecordedStepper):
     """Has no more memory than it holds already, as on a device that others have filled, while it records."""
 
-    def _captured(self, work):
+    def _capture_graph(self, work):
         torch.cuda.empty_cache()
         whole = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / whole)
         try:
-            return super()._captured(work)
+            return super()._capture_graph(work)
         finally:
             torch.cuda.set_per_process_memory_fraction(1.0)
 

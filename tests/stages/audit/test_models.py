@@ -85,7 +85,7 @@ def test_a_pool_that_has_nothing_else_is_refused():
 
 
 def test_a_pool_without_a_number_of_shots_is_refused():
-    with pytest.raises(BadInput, match=r"^--set shots_from needs --shots:"):
+    with pytest.raises(BadInput, match=r"^--set shots_from: it needs --shots:"):
         winokit.score("open", "random", shots_from="open", cache="off")
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from winokit.errors import BadInput, Malformed
@@ -266,6 +267,33 @@ def test_labels_in_memory_are_graded_as_their_file_is(tmp_path):
         assert read_submission(labels, ids).sha256 == from_file.sha256
     by_size = read_submission({"m": [1, 1, 1], "xs": [2, 2, 2]}, ids)
     assert by_size.columns == ("xs", "m")
+
+
+def test_scores_and_frames_are_graded_as_their_labels_are():
+    ids, from_labels = ["a", "b", "c"], read_submission([1, 2, 2], ["a", "b", "c"])
+    scores = [[0.9, 0.1], [0.2, 0.3], [-4.0, -1.5]]
+    by_id = pandas.DataFrame({"ID": ["c", "a", "b"], "mine": [2, 1, 2]})
+    in_order = pandas.DataFrame({"mine": [1, 2, 2]})
+    for given in (scores, np.array(scores), dict(zip(ids, scores, strict=True)), by_id, in_order):
+        assert read_submission(given, ids).sha256 == from_labels.sha256
+    by_size = read_submission(by_id.rename(columns={"mine": "xs"}).assign(m=1), ids)
+    assert by_size.columns == ("xs", "m")
+    assert by_size.predictions[:, 0].tolist() == from_labels.predictions[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([[0.5, 0.5], [1, 0], [1, 0]], "predictions:1: expected two scores, one of them higher"),
+        ([[1, 0], [1, float("nan")], [1, 0]], "predictions:2: expected two scores"),
+        ([[1, 0, 2]] * 3, "predictions:1: expected two scores"),
+        (pandas.DataFrame({"id": ["a", "a", "b"], "mine": 1}), "one row for each problem, found a twice"),
+        (pandas.DataFrame({"mine": [1, 1, 1], "other": 2}), "expected a column of predictions.*found mine, other"),
+    ],
+)
+def test_scores_and_frames_are_read_as_strictly(given, says):
+    with pytest.raises(BadInput, match=says):
+        read_submission(given, ["a", "b", "c"])
 
 
 @pytest.mark.parametrize(

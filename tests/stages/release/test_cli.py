@@ -56,11 +56,13 @@ def test_a_missing_licence_is_said_on_standard_error(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--dev", "many"], "--dev many: expected a share such as 0.1 or a number of problems"),
+        (["--dev", "many"], "dev: expected a share below 1 or a whole number of problems, found many"),
         (["--sizes", "1,x"], "--sizes 1,x: expected numbers with commas between"),
         (["--dev", "300", "--test", "200"], "leave nothing of 428 kept problems"),
-        (["--dev", "nan"], "--dev nan: expected a share below 1 or a number of problems"),
-        (["--test", "inf"], "--test inf: expected a share below 1 or a number of problems"),
+        (["--dev", "nan"], "dev: expected a share below 1 or a whole number of problems, found nan"),
+        (["--test", "inf"], "test: expected a share below 1 or a whole number of problems, found inf"),
+        (["--dev", "0"], "dev: expected a number above 0, found 0"),
+        (["--test", "1.5"], "test: expected a share below 1 or a whole number of problems, found 1.5"),
         (["--set", "date=2026-13-01"], "--set date: expected a date such as 2026-05-01, found '2026-13-01'"),
         (["--name", "a b"], "--name a b: expected a letter"),
     ],

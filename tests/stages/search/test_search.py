@@ -143,8 +143,8 @@ def test_two_workers_find_what_one_finds(bert, data, found, tmp_path):
 WORKER = """
 import runpy, time
 from winokit.methods.training.learner import Learner
-save = Learner._save
-Learner._save = lambda *given: (save(*given), time.sleep(600))  # until it is killed, in the middle of a trial
+save = Learner._save_checkpoint
+Learner._save_checkpoint = lambda *given: (save(*given), time.sleep(600))
 runpy.run_module("winokit.stages.search.workers", run_name="__main__")
 """
 VICTIM = """

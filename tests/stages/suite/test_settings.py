@@ -1,6 +1,7 @@
 import pytest
 
 from winokit.errors import BadInput, UnknownName
+from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
 
@@ -44,12 +45,36 @@ def test_what_is_typed_stands_in_the_place_of_what_the_file_says(tmp_path):
         ("limit = 0", BadInput, "limit: expected 1 or more"),
         ("shots = ['two']", BadInput, "shots"),
         ("models = [", BadInput, "not TOML"),
+        ("scoring = []", BadInput, "suite.toml: scoring: expected a name or several, found none"),
+        ("scoring = ['own', 'own']", BadInput, "suite.toml: scoring 'own' is named twice"),
+        ("protocol = ['acuracy']", UnknownName, "No protocol named 'acuracy'. Did you mean 'accuracy'"),
+        ("protocol = ['accuracy', 'artifacts@associative']", BadInput, "name the subset apart"),
     ],
 )
 def test_a_file_that_does_not_say_what_it_must_is_refused_in_a_line(tmp_path, text, error, said):
     with pytest.raises(error, match=said) as refused:
         read(tmp_path, text)
     assert "\n" not in str(refused.value)
+
+
+def test_subsets_that_a_file_of_before_names_with_protocols_are_read(tmp_path):
+    found = read(tmp_path, 'protocol = ["accuracy@associative", "artifacts@associative"]')
+    assert (found.protocol, found.subset) == (["accuracy", "artifacts"], ["associative"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"scoring": ()}, "scoring: expected a name or several, found none"),
+        ({"scoring": ["own", "own"]}, "scoring 'own' is named twice: name it once"),
+        ({"protocol": ["accuracy@associative"]}, "--protocol accuracy --subset associative"),
+        ({"protocol": ["acuracy"]}, "Did you mean 'accuracy'"),
+    ],
+)
+def test_a_suite_refuses_what_an_audit_refuses_in_the_same_words(given, said):
+    for settings in (SuiteSettings, AuditSettings):
+        with pytest.raises((BadInput, UnknownName), match=said):
+            settings(**given)
 
 
 def test_the_name_of_a_server_is_not_part_of_a_models_name():

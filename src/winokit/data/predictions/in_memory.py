@@ -52,6 +52,19 @@ def are_files(given: Predictions) -> bool:
     return isinstance(given, (list, tuple)) and all(isinstance(each, (str, Path)) for each in given)
 
 
+def are_empty(given: Predictions) -> bool:
+    """Whether predictions are given and empty.
+
+    The empty tuple says that none are given.
+
+    >>> are_empty([]), are_empty({}), are_empty(()), are_empty([1])
+    (True, True, False, False)
+    """
+    if isinstance(given, HasShape):
+        return 0 in tuple(given.shape)
+    return isinstance(given, (list, Mapping)) and not given
+
+
 def file_paths(given: Predictions) -> list[str | Path]:
     """The files that predictions name, if they are no values."""
     if not are_files(given):
@@ -87,12 +100,11 @@ def tables_in_memory(given: Predictions, dataset: Dataset) -> list[PredictionTab
         are_answers = len(paths) == len(dataset) and not any(Path(path).exists() for path in paths)
         return [_table_by_order(UNNAMED, paths)] if paths and are_answers else []
     if isinstance(given, Frame):
-        columns, rows = frame_rows(given)
-        return [_table_by_order(name, _cells_of(name, rows)) for name in columns]
+        return _tables_of_frame(given)
     if isinstance(given, Mapping):
         ids = set(given) & {problem.id for problem in dataset}
-        if ids or not all(map(_is_column, given.values())):
-            return [_table_by_id(given)]
+        if ids or not all(map(is_column, given.values())):
+            return [_table_by_id(UNNAMED, given.items())]
         return [_table_by_order(str(name), values_of(column)) for name, column in given.items()]
     name = getattr(given, "name", None)
     return [_table_by_order(name if isinstance(name, str) and name else UNNAMED, values_of(given))]
@@ -118,7 +130,7 @@ def _cells_of(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
     return [row[column] for row in rows]
 
 
-def _is_column(value: object) -> bool:
+def is_column(value: object) -> bool:
     """Whether a value is a model's predictions, and not one prediction."""
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
@@ -140,9 +152,22 @@ def _table_by_order(name: str, values: Sequence[Any]) -> PredictionTable:
     return _table(name, [{"model": name, "value": value} for value in values], order=LINE)
 
 
-def _table_by_id(by_id: Mapping[str, Any]) -> PredictionTable:
-    rows = [{"model": UNNAMED, "id": str(name), "value": value} for name, value in by_id.items()]
-    return _table(UNNAMED, rows, ids=("id",))
+def _table_by_id(name: str, values: Iterable[tuple[Any, Any]]) -> PredictionTable:
+    rows = [{"model": name, "id": str(problem_id), "value": value} for problem_id, value in values]
+    return _table(name, rows, ids=("id",))
+
+
+def _tables_of_frame(frame: Frame) -> list[PredictionTable]:
+    """The tables of a frame: every column is a model, except one of ids, by which its rows are found."""
+    from winokit.data.predictions.columns import IDS
+
+    columns, rows = frame_rows(frame)
+    id_column = next((name for name in columns if name.casefold() in IDS), None)
+    if id_column is None:
+        return [_table_by_order(name, _cells_of(name, rows)) for name in columns]
+    ids = _cells_of(id_column, rows)
+    models = [name for name in columns if name != id_column]
+    return [_table_by_id(name, zip(ids, _cells_of(name, rows), strict=True)) for name in models]
 
 
 def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTable:
@@ -150,7 +175,7 @@ def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTa
     from winokit.data.formats.tables import Table, numbered_rows
     from winokit.data.predictions.columns import PredictionColumns
 
-    are_scores = any(_is_column(row["value"]) for row in rows)
+    are_scores = any(is_column(row["value"]) for row in rows)
     if are_scores:
         columns = PredictionColumns(scores=("value",), model="model", is_given=True, **places)
         rows = [{**row, "value": _scores_text(row["value"])} for row in rows]
@@ -163,7 +188,7 @@ def _table(name: str, rows: list[dict[str, Any]], **places: Any) -> PredictionTa
 
 def _scores_text(scores: Any) -> str | None:
     """The scores of a problem's candidates as a cell of a file has them."""
-    if not _is_column(scores):
+    if not is_column(scores):
         return None if scores is None or scores != scores else str(scores)
     numbers = values_of(scores)
     if not numbers or not all(isinstance(score, (int, float)) for score in numbers):

@@ -29,7 +29,6 @@ from winokit.data.predictions.columns import (
     columns_of,
     verdict_of,
 )
-from winokit.data.predictions.headings import read_headed
 from winokit.data.predictions.match import Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
 from winokit.errors import BadInput, Malformed
@@ -48,6 +47,8 @@ REPLY = 3
 
 def read_table(source: Source, matcher: Matcher, given: Mapping[str, str] | None = None) -> Iterator[PredictionRow]:
     """The rows of a table in a file."""
+    from winokit.data.predictions.headings import read_headed
+
     yield from read_rows(_row_by_row(read_headed(source, matcher), matcher), source, matcher, given)
 
 

@@ -1,4 +1,4 @@
-"""AFLite, adversarial filtering: rows that weak linear classifiers predict too well leave.
+"""AFLite, adversarial filtering: removes rows that weak linear classifiers predict too well.
 
 Sakaguchi, Le Bras, Bhagavatula and Choi, "WinoGrande" (2020), Algorithm 1, https://arxiv.org/abs/1907.10641.
 
@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.aflite import checkpoint, inputs
 from winokit.methods.aflite.checkpoint import AfliteRun
 from winokit.methods.aflite.logistic import TOLERANCES, ClassifierEnsemble
@@ -43,7 +43,7 @@ ROWS_PER_CUT = 88  # the paper's cut-off of 500 on its 44,000 rows
 
 @dataclass(frozen=True)
 class Phase:
-    """What one phase did."""
+    """Summary of one phase."""
 
     number: int
     rows: int  # at its start
@@ -119,7 +119,7 @@ class AFLite(DebiasMethod):
         super().__post_init__()
         for option in ("workers", "address"):
             if self.backend != "ray" and getattr(self, option) is not None:
-                raise BadInput(f"--set {option}: a setting of --engine ray")
+                raise UnusedSetting(option, "a setting of --engine ray")
         if self.stratified and self.twins == "together":
             raise BadInput("stratified subsets need twins apart: a unit has rows of both answers")
 
@@ -134,7 +134,7 @@ class AFLite(DebiasMethod):
         X = inputs.checked_features(X)
         y = inputs.checked_answers(y, len(X))
         self.n_features_in_ = X.shape[1]
-        self.settings_ = self._decide(X)
+        self.settings_ = self._resolve_settings(X)
         units = inputs.unit_numbers(groups if self.twins == "together" else None, len(X))
         run = AfliteRun.fresh(len(X))
         identity = ""
@@ -149,7 +149,7 @@ class AFLite(DebiasMethod):
             ensemble.restore(run.ensemble)
         while not run.over and rows.count > plan.train_size:
             with blas_threads(1):
-                phase = self._phase(run, rows, ensemble, units)
+                phase = self._run_phase(run, rows, ensemble, units)
             run.numbers = rows.numbers
             if self.checkpoint:
                 run.ensemble = ensemble.state()
@@ -158,7 +158,8 @@ class AFLite(DebiasMethod):
                 progress(phase)
         self.phase_ = run.phase
         self.keep_ = run.phase < 0
-        self.scores_, self.first_scores_ = run.scores, run.first_scores
+        self.scores_ = run.scores
+        self.first_scores_ = run.first_scores
         self.history_ = [Phase(**phase) for phase in run.history]
         return self
 
@@ -167,21 +168,24 @@ class AFLite(DebiasMethod):
         return self.given()
 
     def set_params(self, **params: Any) -> "AFLite":
-        """Change settings, as scikit-learn does; each is checked."""
+        """Change settings, as scikit-learn does. Each is checked."""
         checked = replace(self, **params)
         for name in params:
             setattr(self, name, getattr(checked, name))
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn should know: rows and two answers, and nothing to predict with."""
+        """Tags for scikit-learn: two answers, and no predictions."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         binary = ClassifierTags(multi_class=False)
         return Tags(None, TargetTags(required=True), classifier_tags=binary, input_tags=InputTags())
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Fit the features of the rows; with a size, the rows removed last are restored until that many are kept."""
+        """Fit the features of the rows.
+
+        With a `size`, the rows removed last are restored until that many are kept.
+        """
 
         def after(phase: Phase) -> None:
             if progress:
@@ -204,11 +208,12 @@ class AFLite(DebiasMethod):
         other = copy(self)
         other.seed = seed
         other.checkpoint = None
-        other.train_size, other.cutoff = self.settings_["train_size"], self.settings_["cutoff"]
+        other.train_size = self.settings_["train_size"]
+        other.cutoff = self.settings_["cutoff"]
         return other
 
-    def _phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: inputs.Ints) -> Phase:
-        """Draw, fit, predict, and let the best-predicted rows go."""
+    def _run_phase(self, run: AfliteRun, rows: FeatureRows, ensemble: ClassifierEnsemble, units: inputs.Ints) -> Phase:
+        """Draw, fit, predict, and remove the best-predicted rows."""
         started = time.perf_counter()
         number = len(run.history) + 1
         count = rows.count
@@ -220,9 +225,9 @@ class AFLite(DebiasMethod):
         scores[~enough] = np.nan
         accuracy = float(right.sum() / made.sum())
         if self.twins == "apart":
-            leaving = self._slice(number, scores, rows.numbers)
+            leaving = self._select_best(number, scores, rows.numbers)
         else:
-            leaving = self._slice_of_units(number, right, made, units[rows.numbers])
+            leaving = self._select_units(number, right, made, units[rows.numbers])
         if self.stop_below is not None and accuracy < self.stop_below:
             leaving = leaving[:0]
         run.scores[rows.numbers] = scores
@@ -245,20 +250,20 @@ class AFLite(DebiasMethod):
         run.history.append(asdict(phase))
         return phase
 
-    def _slice_of_units(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
-        """Positions of the rows that leave, whole units: their members' predictions are pooled."""
+    def _select_units(self, phase: int, right: inputs.Ints, made: inputs.Ints, units: inputs.Ints) -> inputs.Ints:
+        """Return positions of rows to remove, in whole units with pooled predictions."""
         kinds, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
         right = np.bincount(unit_of, right)
         made = np.bincount(unit_of, made)
         scores = np.where(made >= self.min_predictions * sizes, right / np.maximum(made, 1), np.nan)
         leaving = np.zeros(len(kinds), dtype=bool)
-        leaving[self._slice(phase, scores, kinds, sizes)] = True
+        leaving[self._select_best(phase, scores, kinds, sizes)] = True
         return np.flatnonzero(leaving[unit_of])
 
-    def _slice(
+    def _select_best(
         self, phase: int, scores: inputs.Floats, numbers: inputs.Ints, sizes: inputs.Ints | None = None
     ) -> inputs.Ints:
-        """Positions of what leaves: the best-predicted `cutoff` rows at or over the threshold, whole units."""
+        """Return positions to remove: the best `cutoff` rows that reach the threshold."""
         cutoff = self.settings_["cutoff"]
 
         def ranks(positions: inputs.Ints) -> Keys:
@@ -273,24 +278,28 @@ class AFLite(DebiasMethod):
             tied = tied[np.argpartition(ranks(tied), min(cutoff, len(tied)) - 1)[:cutoff]]
             able = np.append(able[reached > last], tied)
         best = able[np.lexsort((ranks(able), -scores[able]))]
-        leaving: inputs.Ints = best[:cutoff] if sizes is None else best[np.cumsum(sizes[best]) - sizes[best] < cutoff]
-        return np.sort(leaving)
+        if sizes is None:
+            return np.sort(best[:cutoff])
+        removed_before = np.cumsum(sizes[best]) - sizes[best]
+        return np.sort(best[removed_before < cutoff])
 
-    def _decide(self, X: inputs.Floats) -> dict[str, Any]:
-        """Every choice, those that depend on the data included."""
+    def _resolve_settings(self, X: inputs.Floats) -> dict[str, Any]:
+        """Return all settings, with those that depend on the data."""
         count = len(X)
         train_size = min(10_000, round(0.4 * count)) if self.train_size is None else self.train_size
         if not 0 < train_size < count:
             raise BadInput(f"train_size must be less than the {count:,} rows and more than 0; found {train_size:,}")
-        elsewhere = ("workers", "address", "checkpoint")
-        return {each.name: getattr(self, each.name) for each in fields(AFLite) if each.name not in elsewhere} | {
-            "train_size": train_size,
-            "cutoff": max(1, round(count / ROWS_PER_CUT)) if self.cutoff is None else self.cutoff,
-            "classifier": "logistic regression, L2, free intercept, features as they are",
-            "precision": inputs.precision(X),
-            "tolerance": TOLERANCES[inputs.precision(X)] if self.tolerance is None else self.tolerance,
-            "backend": chosen(self.backend),
-        }
+        unrecorded = ("workers", "address", "checkpoint")
+        settings = {field.name: getattr(self, field.name) for field in fields(AFLite) if field.name not in unrecorded}
+        settings["train_size"] = train_size
+        settings["classifier"] = "logistic regression, L2, free intercept, features as they are"
+        settings["precision"] = inputs.precision(X)
+        settings["backend"] = chosen(self.backend)
+        if self.cutoff is None:
+            settings["cutoff"] = max(1, round(count / ROWS_PER_CUT))
+        if self.tolerance is None:
+            settings["tolerance"] = TOLERANCES[settings["precision"]]
+        return settings
 
 
 @dataclass(eq=False, kw_only=True)

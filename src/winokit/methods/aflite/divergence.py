@@ -1,4 +1,4 @@
-"""How far apart the two answers lie along one direction: Kullback-Leibler divergence, by three estimators.
+"""Kullback-Leibler divergence of the two answers along one direction, by three estimators.
 
 Sakaguchi et al., "WinoGrande" (2019), https://arxiv.org/abs/1907.10641, Figure 1, report KL(p(d1 | first answer) ||
 p(d1 | second)) along the first principal component d1, and not how they estimate it. Each estimator errs in its own
@@ -36,7 +36,7 @@ BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True)
 class Components:
-    """The directions in which rows differ most: a mean, one axis per component, each with its share of the variance."""
+    """Principal components: a mean, and axes with their shares of the variance."""
 
     mean: Doubles
     axes: Doubles
@@ -46,7 +46,7 @@ class Components:
         """Coordinates of the rows (all, or those of a mask) along the components."""
         mean = self.mean.astype(precision(x))
         axes = self.axes.T.astype(precision(x))
-        return np.concatenate([(block - mean) @ axes for block in _blocks(x, rows)]).astype(np.float64)
+        return np.concatenate([(block - mean) @ axes for block in _iterate_blocks(x, rows)]).astype(np.float64)
 
 
 def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -> Components:
@@ -60,27 +60,29 @@ def principal_components(x: Matrix, rows: Bools | None = None, count: int = 2) -
     n = len(x) if rows is None else int(rows.sum())
     if n < 2:
         raise BadInput(f"expected two rows or more for principal components, found {n}")
-    mean = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(x, rows)) / n
+    mean = sum(block.sum(axis=0, dtype=np.float64) for block in _iterate_blocks(x, rows)) / n
     if not np.isfinite(mean).all():
         raise BadInput("features must be finite numbers, and some are not")
     scatter = np.zeros((x.shape[1], x.shape[1]))
     near = mean.astype(precision(x))
-    for block in _blocks(x, rows):
-        apart = block - near
-        scatter += apart.T @ apart
+    for block in _iterate_blocks(x, rows):
+        centred = block - near
+        scatter += centred.T @ centred
     total = float(np.trace(scatter))
-    known = min(count, x.shape[1])
+    component_count = min(count, x.shape[1])
     if not total > 0:
         raise BadInput("all rows of features are the same: they have no components")
-    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - known, x.shape[1] - 1])
+    values, vectors = eigh(scatter, subset_by_index=[x.shape[1] - component_count, x.shape[1] - 1])
     axes = np.zeros((count, x.shape[1]))
     shares = np.zeros(count)
-    axes[:known], shares[:known] = vectors.T[::-1], values[::-1] / total
+    axes[:component_count] = vectors.T[::-1]
+    shares[:component_count] = values[::-1] / total
     largest = axes[np.arange(count), np.abs(axes).argmax(axis=1)]
-    return Components(mean, axes * np.where(largest < 0, -1.0, 1.0)[:, None], shares)
+    signs = np.where(largest < 0, -1.0, 1.0)
+    return Components(mean, axes * signs[:, None], shares)
 
 
-def _blocks(x: Matrix, rows: Bools | None) -> Iterator[Values]:
+def _iterate_blocks(x: Matrix, rows: Bools | None) -> Iterator[Values]:
     """The rows, some megabytes at a time."""
     return blocks_of(x, max(1, BLOCK_BYTES // (8 * x.shape[1])), rows)
 
@@ -102,7 +104,10 @@ def bins_for(rows: int) -> int:
 
 
 def kl_histogram(p: Values, q: Values, bins: int = 50, smoothing: float = SMOOTHING) -> float:
-    """KL(p || q) from histograms with shared, equal bins; `smoothing` is added to the count of every bin."""
+    """KL(p || q) from histograms with the same equal bins.
+
+    `smoothing` is added to the count of every bin.
+    """
     if bins < 2 or not smoothing > 0:
         raise BadInput(f"expected two bins or more and a smoothing above 0, found {bins} and {smoothing}")
     ends = (min(p.min(), q.min()), max(p.max(), q.max()))
@@ -112,7 +117,9 @@ def kl_histogram(p: Values, q: Values, bins: int = 50, smoothing: float = SMOOTH
 
 
 def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
-    """KL(p || q) from distances to the k-th neighbour; points that coincide with k others say nothing and are left out.
+    """KL(p || q) from distances to the k-th neighbour.
+
+    Points that coincide with k others are left out.
 
     It can be slightly below zero.
     """
@@ -121,19 +128,21 @@ def kl_knn(p: Values, q: Values, k: int = NEIGHBOURS) -> float:
         raise BadInput(f"expected two values of one answer and one of the other, found {len(p)} and {len(q)}")
     p = np.sort(p)
     q = np.sort(q)
-    within, across = _kth_distance(p, p, k + 1), _kth_distance(p, q, k)  # a point is its own nearest neighbour
-    apart = (within > 0) & (across > 0)
-    if not apart.any():
+    within = _find_kth_distance(p, p, k + 1)  # a point is its own nearest neighbour
+    across = _find_kth_distance(p, q, k)
+    is_usable = np.minimum(within, across) > 0
+    if not is_usable.any():
         raise BadInput("the values of one answer are all the same: choose an estimator other than knn")
-    return float(np.log(across[apart] / within[apart]).mean() + np.log(len(q) / (len(p) - 1)))
+    mean_log_ratio = np.log(across[is_usable] / within[is_usable]).mean()
+    return float(mean_log_ratio + np.log(len(q) / (len(p) - 1)))
 
 
-def _kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
+def _find_kth_distance(points: Doubles, others: Doubles, k: int) -> Doubles:
     """Distance from each point to the k-th nearest of the others, which are sorted."""
     window = np.searchsorted(others, points)[:, None] + np.arange(-k, k)
-    outside = (window < 0) | (window >= len(others))
-    distances = np.abs(others[np.clip(window, 0, len(others) - 1)] - points[:, None])
-    distances[outside] = np.inf
+    nearest_inside = np.clip(window, 0, len(others) - 1)
+    distances = np.abs(others[nearest_inside] - points[:, None])
+    distances[window != nearest_inside] = np.inf
     return np.partition(distances, k - 1, axis=1)[:, k - 1]
 
 
@@ -143,7 +152,8 @@ def kl_gaussian(p: Values, q: Values) -> float:
     var_q = float(np.var(q))
     if not (var_p > 0 and var_q > 0):
         raise BadInput("the values of one answer are all the same: choose an estimator other than gaussian")
-    return 0.5 * float(np.log(var_q / var_p) + (var_p + (np.mean(p) - np.mean(q)) ** 2) / var_q - 1)
+    squared_distance = (np.mean(p) - np.mean(q)) ** 2
+    return 0.5 * float(np.log(var_q / var_p) + (var_p + squared_distance) / var_q - 1)
 
 
 Estimator: TypeAlias = Callable[[Values, Values], float]
@@ -159,7 +169,7 @@ def estimators(bins: int = 50, smoothing: float = SMOOTHING, neighbours: int = N
 
 
 def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
-    """How far apart the values of the two answers are, in both directions."""
+    """Divergence of the values of the two answers, in both directions."""
     labels = as_labels(y)
     first = values[labels == 0]
     second = values[labels == 1]
@@ -171,20 +181,27 @@ def divergence(values: Values, y: Values, estimate: Estimator) -> Divergence:
 def by_chance(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 20, seed: int = 0
 ) -> Divergence:
-    """What the estimator gives when answers mean nothing: the mean over draws in which whole units are turned.
+    """Mean divergence over draws in which whole units exchange answers.
 
     `numbers` are the units of the rows. Turning whole units keeps the answers of twins opposite.
     """
     rng = np.random.default_rng(seed)
     unit_count = int(numbers.max()) + 1
-    estimates = [divergence(values, y ^ rng.integers(2, size=unit_count)[numbers], estimate) for _ in range(draws)]
-    return Divergence(*(float(np.mean(way)) for way in zip(*estimates, strict=True)))
+    estimates = []
+    for _ in range(draws):
+        flips = rng.integers(2, size=unit_count)
+        estimates.append(divergence(values, y ^ flips[numbers], estimate))
+    forward = np.mean([each.forward for each in estimates])
+    reverse = np.mean([each.reverse for each in estimates])
+    return Divergence(float(forward), float(reverse))
 
 
 def standard_error(
     values: Values, y: Values, estimate: Estimator, numbers: Ints, *, draws: int = 200, seed: int = 0
 ) -> Divergence:
-    """The standard error of an estimate, from draws of whole units with replacement; `numbers` are those of the rows.
+    """Standard error of a divergence, from draws of whole units with replacement.
+
+    `numbers` are the units of the rows.
 
     Not for `knn`: a draw repeats rows, and repeated rows are at no distance from each other.
     """
@@ -197,4 +214,6 @@ def standard_error(
         rows = np.repeat(order, np.repeat(times, sizes))
         if 0 < y[rows].sum() < len(rows):
             estimates.append(divergence(values[rows], y[rows], estimate))
-    return Divergence(*(float(np.std(way)) for way in zip(*estimates, strict=True)))
+    forward = np.std([each.forward for each in estimates])
+    reverse = np.std([each.reverse for each in estimates])
+    return Divergence(float(forward), float(reverse))

@@ -1,4 +1,4 @@
-"""What debiasing is given, checked: features in memory or in files, two answers, groups by any name."""
+"""Inputs of debiasing, checked: features in memory or files, two answers, groups."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -22,11 +22,14 @@ MOST_ROWS = 2**32
 
 
 class Shards:
-    """A matrix of features whose rows lie in several .npy files; rows by slice or by numbers, as with an array."""
+    """A matrix of features whose rows are in several .npy files.
+
+    Rows are read by slice or by numbers, as from an array.
+    """
 
     def __init__(self, paths: list[Path]) -> None:
         self.paths = paths
-        self._files = [_opened(path) for path in paths]
+        self._files = [_open_file(path) for path in paths]
         first = self._files[0]
         for path, file in zip(paths, self._files, strict=True):
             if file.shape[1:] != first.shape[1:] or file.dtype != first.dtype:
@@ -69,7 +72,7 @@ def open_features(path: Path | str) -> Shards:
     return Shards(paths)
 
 
-def _opened(path: Path) -> Floats:
+def _open_file(path: Path) -> Floats:
     try:
         rows: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -93,7 +96,7 @@ def blocks_of(X: Matrix, size: int, rows: Bools | None = None) -> Iterator[Float
 
 
 def checked_features(X: ArrayLike | Shards) -> Any:
-    """The features as a matrix of finite numbers; files stay files."""
+    """Return the features as a matrix of finite numbers. Files stay files."""
     if hasattr(X, "toarray"):
         raise BadInput("sparse features are not supported: pass X.toarray()")
     matrix: Any = X if isinstance(X, np.ndarray | Shards) else np.asarray(X)
@@ -136,14 +139,14 @@ def checked_answers(y: ArrayLike, rows: int) -> Ints:
         raise BadInput(f"found {rows:,} rows of features and answers of shape {answers.shape}: one each is needed")
     values = np.unique(answers)
     if len(values) != 2:
-        shown = ", ".join(str(value) for value in values[:5])
-        raise BadInput(f"filtering needs two different answers; found {len(values)} ({shown})")
+        first_values = ", ".join(str(value) for value in values[:5])
+        raise BadInput(f"filtering needs two different answers; found {len(values)} ({first_values})")
     labels: Ints = (answers == values[1]).astype(np.int64)
     return labels
 
 
 def as_labels(y: ArrayLike) -> Ints:
-    """One answer per row, 0 or 1; rows of one answer alone will do."""
+    """Return one answer per row, 0 or 1. All rows may have the same."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels) or not np.isin(labels, (0, 1)).all():
         raise BadInput("expected one answer per row, 0 for the first candidate or 1 for the second")
@@ -151,7 +154,9 @@ def as_labels(y: ArrayLike) -> Ints:
 
 
 def numbered(groups: Groups | None, rows: int) -> Ints:
-    """Groups as numbers from 0, and then the rows alone; without groups every row is alone.
+    """Number groups from 0, then the rows without a group.
+
+    Without groups every row has a number of its own.
 
     Names count in the order of appearance, numbers in their own. What is drawn by number depends on it.
 
@@ -172,7 +177,9 @@ def numbered(groups: Groups | None, rows: int) -> Ints:
 
 
 def names_of(units: Units) -> list[int | None]:
-    """The unit of each row by its number, as `groups` of functions over arrays; None for a row that varies alone.
+    """Return the unit number of each row, or None for a row that is alone.
+
+    This is what functions over arrays take as `groups`.
 
     >>> names_of(Units.of_names(["a", "b", "a"]))
     [0, None, 0]
@@ -182,7 +189,7 @@ def names_of(units: Units) -> list[int | None]:
 
 
 def unit_numbers(groups: Groups | None, rows: int) -> Ints:
-    """For each row the number of the first row of its group; its own where it has none.
+    """Return for each row the number of the first row of its group.
 
     >>> unit_numbers(["a", None, "a", "b"], 4).tolist()
     [0, 1, 0, 3]
@@ -192,7 +199,9 @@ def unit_numbers(groups: Groups | None, rows: int) -> Ints:
 
 
 def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
-    """The rows of the groups that come first in `order`, as many as fit into `size`; none is cut.
+    """Mark the rows of the groups that come first and fit into `size`.
+
+    No group is cut.
 
     >>> taken_whole(np.array([1, 0, 2]), np.array([0, 0, 1, 1, 2]), 3).tolist()
     [False, False, True, True, False]
@@ -201,6 +210,6 @@ def taken_whole(order: Ints, numbers: Ints, size: int) -> Bools:
     if not 1 <= size <= rows:
         raise BadInput(f"expected a size from 1 to {rows}, the number of rows there are; found {size}")
     sizes = np.bincount(numbers)
-    taken = np.zeros(len(sizes), np.bool_)
-    taken[order[np.cumsum(sizes[order]) <= size]] = True
-    return taken[numbers]
+    is_taken = np.zeros(len(sizes), np.bool_)
+    is_taken[order[np.cumsum(sizes[order]) <= size]] = True
+    return is_taken[numbers]

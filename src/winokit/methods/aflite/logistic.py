@@ -53,7 +53,7 @@ _Pair = tuple[Array, Array, Array, Array]
 
 
 class Descent(NamedTuple):
-    """Where all columns stand."""
+    """State of all columns in the descent."""
 
     theta: Array
     g: Array
@@ -63,7 +63,7 @@ class Descent(NamedTuple):
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised: its gradient, how P⁻¹ is applied, and when a column is done.
+    """The function to minimise: its gradient, preconditioner and stopping rule.
 
     A column is done when sqrt(g·P⁻¹g / size) is at most `tolerance`. With P close to the Hessian and `size` the sum of
     the rows' curvatures p(1 - p), that is the root mean square, weighted by them, of what its log-odds will still
@@ -80,16 +80,16 @@ class Objective:
         """Columns at `theta`, which may be one for all."""
         g = self.gradient(theta)
         at = Descent(theta, g, self.solve(g))
-        return at if self.known is None else at._replace(pairs=(_pair(*self.known, self.solve(self.known[1])),))
+        return at if self.known is None else at._replace(pairs=(_make_pair(*self.known, self.solve(self.known[1])),))
 
     def error(self, at: Descent) -> Array:
-        """What is left of each column, in the unit of the tolerance."""
+        """Remaining error of each column, in the unit of the tolerance."""
         return (dots(at.g, at.u) / self.size) ** 0.5
 
     def arrive(self, at: Descent, moved: Array, g: Array) -> Descent:
         """Columns that moved so far and found the gradient g there."""
         u = self.solve(g)
-        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], _pair(moved, g - at.g, u - at.u)))
+        return Descent(at.theta + moved, g, u, (*at.pairs[-MEMORY + 1 :], _make_pair(moved, g - at.g, u - at.u)))
 
     def run_ahead(self, theta: Array) -> Iterator[tuple[Descent, Array, Array]]:
         """Take whole steps without looking at the numbers on the way, so that a GPU can do them in one go.
@@ -102,10 +102,10 @@ class Objective:
         needed = too_far = 0 * active.sum()
         while True:
             yield at, needed, too_far
-            direction = _direction(at, active)
+            direction = _find_direction(at, active)
             g = self.gradient(at.theta + direction)
             needed = needed + active.any()
-            too_far = too_far + _went_too_far(dots(at.g, direction), dots(g, direction)).sum()
+            too_far = too_far + _is_too_far(dots(at.g, direction), dots(g, direction)).sum()
             at = self.arrive(at, direction, g)
             active = self.error(at) > self.tolerance
 
@@ -121,8 +121,8 @@ def minimise(
         active = error > objective.tolerance
         if iteration == most or not bool(active.any()):
             break
-        direction = _direction(at, active)
-        step, g, tries = _walk(objective.gradient, at.theta, direction, dots(at.g, direction))
+        direction = _find_direction(at, active)
+        step, g, tries = _search_line(objective.gradient, at.theta, direction, dots(at.g, direction))
         evaluations += tries
         at = objective.arrive(at, step * direction, g)
     return LogisticFit(at.theta, iteration, evaluations, error)
@@ -133,15 +133,18 @@ def dots(a: Array, b: Array) -> Array:
     return (a * b).sum(0)
 
 
-def _pair(step: Array, change: Array, solved: Array) -> _Pair:
+def _make_pair(step: Array, change: Array, solved: Array) -> _Pair:
     """A step to remember: it counts where the gradient grew along it, as it must where rounding does not drown it."""
     curvature = dots(step, change)
     good = curvature > 0
     return step, change, solved, good / (curvature * good + ~good)
 
 
-def _direction(at: Descent, active: Array) -> Array:
-    """Where columns go, downhill by L-BFGS's estimate of the inverse Hessian from P⁻¹ on; one that is done stays."""
+def _find_direction(at: Descent, active: Array) -> Array:
+    """Return a descent direction per column, by L-BFGS with P⁻¹.
+
+    Finished columns stay.
+    """
     _, g, u, pairs = at
     weights = []
     for step, change, solved, rho in reversed(pairs):
@@ -154,17 +157,19 @@ def _direction(at: Descent, active: Array) -> Array:
     return -(u * active)
 
 
-def _went_too_far(slope: Array, new_slope: Array) -> Array:
+def _is_too_far(slope: Array, new_slope: Array) -> Array:
     return new_slope > -TOO_FAR * slope
 
 
-def _walk(gradient: Callable[[Array], Array], theta: Array, direction: Array, slope: Array) -> tuple[Array, Array, int]:
-    """How far each column goes, the gradient there, and how many gradients that took."""
+def _search_line(
+    gradient: Callable[[Array], Array], theta: Array, direction: Array, slope: Array
+) -> tuple[Array, Array, int]:
+    """Return the step of each column, the gradient there, and the gradients computed."""
     step = slope * 0 + 1
     for tries in range(1, MOST_TRIES + 1):
         g_new = gradient(theta + step * direction)
         new_slope = dots(g_new, direction)
-        far = _went_too_far(slope, new_slope)
+        far = _is_too_far(slope, new_slope)
         if tries == MOST_TRIES or not bool(far.any()):
             break
         near = (slope * 0 + 1) * ~far  # whose step stays as it is
@@ -193,26 +198,27 @@ class ClassifierEnsemble:
         if self.gram is None:
             # Of classifiers that know nothing yet: good enough to come near the mean, and no further.
             self.gram = self.rows.gram(self.mean)
-            self.mean = self._minimised(ROUGH).theta.mean(1)[:, None]
+            self.mean = self._minimise_from_mean(ROUGH).theta.mean(1)[:, None]
         if self.stale:
             self.gram = self.rows.gram(self.mean)
             self.fresh_steps = None
-        fit = self._minimised(self.tolerance, self.steps if self.rows.runs_ahead else 0)
+        fit = self._minimise_from_mean(self.tolerance, self.steps if self.rows.runs_ahead else 0)
         self.steps = fit.iterations
         self.fresh_steps = fit.iterations if self.fresh_steps is None else self.fresh_steps
         self.stale = fit.iterations > self.fresh_steps + PATIENCE
         self.mean = fit.theta.mean(1)[:, None]
         return fit
 
-    def _minimised(self, tolerance: float, ahead: int = 0) -> LogisticFit:
-        """Minimise from the mean; `ahead` steps are taken before the first look at what they did."""
+    def _minimise_from_mean(self, tolerance: float, ahead: int = 0) -> LogisticFit:
+        """Minimise from the mean, with `ahead` steps before the first check."""
         share = self.rows.plan.train_size / self.rows.count
         size = self.gram[-1, -1] * share  # the gram's last entry is the sum of the curvatures of all rows
         # Where fits take long, classifiers are far from their mean, and what is known there would mislead them.
         near = self.fresh_steps is not None and self.fresh_steps <= MEMORY
-        known = self.rows.curvature(self.mean) if near else None
-        if known is not None:
-            known = self.mean, known * share + self._ridge * self.mean
+        curvature = self.rows.curvature(self.mean) if near else None
+        known = None
+        if curvature is not None:
+            known = (self.mean, curvature * share + self._ridge * self.mean)
 
         def objective(inverse: Array, size: Array) -> Objective:
             def gradient(theta: Array) -> Array:
@@ -236,12 +242,13 @@ class ClassifierEnsemble:
         self.gram = self.gram - self.rows.drop(positions)
 
     def state(self) -> dict[str, Any]:
-        """What the next phase depends on, as NumPy arrays."""
+        """State that the next phase depends on, as NumPy arrays."""
         host = self.rows.to_numpy
+        weights_by_number = host(self.rows.weights)[np.argsort(self.rows.numbers)]
         return {
             "mean": host(self.mean),
             "gram": host(self.gram),
-            "weights": host(self.rows.weights)[np.argsort(self.rows.numbers)],
+            "weights": weights_by_number,
             "fresh_steps": -1 if self.fresh_steps is None else self.fresh_steps,
             "stale": self.stale,
         }
@@ -249,8 +256,10 @@ class ClassifierEnsemble:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from such a state."""
         device = self.rows.from_numpy
-        self.mean, self.gram = device(state["mean"]), device(state["gram"])
+        self.mean = device(state["mean"])
+        self.gram = device(state["gram"])
         # Kept by number: workers may hold the rows in another order now.
         self.rows.weights = device(state["weights"][np.argsort(np.argsort(self.rows.numbers))])
         steps = int(state["fresh_steps"])
-        self.fresh_steps, self.stale = None if steps < 0 else steps, bool(state["stale"])
+        self.fresh_steps = None if steps < 0 else steps
+        self.stale = bool(state["stale"])

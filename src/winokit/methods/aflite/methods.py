@@ -48,13 +48,13 @@ class DebiasRows:
 
     @cached_property
     def unit_names(self) -> list[int | None]:
-        """The unit of each row; None for a row that varies alone."""
+        """Unit of each row, or None for a row that is alone."""
         return names_of(self.units)
 
 
 @dataclass(frozen=True)
 class DebiasArm:
-    """What one method keeps, and what is known of the rows it let go."""
+    """The rows that one method keeps, and scores of those it removed."""
 
     name: str
     keep: Bools
@@ -75,7 +75,10 @@ class DebiasArm:
 
 
 class DebiasMethod(Settings):
-    """A way to choose which problems stay; one with a field `size` reduces to it, another stops by itself."""
+    """A way to choose which problems stay.
+
+    A method with a field `size` reduces to it. Any other stops by itself.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -88,7 +91,10 @@ class DebiasMethod(Settings):
     seed: int
 
     def arm(self, rows: DebiasRows, size: int | None = None, progress: Progress | None = None) -> DebiasArm:
-        """Run on the rows; `size` is how many a method that stops by itself must keep at least."""
+        """Run on the rows.
+
+        A method that stops by itself keeps at least `size` rows.
+        """
         raise NotImplementedError
 
     def given(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What AFLite removes where there is nothing to remove: runs on relabelled rows.
+"""Chance removals of AFLite: runs on relabelled rows.
 
 Training subsets overlap, so the votes on a row are correlated, and on pure noise a good share of the rows reaches the
 threshold. A run therefore means something only beside runs on the same features whose answers are redrawn. Whole
@@ -46,7 +46,10 @@ class NullModel:
 
     @property
     def expected(self) -> float:
-        """Removals that chance accounts for; somewhat many where draws stopped at one that reached the real run."""
+        """Mean number of removals by chance.
+
+        It is a little high if draws stopped at one that reached the real run.
+        """
         return float(np.mean(self.null_removed))
 
     @property
@@ -86,29 +89,34 @@ def null_runs(
             if number == len(removed):
                 again = real.again(real.seed + SEEDS_APART + seed + number)
                 again.fit(X, relabelled(y, numbers, seed=seed + number), groups)
-                removed.append(_removals(again))
+                removed.append(_count_removals(again))
                 scores.append(again.first_scores_)
                 if progress:
                     progress(len(removed))
             yield removed[number]
 
-    ranks = [rank((drawn >= _removals(fitted) for drawn in relabelled_removals()), runs) for fitted in (real, *others)]
+    ranks = []
+    for fitted in (real, *others):
+        removal_count = _count_removals(fitted)
+        ranks.append(rank((count >= removal_count for count in relabelled_removals()), runs))
     return NullModel(
-        removed=_removals(real),
+        removed=_count_removals(real),
         ranks=tuple(ranks),
         null_removed=tuple(removed),
         at_threshold=int((real.first_scores_ >= real.threshold).sum()),
-        null_at_threshold=tuple(int((drawn >= real.threshold).sum()) for drawn in scores),
+        null_at_threshold=tuple(int((run_scores >= real.threshold).sum()) for run_scores in scores),
         q_values=q_values(real.first_scores_, scores),
     )
 
 
-def _removals(fitted: AFLite) -> int:
+def _count_removals(fitted: AFLite) -> int:
     return int((~fitted.keep_).sum())
 
 
 def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
-    """Answers with whole units flipped, each with probability one half; rows of a unit stay equal or opposite.
+    """Return the answers with each unit flipped with probability one half.
+
+    Rows of a unit stay equal or opposite.
 
     >>> y, units = np.array([0, 1, 1, 0]), np.array([0, 0, 2, 3])
     >>> all(a != b for a, b, *_ in (relabelled(y, units, seed=seed) for seed in range(9)))
@@ -119,14 +127,16 @@ def relabelled(y: Ints, units: Ints, *, seed: int) -> Ints:
 
 
 def q_values(scores: Doubles, null_scores: Sequence[Doubles]) -> Doubles:
-    """Share of chance among rows scoring at least as well; 1 for a row without a score.
+    """Return the share of chance among rows with at least this score.
+
+    It is 1 for a row without a score.
 
     >>> q_values(np.array([0.9, 0.8, 0.4]), [np.array([0.8, 0.3, 0.2]), np.array([0.5, 0.4, 0.1])]).tolist()
     [0.0, 0.25, 0.5]
     """
     levels, level_of = np.unique(scores[~np.isnan(scores)], return_inverse=True)
-    real = _at_least(levels, scores)
-    chance = np.mean([_at_least(levels, drawn) for drawn in null_scores], axis=0)
+    real = _count_at_least(levels, scores)
+    chance = np.mean([_count_at_least(levels, drawn) for drawn in null_scores], axis=0)
     # A better score never has a worse q-value.
     smallest = np.minimum.accumulate(np.minimum(1, chance / np.maximum(real, 1)))
     shares = np.ones(len(scores))
@@ -134,7 +144,7 @@ def q_values(scores: Doubles, null_scores: Sequence[Doubles]) -> Doubles:
     return shares
 
 
-def _at_least(levels: Doubles, scores: Doubles) -> Ints:
-    """How many scores reach each level."""
-    known = np.sort(scores[~np.isnan(scores)])
-    return len(known) - np.searchsorted(known, levels, side="left")
+def _count_at_least(levels: Doubles, scores: Doubles) -> Ints:
+    """Number of scores that reach each level."""
+    sorted_scores = np.sort(scores[~np.isnan(scores)])
+    return len(sorted_scores) - np.searchsorted(sorted_scores, levels, side="left")

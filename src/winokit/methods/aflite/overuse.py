@@ -1,4 +1,4 @@
-"""What the removed rows have more of than the kept: words, lengths, negations; as log odds with intervals.
+"""Traits that removed rows have more often than kept rows, as log odds with intervals.
 
 Of A removed units a have a trait, of B kept ones b. To either side s units are added that have it as often as all units
 do, a share p: the informative prior of Monroe, Colaresi and Quinn, "Fightin' Words" (2008), for the two outcomes of
@@ -61,7 +61,7 @@ def overused_words(texts: Sequence[Sequence[str]], sides: "Sides", *, fewest: in
     tested = place[entries.feature] >= 0
     rows = entries.row[tested]
     traits = place[entries.feature[tested]]
-    table = _overuse([entries.words[word] for word in common], rows, traits, sides)
+    table = _compare_traits([entries.words[word] for word in common], rows, traits, sides)
     return sorted(table, key=lambda word: (-math.copysign(math.log(max(word.p, 1e-300)), word.log_odds), word.trait))
 
 
@@ -72,17 +72,17 @@ def overused_lengths(texts: Sequence[Sequence[str]], sides: "Sides", *, bins: in
     ends = [*(starts[1:] - 1), lengths.max()]
     names = [f"{start}" if start == end else f"{start} to {end}" for start, end in zip(starts, ends, strict=True)]
     traits = np.searchsorted(starts, lengths, side="right") - 1
-    return _overuse(names, np.arange(len(lengths)), traits, sides)
+    return _compare_traits(names, np.arange(len(lengths)), traits, sides)
 
 
 def overused_polarity(texts: Sequence[Sequence[str]], sides: "Sides") -> list[Overuse]:
     """One line: a text with a negation in it, of the list `NEGATIONS`."""
     rows = np.array([row for row, text in enumerate(texts) if not NEGATIONS.isdisjoint(text)], np.int64)
-    return _overuse(["negated"], rows, np.zeros(len(rows), np.int64), sides)
+    return _compare_traits(["negated"], rows, np.zeros(len(rows), np.int64), sides)
 
 
 class Overused(NamedTuple):
-    """What the removed rows have more of than the kept."""
+    """Traits that removed rows have more often than kept rows."""
 
     words: Sequence[Overuse] = ()
     """The surest over-use first, the surest under-use last."""
@@ -112,7 +112,7 @@ class Sides:
             raise BadInput("expected some rows removed and some kept: there is nothing to compare")
 
 
-def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:
+def _compare_traits(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> list[Overuse]:
     """The table of traits, where entry i says that row `rows[i]` has trait `traits[i]`."""
     if not names:
         return []
@@ -122,7 +122,7 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> li
     kept, removed = sides.units
     ratio, low, high = log_odds(a, removed, b, kept)
     p = p_fisher(a, removed, b, kept)
-    examples = _examples(len(names), rows[out], traits[out], sides.rank)
+    examples = _choose_examples(len(names), rows[out], traits[out], sides.rank)
     columns = (column.tolist() for column in (a, b, ratio, low, high, p, discovery_rates(p)))
     return [
         Overuse(name, a, removed, b, kept, ratio, low, high, p, q, shown)
@@ -130,7 +130,7 @@ def _overuse(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides) -> li
     ]
 
 
-def _examples(traits: int, rows: Ints, of: Ints, rank: Ints) -> list[tuple[int, ...]]:
+def _choose_examples(traits: int, rows: Ints, of: Ints, rank: Ints) -> list[tuple[int, ...]]:
     """The first few rows of each trait, by rank and then as they stand."""
     order = np.lexsort((rows, rank[rows], of))
     rows = rows[order]

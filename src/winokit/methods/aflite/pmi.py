@@ -100,8 +100,8 @@ class PMIFilter(DebiasMethod):
         if len(texts) != len(labels):
             raise BadInput(f"expected one answer per text, found {len(labels)} for {len(texts)}")
         numbers = numbered(groups, len(labels))
-        per_row = self._evidence(texts, labels)
-        scores, twins = _group_scores(per_row, labels, numbers, largest=self.variant == "maximum")
+        per_row = self._measure_evidence(texts, labels)
+        scores, twins = _score_groups(per_row, labels, numbers, largest=self.variant == "maximum")
         if self.variant == "absolute":
             scores = np.abs(scores)
         place = np.where(twins, 0, {"own": 0, "first": -1, "last": 1}[self.alone])
@@ -111,8 +111,11 @@ class PMIFilter(DebiasMethod):
         self.scores_ = scores[numbers]
         return self
 
-    def _evidence(self, texts: Sequence[Sequence[str]], labels: Ints) -> Doubles:
-        """What a text's words say for the first answer: the sum of their PMI, or the largest."""
+    def _measure_evidence(self, texts: Sequence[Sequence[str]], labels: Ints) -> Doubles:
+        """Return each text's evidence for the first answer.
+
+        It is the sum of its words' PMI, or the largest.
+        """
         entries = word_entries(texts, once=self.count == "types" or self.variant == "second-order")
         if self.variant == "second-order":
             return pair_evidence(entries, labels, self.smoothing)
@@ -129,16 +132,18 @@ def word_pmi(entries: "WordEntries", labels: Ints, smoothing: float) -> Doubles:
     first = np.bincount(entries.feature[labels[entries.row] == 0], minlength=entries.features)
     total = np.bincount(entries.feature, minlength=entries.features)
     shares: Doubles = np.log((first + smoothing) / (total + 2 * smoothing))
-    return shares + _prior(int(first.sum()), int(total.sum()), entries.features, smoothing)
+    return shares + _smooth_prior(int(first.sum()), int(total.sum()), entries.features, smoothing)
 
 
-def _prior(first: int, both: int, features: int, smoothing: float) -> float:
+def _smooth_prior(first: int, both: int, features: int, smoothing: float) -> float:
     """-log p(first), from the counts of the first answer and of both, smoothed as the words are."""
     return float(np.log((both + 2 * smoothing * features) / (first + smoothing * features))) if features else 0.0
 
 
-def _group_scores(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) -> tuple[Doubles, Bools]:
-    """Per group the difference f, or the largest value of its rows; and which groups have both answers.
+def _score_groups(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) -> tuple[Doubles, Bools]:
+    """Return per group the difference of its rows' evidence, or the largest.
+
+    Also returns which groups have both answers.
 
     Of a group with one answer alone, f is what its words say for that answer.
     """
@@ -159,7 +164,7 @@ def _group_scores(per_row: Doubles, labels: Ints, numbers: Ints, largest: bool) 
 
 @dataclass(frozen=True)
 class WordEntries:
-    """A word of a text, one entry each: the text's row, the word's number; sorted by row."""
+    """Words of texts: one entry per word, sorted by row."""
 
     row: Ints
     feature: Ints
@@ -168,12 +173,15 @@ class WordEntries:
 
     @property
     def features(self) -> int:
-        """How many different words there are."""
+        """Number of different words."""
         return len(self.words)
 
 
 def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordEntries:
-    """The words of the texts as entries; with `once`, a word that is repeated in a text has one."""
+    """Return the words of the texts as entries.
+
+    With `once`, a repeated word has one entry per text.
+    """
     numbers: dict[str, int] = {}
     feature = np.fromiter((numbers.setdefault(word, len(numbers)) for text in texts for word in text), np.int64)
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
@@ -183,7 +191,9 @@ def word_entries(texts: Sequence[Sequence[str]], *, once: bool = False) -> WordE
 
 
 def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: int = MOST_PAIRS) -> Doubles:
-    """Per row the sum of the PMI of its pairs of different words with the first answer; `entries` have each word once.
+    """Return per row the summed PMI of its word pairs with the first answer.
+
+    `entries` have each word once.
 
     WinoGrande's 40,000 texts hold 7.7 million pairs. They are dealt into parts by a hash, so that all occurrences of a
     pair meet in one part and no more than about `most` are held at a time.
@@ -194,7 +204,7 @@ def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: in
     features = 0
     parts = max(1, -(-int(per_row.sum()) // most))
     for part in range(parts):
-        blocks = [_only(part, parts, *block) for block in _pair_blocks(entries, lengths, most // 8)]
+        blocks = [_select_part(part, parts, *block) for block in _iterate_pairs(entries, lengths, most // 8)]
         if not blocks:
             continue
         row, pair = (np.concatenate(column) for column in zip(*blocks, strict=True))
@@ -203,10 +213,10 @@ def pair_evidence(entries: WordEntries, labels: Ints, smoothing: float, most: in
         shares = np.log((first + smoothing) / (total + 2 * smoothing))
         sums += np.bincount(row, shares[which], entries.rows)
         features += len(total)
-    return sums + per_row * _prior(int(per_row[labels == 0].sum()), int(per_row.sum()), features, smoothing)
+    return sums + per_row * _smooth_prior(int(per_row[labels == 0].sum()), int(per_row.sum()), features, smoothing)
 
 
-def _pair_blocks(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
+def _iterate_pairs(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
     """Row and number of every pair, some texts of equal length at a time."""
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 1]):
@@ -219,7 +229,7 @@ def _pair_blocks(entries: WordEntries, lengths: Ints, most: int) -> Iterator[tup
             yield np.repeat(chunk, len(left)), (words[:, left] * entries.features + words[:, right]).ravel()
 
 
-def _only(part: int, parts: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
+def _select_part(part: int, parts: int, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
     """The pairs that belong to one part."""
     if parts == 1:
         return row, pair

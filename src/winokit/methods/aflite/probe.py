@@ -26,7 +26,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Probe:
-    """Which rows the probe got right when they were held out."""
+    """Held-out predictions of a linear probe."""
 
     accuracy: float
     correct: Bools
@@ -61,7 +61,7 @@ def linear_probe(
     seen = fold[:, None] != np.arange(folds)
     if any(len(np.unique(labels[column])) < 2 for column in seen.T):
         raise BadInput("expected both answers in every training fold of the probe: there are too few rows")
-    theta, error = _fit(x, labels, seen, regularisation)
+    theta, error = _fit_classifiers(x, labels, seen, regularisation)
     margins = np.concatenate([part @ theta[:-1] for part in blocks_of(x, BLOCK)]) + theta[-1]
     choices = (margins[np.arange(len(fold)), fold] > 0).astype(np.int64)
     correct = choices == labels
@@ -88,8 +88,11 @@ def folds_of(numbers: Ints, folds: int, seed: int = 0) -> Ints:
     return fold_of_unit[numbers]
 
 
-def _fit(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:
-    """Weights, with the intercept below them, of one classifier per column of `seen`; and the largest error left."""
+def _fit_classifiers(x: NDArray[Any], labels: Ints, seen: Bools, regularisation: float) -> tuple[NDArray[Any], float]:
+    """Fit one classifier per column of `seen`.
+
+    Returns weights with the intercept below them, and the largest remaining error.
+    """
     columns = x.shape[1]
     share = float(seen.mean())
 

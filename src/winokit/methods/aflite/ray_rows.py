@@ -49,56 +49,56 @@ class RayRows(FeatureRows):
 
     @property
     def weights(self) -> Floats:
-        return np.concatenate(self._all("get_weights"))
+        return np.concatenate(self._ask_workers("get_weights"))
 
     @weights.setter
     def weights(self, weights: Floats) -> None:
-        self._ray.get(
-            [worker.set_weights.remote(part) for worker, part in zip(self._workers, self._split(weights), strict=True)]
-        )
+        parts = self._split_rows(weights)
+        pending = [worker.set_weights.remote(part) for worker, part in zip(self._workers, parts, strict=True)]
+        self._ray.get(pending)
 
     def draw(self, phase: int) -> None:
-        counts = sum(self._all("strata_counts"), np.zeros(self.plan.strata, dtype=np.int64))
+        counts = sum(self._ask_workers("strata_counts"), np.zeros(self.plan.strata, dtype=np.int64))
         sizes = np.array(train_sizes(counts, self.plan.train_size))
         left = np.repeat(sizes[:, None], self.plan.classifiers, axis=1)
         prefix = np.zeros(left.shape, dtype=np.uint64)
         for bits in (0, 8, 16, 24):
-            below = sum(self._all("tally", phase, prefix, bits)).cumsum(axis=2)
+            below = sum(self._ask_workers("tally", phase, prefix, bits)).cumsum(axis=2)
             byte = (below < left[:, :, None]).sum(axis=2)
             before = np.take_along_axis(below, np.maximum(byte - 1, 0)[:, :, None], axis=2)[:, :, 0]
             left = left - np.where(byte > 0, before, 0)
             prefix = prefix << np.uint64(8) | byte.astype(np.uint64)
-        self._all("mark", phase, prefix.astype(np.uint32))
+        self._ask_workers("mark", phase, prefix.astype(np.uint32))
 
     def gradient(self, theta: Floats) -> Floats:
-        return reduce(np.add, self._all("gradient", theta))
+        return reduce(np.add, self._ask_workers("gradient", theta))
 
     def curvature(self, theta: Floats) -> Floats:
-        return reduce(np.add, self._all("curvature", theta))
+        return reduce(np.add, self._ask_workers("curvature", theta))
 
     def gram(self, theta: Floats) -> Floats:
-        return reduce(np.add, self._all("gram", theta))
+        return reduce(np.add, self._ask_workers("gram", theta))
 
     def votes(self) -> tuple[Ints, Ints]:
-        right, made = (np.concatenate(parts) for parts in zip(*self._all("counted_votes"), strict=True))
+        right, made = (np.concatenate(parts) for parts in zip(*self._ask_workers("counted_votes"), strict=True))
         return right.astype(np.int64), made.astype(np.int64)
 
     def drop(self, positions: Ints) -> Floats:
         gone = np.zeros(self.count, dtype=bool)
         gone[positions] = True
-        parts = [np.flatnonzero(part) for part in self._split(gone)]
+        parts = [np.flatnonzero(part) for part in self._split_rows(gone)]
         lost = self._ray.get([worker.drop.remote(part) for worker, part in zip(self._workers, parts, strict=True)])
         self._numbers = [filling(len(own), part)(own) for own, part in zip(self._numbers, parts, strict=True)]
         self.numbers = np.concatenate(self._numbers)
         return reduce(np.add, lost)
 
-    def _all(self, name: str, *arguments: Any) -> list[Any]:
-        """What every worker answers, arguments sent once."""
+    def _ask_workers(self, name: str, *arguments: Any) -> list[Any]:
+        """Return every worker's answer. Arguments are sent once."""
         sent = [self._ray.put(argument) for argument in arguments]
         answers: list[Any] = self._ray.get([getattr(worker, name).remote(*sent) for worker in self._workers])
         return answers
 
-    def _split(self, rows: Any) -> list[Any]:
+    def _split_rows(self, rows: Any) -> list[Any]:
         return np.split(rows, np.cumsum([len(own) for own in self._numbers])[:-1])
 
 

@@ -57,13 +57,13 @@ def keys(rows: Keys, salt: Keys) -> Keys:
     (100000, 0.5)
     """
     mixed: Keys = rows[:, None] + salt[0]
-    _mix(mixed)
+    _mix_bits(mixed)
     mixed ^= salt[1]
-    _mix(mixed)
+    _mix_bits(mixed)
     return mixed
 
 
-def _mix(mixed: Keys) -> None:
+def _mix_bits(mixed: Keys) -> None:
     """The finalizer, in place."""
     mixed ^= mixed >> np.uint32(16)
     mixed *= np.uint32(MIXERS[0])
@@ -74,7 +74,7 @@ def _mix(mixed: Keys) -> None:
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What rows must know to draw partitions."""
+    """Settings from which rows draw partitions."""
 
     seed: int
     classifiers: int
@@ -86,7 +86,7 @@ class FitPlan:
         return y if self.strata > 1 else np.zeros_like(y)
 
     def salts(self, phase: int) -> Keys:
-        """What the keys of a phase depend on."""
+        """Salts of the keys of a phase."""
         return salts(self.seed, phase, range(self.classifiers))
 
 
@@ -102,7 +102,7 @@ class FeatureRows(Protocol):
 
     @property
     def count(self) -> int:
-        """How many rows are left."""
+        """Number of rows left."""
         return len(self.numbers)
 
     def zeros(self, height: int, width: int) -> Any:
@@ -127,7 +127,7 @@ class FeatureRows(Protocol):
         return self.inverse(matrix, ridge), 0.0
 
     def recorded(self, work: Callable[..., Iterator[T]], steps: int, *arrays: Any) -> T:
-        """What the work yields after so many steps; where it pays, steps are recorded once and played again."""
+        """Yield the results of some steps, recorded and replayed where that is faster."""
         return next(islice(work(*arrays), steps, None))
 
     def look(self, numbers: Sequence[Any]) -> list[float]:
@@ -138,20 +138,26 @@ class FeatureRows(Protocol):
         """Draw which rows train which classifier."""
 
     def gradient(self, theta: Any) -> Any:
-        """Sum over each classifier's rows of (p - y) x, the last entry for the intercept; one column serves for all."""
+        """Sum over each classifier's rows of (p - y) x, with the intercept at the end.
+
+        One column serves for all.
+        """
 
     def curvature(self, theta: Any) -> Any:
-        """What the gram at the single column `theta` makes of it, a column; None where fits do without."""
+        """Product of the gram with the column `theta`, or None if fits do without it."""
         return None
 
     def gram(self, theta: Any) -> Any:
-        """Sum over rows of p(1 - p) x xᵀ at the single column `theta`, x with a 1 at its end; the weights are kept."""
+        """Sum over rows of p(1 - p) x xᵀ at the column `theta`.
+
+        x has a 1 at its end. The weights are kept.
+        """
 
     def votes(self) -> tuple[Ints, Ints]:
         """Of each row, predictions that were right where columns moved last, and those made while it was held out."""
 
     def drop(self, positions: Ints) -> Any:
-        """Let rows go, by their places in `numbers`; what they had added to the gram."""
+        """Remove rows by their places in `numbers`, and return what they added to the gram."""
 
 
 class NumpyRows(FeatureRows):
@@ -170,9 +176,9 @@ class NumpyRows(FeatureRows):
         self._train = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._odds = np.zeros((len(numbers), plan.classifiers), dtype=dtype)
         self._pool = ThreadPoolExecutor(threads or cores())
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         """Let no gradient made before stand for one of other rows."""
         self._theta = np.full((self.width + 1, 1), np.nan, dtype=self.dtype)
         self._gradient: Floats = self.zeros(self.width + 1, self.plan.classifiers)
@@ -194,13 +200,13 @@ class NumpyRows(FeatureRows):
     def mark(self, phase: int, limits: Keys) -> None:
         """Let rows train whose keys are at most the limit of their stratum and classifier."""
         salt = self.plan.salts(phase)
-        self._forget()
+        self._clear_cache()
 
         def part(rows: slice) -> None:
             for block in blocks(rows):
                 self._train[block] = keys(self._units[block], salt) <= limits[self._strata[block]]
 
-        list(self._each(part))
+        list(self._map_stripes(part))
 
     def strata_counts(self) -> Ints:
         """Rows of each stratum."""
@@ -220,7 +226,7 @@ class NumpyRows(FeatureRows):
         return counts
 
     def gradient(self, theta: Floats) -> Floats:
-        columns = self._moved(theta)
+        columns = self._find_moved_columns(theta)
         weights = np.ascontiguousarray(theta[:-1, columns])
         intercept = theta[-1, columns]
         shape = self._gradient[:, columns].shape
@@ -239,12 +245,12 @@ class NumpyRows(FeatureRows):
             return total
 
         self._gradient = self._gradient.copy()
-        self._gradient[:, columns] = sum(self._each(part), np.zeros(shape, dtype=theta.dtype))
+        self._gradient[:, columns] = sum(self._map_stripes(part), np.zeros(shape, dtype=theta.dtype))
         self._theta = theta
         return self._gradient
 
-    def _moved(self, theta: Floats) -> Any:
-        """The columns that are elsewhere than at the last gradient; it is known for the others."""
+    def _find_moved_columns(self, theta: Floats) -> Any:
+        """Columns that differ from the last gradient's. The others need no new one."""
         moved = (theta != self._theta).any(0)
         return slice(None) if moved.all() or len(moved) > theta.shape[1] else np.flatnonzero(moved)
 
@@ -259,7 +265,7 @@ class NumpyRows(FeatureRows):
                 total[-1] += odds.sum()
             return total
 
-        return sum(self._each(part), np.zeros_like(theta))
+        return sum(self._map_stripes(part), np.zeros_like(theta))
 
     def gram(self, theta: Floats) -> Floats:
         def part(rows: slice) -> Floats:
@@ -270,7 +276,7 @@ class NumpyRows(FeatureRows):
                 total += weighted_gram(self._X[block], self.weights[block])
             return total
 
-        return reduce(np.add, self._each(part))
+        return reduce(np.add, self._map_stripes(part))
 
     def votes(self) -> tuple[Ints, Ints]:
         right = np.zeros(self.count, dtype=np.int64)
@@ -283,7 +289,7 @@ class NumpyRows(FeatureRows):
                 guess, answer = np.greater(self._odds[block], 0), np.greater(self._y[block, None], 0)
                 right[block] = ((guess == answer) & held_out).sum(1)
 
-        list(self._each(count))
+        list(self._map_stripes(count))
         return right, made
 
     def drop(self, positions: Ints) -> Floats:
@@ -291,11 +297,11 @@ class NumpyRows(FeatureRows):
         filled = filling(self.count, positions)
         for name in ("numbers", "weights", "_X", "_y", "_units", "_strata", "_train", "_odds"):
             setattr(self, name, filled(getattr(self, name)))
-        self._forget()
+        self._clear_cache()
         return lost
 
-    def _each(self, work: Callable[[slice], T]) -> Iterator[T]:
-        """Do the work on every stripe, in threads that leave the cores to one another; results come in order."""
+    def _map_stripes(self, work: Callable[[slice], T]) -> Iterator[T]:
+        """Run the work on every stripe, in threads, and yield results in order."""
         edges = np.linspace(0, self.count, STRIPES + 1).astype(int)
         stripes = [slice(*pair) for pair in pairwise(edges)]
         small = self.count * self.width * self.plan.classifiers < SMALL
@@ -304,7 +310,7 @@ class NumpyRows(FeatureRows):
 
 
 def filling(count: int, gone: Ints) -> Callable[[Floats], Floats]:
-    """How an array loses some of its rows in place: the last ones move into the gaps.
+    """Moves that close the gaps when an array loses rows: the last rows fill them.
 
     >>> filling(5, np.array([0, 3]))(np.array([10, 11, 12, 13, 14])).tolist()
     [14, 11, 12]
@@ -348,7 +354,7 @@ def cores() -> int:
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _get_blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
@@ -359,7 +365,7 @@ def blas_threads(count: int) -> Any:
     that have threads of their own cost a quarter of the CPU time of a run. Beside a busy process two that wait for one
     another take a hundred times as long: 1.06 s instead of 0.01 to invert 512 columns.
     """
-    return _blas().limit(limits=count, user_api="blas")
+    return _get_blas().limit(limits=count, user_api="blas")
 
 
 def inverse(matrix: Floats, ridge: Floats) -> Floats:
@@ -376,7 +382,7 @@ def inverse(matrix: Floats, ridge: Floats) -> Floats:
 
 
 def logistic(odds: Floats) -> Floats:
-    """1 / (1 + exp(-odds)) in a new array; where exp overflows, 0 is right.
+    """Return 1 / (1 + exp(-odds)) in a new array. Where exp overflows, 0 is right.
 
     >>> logistic(np.array([0.0, 1e4, -1e4]))
     array([0.5, 1. , 0. ])
@@ -415,7 +421,10 @@ def chosen(backend: str) -> str:
 
 
 def hold(X: Floats, y: Ints, units: Ints, numbers: Ints, plan: FitPlan, backend: str, **options: Any) -> FeatureRows:
-    """The rows with these numbers, in this order, on the backend; `options` are Ray's workers and address."""
+    """Return the rows with these numbers, in this order, on the backend.
+
+    `options` are Ray's workers and address.
+    """
     if backend == "ray":
         from winokit.methods.aflite.ray_rows import RayRows
 

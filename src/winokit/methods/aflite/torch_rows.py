@@ -59,12 +59,12 @@ class TorchRows(FeatureRows):
         return tensor.to(self.device, self.dtype, copy=True)
 
     def inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
-        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(_ridged(matrix, ridge)))
+        self._inverse = torch.cholesky_inverse(torch.linalg.cholesky(_add_ridge(matrix, ridge)))
         return self._inverse.to(self.dtype)
 
     def refined_inverse(self, matrix: torch.Tensor, ridge: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         # From the inverse of the phase before, Newton's iteration (Schulz, 1933) takes a few products.
-        full = _ridged(matrix, ridge)
+        full = _add_ridge(matrix, ridge)
         for _ in range(REFINEMENTS):
             rest = -(full @ self._inverse)
             rest.diagonal().add_(1)
@@ -84,7 +84,7 @@ class TorchRows(FeatureRows):
         return looked
 
     def draw(self, phase: int) -> None:
-        salt = self._sent(self.plan.salts(phase).view(np.int32))
+        salt = self._send_integers(self.plan.salts(phase).view(np.int32))
         drawn = torch_keys(self._units[: self.count], salt)
         if self.plan.strata == 1:
             limits = drawn.kthvalue(self.plan.train_size, dim=1, keepdim=True).values
@@ -111,7 +111,7 @@ class TorchRows(FeatureRows):
     def gram(self, theta: torch.Tensor) -> torch.Tensor:
         chances = torch.sigmoid(self._X[: self.count] @ theta[:-1, 0] + theta[-1, 0])
         self.weights = chances * (1 - chances)
-        return self._weighted_gram(slice(self.count))
+        return self._compute_weighted_gram(slice(self.count))
 
     def votes(self) -> tuple[Ints, Ints]:
         held_out = self._train[:, : self.count] == 0
@@ -121,31 +121,31 @@ class TorchRows(FeatureRows):
 
     def drop(self, positions: Ints) -> torch.Tensor:
         gaps, movers = moves(self.count, positions)
-        places = self._sent(np.concatenate([positions, gaps, movers]))
+        places = self._send_integers(np.concatenate([positions, gaps, movers]))
         gone, to, of = torch.tensor_split(places, [len(positions), len(positions) + len(gaps)])
-        lost = self._weighted_gram(gone)
+        lost = self._compute_weighted_gram(gone)
         for rows in (self.weights, self._X, self._y, self._units, self._strata):
             rows[to] = rows[of]
         self.numbers[gaps] = self.numbers[movers]
         self.numbers = self.numbers[: self.count - len(positions)]
         self.weights = self.weights[: self.count]
         if not self.runs_ahead or self.count < LEAST_FILLED * len(self._X):
-            self._trim()
+            self._trim_arrays()
         return lost
 
-    def _trim(self) -> None:
+    def _trim_arrays(self) -> None:
         """Let go of the rows that have left."""
         self._recording = None
         for name in ("_X", "_y", "_units", "_strata"):
             setattr(self, name, getattr(self, name)[: self.count])
         self._train, self._odds = (torch.zeros_like(rows[:, : self.count]) for rows in (self._train, self._odds))
 
-    def _sent(self, array: npt.NDArray[Any]) -> torch.Tensor:
-        """Whole numbers on the device; a GPU goes on with its work meanwhile."""
+    def _send_integers(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        """Return integers on the device, without waiting for a GPU."""
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else tensor
 
-    def _weighted_gram(self, rows: Any) -> torch.Tensor:
+    def _compute_weighted_gram(self, rows: Any) -> torch.Tensor:
         root = self.weights[rows].sqrt()[:, None]
         with exact_products():
             scaled = torch.cat([self._X[rows] * root, root], dim=1)
@@ -153,7 +153,10 @@ class TorchRows(FeatureRows):
 
 
 class _Recording:
-    """Steps on a GPU, each one's launches recorded once as a CUDA graph; what they made stands until played again."""
+    """Steps on a GPU, recorded once as CUDA graphs and replayed.
+
+    Results stay valid until the next replay.
+    """
 
     def __init__(self, work: Callable[..., Iterator[Any]], arrays: Sequence[torch.Tensor]) -> None:
         self._inputs = [array.clone() for array in arrays]
@@ -167,12 +170,12 @@ class _Recording:
         for held, array in zip(self._inputs, arrays, strict=True):
             held.copy_(array)
         while len(self._steps) <= steps:
-            self._record()
+            self._record_steps()
         for graph, _ in self._steps[: steps + 1]:
             graph.replay()
         return self._steps[steps][1]
 
-    def _record(self) -> None:
+    def _record_steps(self) -> None:
         # Not torch.cuda.graph, which first collects all garbage and gives all memory back, and takes ten times as long.
         here = torch.cuda.current_stream()
         graph = torch.cuda.CUDAGraph()
@@ -190,7 +193,7 @@ class _Recording:
         here.wait_stream(self._stream)
 
 
-def _ridged(matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
+def _add_ridge(matrix: torch.Tensor, ridge: torch.Tensor) -> torch.Tensor:
     full = matrix.to(torch.float64)
     full.diagonal().add_(ridge[:, 0] + 1e-10 * full.diagonal().mean())
     return full
@@ -205,12 +208,12 @@ def torch_keys(rows: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
     >>> bool((mixed.numpy().astype(np.int64) + 2**31 == keys(rows, salt).T).all())
     True
     """
-    mixed = _mix(rows + salt[0][:, None]) ^ salt[1][:, None]
-    return _mix(mixed) ^ torch.iinfo(torch.int32).min
+    mixed = _mix_bits(rows + salt[0][:, None]) ^ salt[1][:, None]
+    return _mix_bits(mixed) ^ torch.iinfo(torch.int32).min
 
 
-def _mix(mixed: torch.Tensor) -> torch.Tensor:
-    """The finalizer; shifts bring in copies of the sign, which are cut off."""
+def _mix_bits(mixed: torch.Tensor) -> torch.Tensor:
+    """Mix the bits of a key. Copies of the sign that shifts bring in are cut off."""
     first, second = np.array(MIXERS, dtype=np.uint32).view(np.int32).tolist()
     mixed = (mixed ^ ((mixed >> 16) & 0xFFFF)) * first
     mixed = (mixed ^ ((mixed >> 13) & 0x7FFFF)) * second

@@ -1,4 +1,4 @@
-"""What a formalization is: a problem becomes inputs, a head gives each option a number, then loss and decision.
+"""Formalizations: a problem becomes inputs, numbers per option, a loss and a decision.
 
 Six are those of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
 https://arxiv.org/abs/2010.04043; they train encoders. `mc-lm` is ours, and trains models that write text. Paper and
@@ -43,7 +43,7 @@ COMPARING = {"ties": ("abstain", "strict", "loose"), "trains": ("right", "groups
 
 @dataclass(frozen=True)
 class Definition:
-    """A formalization as it is defined."""
+    """The definition of a formalization."""
 
     name: str
     about: str
@@ -100,15 +100,19 @@ class Formalization:
         """Parse `name?switch=value&…`. A wrong name or value says what exists."""
         name, _, query = spec.partition("?")
         definition = FORMALIZATIONS[name]
-        asked = dict(parse_qsl(query, keep_blank_values=True))
-        style = asked.pop("style", "default")
+        given_switches = dict(parse_qsl(query, keep_blank_values=True))
+        style = given_switches.pop("style", "default")
         check_known("style of formalization", style, STYLES)
-        for switch in asked:
+        for switch in given_switches:
             check_known(f"switch of {name!r}", switch, [*definition.switches, "style"])
         # A style speaks of every formalization: what this one has no switch or no such value for is not meant for it.
-        styled = {key: value for key, value in STYLES[style].items() if value in definition.switches.get(key, ())}
-        chosen = {key: _checked(definition, key, value) for key, value in asked.items()}
-        return cls(definition, {**defaults(definition), **styled, **chosen})
+        switches = defaults(definition)
+        for key, value in STYLES[style].items():
+            if value in definition.switches.get(key, ()):
+                switches[key] = value
+        for key, value in given_switches.items():
+            switches[key] = _check_switch(definition, key, value)
+        return cls(definition, switches)
 
     @property
     def name(self) -> str:
@@ -117,21 +121,29 @@ class Formalization:
 
     @property
     def spec(self) -> str:
-        """Its name with whatever differs from the defaults: the same formalization always has the same."""
-        usual = defaults(self.definition)
-        changed = "&".join(f"{key}={value}" for key, value in self.switches.items() if value != usual[key])
-        return f"{self.name}?{changed}" if changed else self.name
+        """Name with all switches that differ from the defaults.
+
+        The same formalization always has the same spec.
+        """
+        default_switches = defaults(self.definition)
+        changed = [f"{key}={value}" for key, value in self.switches.items() if value != default_switches[key]]
+        return f"{self.name}?{'&'.join(changed)}" if changed else self.name
 
 
 def defaults(definition: Definition) -> dict[str, str]:
-    """The switches as they stand when nobody says otherwise."""
-    lists = {key: [value for value in values if value not in NUMBER] for key, values in definition.switches.items()}
-    return {key: values[0] if values else "phrases" for key, values in lists.items()}
+    """Return every switch with its default value."""
+    return {key: _default_value(values) for key, values in definition.switches.items()}
 
 
-def _checked(definition: Definition, key: str, value: str) -> str:
-    known = definition.switches[key]
-    if known[:1] == NUMBER:
+def _default_value(values: Sequence[str]) -> str:
+    """The first value of a switch; `phrases` for one that takes any text."""
+    named_values = [value for value in values if value not in NUMBER]
+    return named_values[0] if named_values else "phrases"
+
+
+def _check_switch(definition: Definition, key: str, value: str) -> str:
+    allowed_values = definition.switches[key]
+    if allowed_values[:1] == NUMBER:
         try:
             number = float(value)
         except ValueError:
@@ -139,6 +151,6 @@ def _checked(definition: Definition, key: str, value: str) -> str:
         if not (number >= 0 and math.isfinite(number)):
             raise BadInput(f"{definition.name}?{key}: expected a number, 0 or more, found {value!r}")
         return str(number)
-    if known:
-        check_known(f"{key} of {definition.name!r}", value, known)
+    if allowed_values:
+        check_known(f"{key} of {definition.name!r}", value, allowed_values)
     return value

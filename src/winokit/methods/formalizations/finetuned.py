@@ -1,4 +1,4 @@
-"""A folder that winokit trained, as a model: `hf:FOLDER`. It judges whole problems, under its own formalization.
+"""A folder that winokit trained, as the model `hf:FOLDER`.
 
 `hf:FOLDER?kind=masked` loads the same weights as a plain masked language model, where they have a language-modelling
 head.
@@ -20,7 +20,7 @@ from winokit.problem import Problem
 
 
 def load(spec: Spec) -> "FineTuned":
-    """Load a trained folder under the formalization it remembers."""
+    """Load a trained folder under the formalization stored in it."""
     settings = HfSettings.of(spec)
     return FineTuned(str(spec), settings, open_network(settings))
 
@@ -45,22 +45,27 @@ class FineTuned:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Weights, tokenizer, precision, formalization, and where rivals come from."""
+        """Weights, tokenizer, precision, formalization and source of rivals, as a text."""
         return f"{fingerprint(self.settings)} {self.formalization} {rivals_name(self.network.formalization)}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Scores of each problem's candidates, the longest texts first."""
+        """Yield the scores of each problem's candidates, the longest texts first."""
         formalization = self.network.formalization
-        asked = cases(map(problem_of, requests), formalization)
-        encoded = encode(asked, formalization, self.network.reader)
-        yield from ((index, Scores(None, why)) for index, why in enumerate(encoded) if isinstance(why, str))
+        problem_cases = cases(map(problem_of, requests), formalization)
+        encoded = encode(problem_cases, formalization, self.network.reader)
+        for index, case in enumerate(encoded):
+            if isinstance(case, str):
+                yield index, Scores(None, case)
         for index, numbers in self.network.numbers(encoded, self.settings.budget):
-            scores = formalization.definition.decide(asked[index], numbers, formalization.switches)
-            yield index, Scores(None, scores) if isinstance(scores, str) else Scores(scores)
+            scores = formalization.definition.decide(problem_cases[index], numbers, formalization.switches)
+            if isinstance(scores, str):
+                yield index, Scores(None, scores)
+            else:
+                yield index, Scores(scores)
 
 
 def problem_of(request: Request) -> Problem:
-    """The problem that a request asks about, its answer hidden."""
+    """Return the problem that a request asks about, with its answer hidden."""
     if not isinstance(request, Choose):
         raise BadInput(f"a fine-tuned model judges whole problems; it cannot answer {type(request).__name__} requests")
     labels = dict(request.labels)

@@ -1,4 +1,4 @@
-"""From what the encoder makes of a batch to one number per option, from these to losses, and to scores of candidates.
+"""Heads, which give each option a number, the losses over these, and the scores of candidates.
 
 `FirstToken` and `Spans` are linear layers on the encoder's last states, without dropout or a layer between, as in Liu
 et al.'s code; `head=dense` is allenai/winogrande's for RoBERTa: dropout, dense, tanh, dropout, linear. `GuessedWords`
@@ -39,8 +39,8 @@ class FirstToken(nn.Module):
         linear = nn.Linear(width, 1)
         if switches.get("head") == "dense":
             dropout = getattr(config, "hidden_dropout_prob", 0.1)
-            layers = (nn.Dropout(dropout), nn.Linear(width, width), nn.Tanh(), nn.Dropout(dropout), linear)
-            self.layers: nn.Module = nn.Sequential(*layers)
+            dense = nn.Linear(width, width)
+            self.layers: nn.Module = nn.Sequential(nn.Dropout(dropout), dense, nn.Tanh(), nn.Dropout(dropout), linear)
         else:
             self.layers = linear
 
@@ -105,13 +105,14 @@ class WrittenWords(nn.Module):
         is_written = batch.tokens != NOWHERE
         tokens = batch.tokens.clamp(min=0)
         first = torch.full_like(tokens[:, :1], self.start)
-        logits = encoder(
+        written = encoder(
             encoder_outputs=(states[batch.row],),
             attention_mask=batch.attention[batch.row],
             decoder_input_ids=torch.cat([first, tokens[:, :-1]], 1),
             decoder_attention_mask=is_written.long(),
             use_cache=False,
-        ).logits.float()
+        )
+        logits = written.logits.float()
         logprobs = logits.gather(-1, tokens.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
         places = batch.places[:, 0]
         is_scored = places != NOWHERE
@@ -144,29 +145,46 @@ def binary(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
 def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
     """The numbers as scores: the highest wins."""
     if not case.is_judgement:
-        return _settled(tuple(numbers), switches["ties"], query=0)
+        return _break_tie(tuple(numbers), switches["ties"], query=0)
     query, *rivals = numbers
-    return _settled((max(rivals), query), switches["ties"], query=1) if rivals else NO_RIVAL
+    if not rivals:
+        return NO_RIVAL
+    return _break_tie((max(rivals), query), switches["ties"], query=1)
 
 
 def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
-    """Scores by which an option wins that is judged right, and no other is."""
+    """Scores by which the only option judged right wins.
+
+    A text with the reason if no option, or more than one, is judged right.
+    """
     if case.is_judgement:
-        return _settled((RIGHT, numbers[0]), switches["ties"], query=1)
+        return _break_tie((RIGHT, numbers[0]), switches["ties"], query=1)
     if switches["judge"] == "first":
-        return _settled((numbers[0], *[RIGHT] * (len(numbers) - 1)), switches["ties"], query=0)
-    right = sum(number > RIGHT or (number == RIGHT and switches["ties"] == "loose") for number in numbers)
-    if right != 1:
-        return "no candidate is judged right" if not right else f"{right} candidates are judged right"
+        other_scores = [RIGHT] * (len(numbers) - 1)
+        return _break_tie((numbers[0], *other_scores), switches["ties"], query=0)
+    if switches["ties"] == "loose":
+        right_count = sum(number >= RIGHT for number in numbers)
+    else:
+        right_count = sum(number > RIGHT for number in numbers)
+    if right_count == 0:
+        return "no candidate is judged right"
+    if right_count > 1:
+        return f"{right_count} candidates are judged right"
     return tuple(numbers)
 
 
-def _settled(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[float, ...]:
-    """The scores; a tie at the top is lost (`strict`) or won (`loose`) by the query, or left for an abstention."""
+def _break_tie(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[float, ...]:
+    """Return the scores with a tie at the top resolved as `ties` says.
+
+    The query loses (`strict`) or wins (`loose`) the tie, or it stays for an abstention.
+    """
     best = max(scores)
     tied = [index for index, score in enumerate(scores) if score == best]
     if len(tied) == 1 or ties == "abstain":
         return scores
     others = [index for index in tied if index != query]
-    winner = query if ties == "loose" and query in tied else others[-1]
-    return tuple(math.nextafter(score, math.inf) if index == winner else score for index, score in enumerate(scores))
+    query_wins = ties == "loose" and query in tied
+    winner = query if query_wins else others[-1]
+    settled = list(scores)
+    settled[winner] = math.nextafter(best, math.inf)
+    return tuple(settled)

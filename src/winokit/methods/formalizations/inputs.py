@@ -1,4 +1,4 @@
-"""What a model reads: the text with an option in its blank, with the option masked, or as it stands.
+"""Inputs: the text with an option in its blank, with the option masked, or unchanged.
 
 | input | an option of "Jim yelled at Kevin because he was upset." | what the head looks at |
 |---|---|---|
@@ -16,6 +16,7 @@ allenai/winogrande tokenises the two parts by themselves, so that RoBERTa reads 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 from winokit.errors import BadInput
@@ -46,7 +47,7 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text, and the characters in it that matter."""
+    """A text and the spans in it that matter."""
 
     text: str
     spans: tuple[Span, ...]
@@ -54,7 +55,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """Token ids, and where the second segment begins, for models that tell segments apart."""
+    """Token ids, and the start of the second segment for models that have segments."""
 
     ids: tuple[int, ...]
     second: int
@@ -66,7 +67,7 @@ Seen: TypeAlias = tuple[InputRow, tuple[tuple[int, ...], ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class InputOption:
-    """Where the head looks for one option: a row, positions in it by span, and the tokens hidden there."""
+    """One option: its row, its token positions by span, and the tokens hidden there."""
 
     row: int
     places: tuple[tuple[int, ...], ...] = ()
@@ -76,7 +77,10 @@ class InputOption:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A case as a model reads it. Options that leave the same text behind share a row."""
+    """A case as a model reads it.
+
+    Options that leave the same text share a row.
+    """
 
     rows: tuple[InputRow, ...]
     options: tuple[InputOption, ...]
@@ -94,7 +98,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class InputReader:
-    """A tokenizer and what else decides how a text becomes rows."""
+    """A tokenizer, and what else determines how a text becomes rows."""
 
     tokenizer: Any
     longest: int
@@ -110,24 +114,26 @@ class InputReader:
     @classmethod
     def of(cls, tokenizer: Any, config: Any, longest: int) -> "InputReader":
         """The reader of a model."""
-        tells = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
+        has_segments = "token_type_ids" in tokenizer.model_input_names and getattr(config, "type_vocab_size", 0) > 1
         joined = tokenizer("a", "b").encodings[0]
         texts = joined.sequence_ids
-        between = tuple(joined.ids[len(texts) - texts[::-1].index(0) : texts.index(1)])
-        own = () if tokenizer.sep_token_id is None else (tokenizer.sep_token_id,)
-        return cls(tokenizer, longest, tells, between or own)
+        first_end = len(texts) - texts[::-1].index(0)
+        second_start = texts.index(1)
+        between = tuple(joined.ids[first_end:second_start])
+        own_separator = () if tokenizer.sep_token_id is None else (tokenizer.sep_token_id,)
+        return cls(tokenizer, longest, has_segments, between or own_separator)
 
 
 @dataclass(frozen=True)
 class Input:
-    """One way to read a case: the texts of its options, and what the head is to see of each."""
+    """One way to read a case: the texts of its options, and a row for each."""
 
     texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
     """One marked text an option, or why there is none."""
     row: Callable[[Marked, TextReading, InputReader, Switches], Seen]
 
     def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
-        """A row per text, with the places that the head looks at."""
+        """Return a row per text, with the token positions for the head."""
         texts = list(dict.fromkeys(each.text for each in marked))
         readings = dict(zip(texts, read(reader.tokenizer, texts, reader.longest), strict=True))
         return [self.row(each, readings[each.text], reader, switches) for each in marked]
@@ -135,36 +141,41 @@ class Input:
 
 @dataclass(frozen=True)
 class FollowingInput:
-    """The text after an option, split into tokens as `partial` and `full` scoring do."""
+    """The text after an option, split into tokens as in `partial` and `full` scoring."""
 
     texts: Callable[[Case, Switches], tuple[Marked, ...] | str]
 
     def read(self, marked: Sequence[Marked], reader: InputReader, switches: Switches) -> list[Seen]:
-        """A row per text, with the places of its guesses and the tokens to guess."""
-        continuations = [_continuation(each, switches) for each in marked]
+        """Return a row per text, with the guessed tokens and their positions."""
+        continuations = [_make_continuation(each, switches) for each in marked]
         if reader.boundary is not None:
-            return [_guessed_after(encoded) for encoded in reader.boundary.split(continuations)]
-        return _written_after(continuations, reader)
+            return [_read_guessed(encoded) for encoded in reader.boundary.split(continuations)]
+        return _read_written(continuations, reader)
 
 
 def encode(cases: Sequence[Case], formalization: Formalization, reader: InputReader) -> list[Encoded | str]:
-    """Each case as the model reads it, or why it cannot."""
-    how = formalization.definition.input
+    """Return each case as the model reads it, or the reason why it cannot."""
+    input_kind = formalization.definition.input
     switches = formalization.switches
-    markings = [how.texts(case, switches) for case in cases]
-    texts = [*dict.fromkeys(marked for marking in markings if not isinstance(marking, str) for marked in marking)]
-    seen_of: dict[Marked, Seen] = {}
+    markings = [input_kind.texts(case, switches) for case in cases]
+    readable = [marking for marking in markings if not isinstance(marking, str)]
+    texts = list(dict.fromkeys(chain.from_iterable(readable)))
+    inputs_of: dict[Marked, Seen] = {}
     for start in range(0, len(texts), CHUNK):
         chunk = texts[start : start + CHUNK]
-        seen_of |= zip(chunk, how.read(chunk, reader, switches), strict=True)
-    return [
-        marking if isinstance(marking, str) else _encoded(case, [(each, seen_of[each]) for each in marking], reader)
-        for case, marking in zip(cases, markings, strict=True)
-    ]
+        inputs_of |= zip(chunk, input_kind.read(chunk, reader, switches), strict=True)
+    encoded: list[Encoded | str] = []
+    for case, marking in zip(cases, markings, strict=True):
+        if isinstance(marking, str):
+            encoded.append(marking)
+        else:
+            inputs = [(marked, inputs_of[marked]) for marked in marking]
+            encoded.append(_encode_case(case, inputs, reader))
+    return encoded
 
 
-def _encoded(case: Case, texts: Sequence[tuple[Marked, Seen]], reader: InputReader) -> Encoded:
-    """Make a case of its marked texts and their rows."""
+def _encode_case(case: Case, texts: Sequence[tuple[Marked, Seen]], reader: InputReader) -> Encoded:
+    """Encode a case from its marked texts and their rows."""
     rows: dict[InputRow, int] = {}
     options = []
     for (marked, (row, places, tokens)), right in zip(texts, case.right, strict=True):
@@ -181,12 +192,17 @@ def filled(problem: Problem, option: str, switches: Switches) -> Filled:
     return substitute(problem, option, switches["substitution"])
 
 
-def _filled_texts(case: Case, switches: Switches) -> tuple[Marked, ...]:
-    parts = [filled(case.problem, option, switches) for option in case.options]
-    return tuple(Marked(part.text, ((len(part.before), len(part.before) + len(part.candidate)),)) for part in parts)
+def _fill_texts(case: Case, switches: Switches) -> tuple[Marked, ...]:
+    return tuple(_mark_option(filled(case.problem, option, switches)) for option in case.options)
 
 
-def _separated(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
+def _mark_option(text: Filled) -> Marked:
+    """A filled text with the option as its span."""
+    start = len(text.before)
+    return Marked(text.text, ((start, start + len(text.candidate)),))
+
+
+def _read_separated(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     option = reading.inside(*marked.spans[0])
     at = option[0] if switches["separator"] == "before" else option[-1] + 1
     between = reader.separators
@@ -194,35 +210,41 @@ def _separated(marked: Marked, reading: TextReading, reader: InputReader, switch
         raise BadInput("the model's tokenizer has no separator to put beside an option: choose mc-mlm or p-span")
     if switches["separators"] != "own":
         between = between[:1] * int(switches["separators"])
-    return InputRow((*reading.ids[:at], *between, *reading.ids[at:]), at + len(between)), (), ()
+    ids = (*reading.ids[:at], *between, *reading.ids[at:])
+    return InputRow(ids, at + len(between)), (), ()
 
 
-def _masked(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
+def _read_masked(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     places = tuple(reading.inside(*marked.spans[0]))
-    row = InputRow(reading.masked(places, reader.tokenizer.mask_token_id), len(reading.ids))
-    return row, (places,), tuple(reading.ids[place] for place in places)
+    masked_ids = reading.masked(places, reader.tokenizer.mask_token_id)
+    hidden_ids = tuple(reading.ids[place] for place in places)
+    return InputRow(masked_ids, len(reading.ids)), (places,), hidden_ids
 
 
-def _masked_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
-    return UNREADABLE if case.problem.is_whole else _filled_texts(case, switches)
+def _fill_masked_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+    return UNREADABLE if case.problem.is_whole else _fill_texts(case, switches)
 
 
-def _named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+def _mark_named_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
     problem = case.problem
     if problem.is_whole:
         return UNREADABLE
     blank = len(problem.before), len(problem.sentence) - len(problem.after)
-    marked = []
+    marked_texts = []
     for index, option in enumerate(case.options):
-        place = _named(problem, option, blank, by_index=case.is_judgement and index == 0)
-        if place is None:
+        is_query = case.is_judgement and index == 0
+        mention = _find_mention(problem, option, blank, by_index=is_query)
+        if mention is None:
             return f"{option!r} is not named in the text"
-        marked.append(Marked(problem.sentence, (place, blank)))
-    return tuple(marked)
+        marked_texts.append(Marked(problem.sentence, (mention, blank)))
+    return tuple(marked_texts)
 
 
-def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
-    """Where an option is first named outside the blank; a query at or after the word the dataset says."""
+def _find_mention(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Span | None:
+    """First mention of an option outside the blank; None if there is none.
+
+    A query is looked for from the word on that the dataset names.
+    """
     text = problem.sentence
     word = problem.labels.get("span1_index")
     language = language_of(problem.language)
@@ -235,32 +257,32 @@ def _named(problem: Problem, option: str, blank: Span, *, by_index: bool) -> Spa
     return places[0] if places else None
 
 
-def _pooled(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
+def _read_spans(marked: Marked, reading: TextReading, reader: InputReader, switches: Switches) -> Seen:
     places = tuple(tuple(reading.inside(*span)) for span in marked.spans)
     return InputRow(tuple(reading.ids), len(reading.ids)), places, ()
 
 
-def _followed_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
-    """The filled texts, if something is there to be guessed."""
+def _fill_followed_texts(case: Case, switches: Switches) -> tuple[Marked, ...] | str:
+    """Return the filled texts if something follows the blank."""
     if switches["scored"] == "full":
-        return _filled_texts(case, switches)
+        return _fill_texts(case, switches)
     if case.problem.is_whole:
         return f"{NO_BLANK}; mc-lm?scored=full reads them"
     if not case.problem.after.strip():
         return "nothing follows the blank; mc-lm?scored=full guesses the whole text"
-    return _filled_texts(case, switches)
+    return _fill_texts(case, switches)
 
 
-def _continuation(marked: Marked, switches: Switches) -> Continuation:
-    """The text up to the option's end as context, and the rest to be guessed."""
+def _make_continuation(marked: Marked, switches: Switches) -> Continuation:
+    """Return the text up to the option's end as context, and the rest to be guessed."""
     if switches["scored"] == "full":
         return Continuation("", marked.text)
     option_end = marked.spans[0][1]
     return Continuation(marked.text[:option_end], marked.text[option_end:])
 
 
-def _guessed_after(encoded: EncodedText | Refusal) -> Seen:
-    """A causal model's row, and the place before each guessed token."""
+def _read_guessed(encoded: EncodedText | Refusal) -> Seen:
+    """Return a causal model's row, and the position before each guessed token."""
     if isinstance(encoded, Refusal):
         raise BadInput(f"cannot be trained on: {encoded.why}")
     scored = encoded.scored
@@ -268,8 +290,8 @@ def _guessed_after(encoded: EncodedText | Refusal) -> Seen:
     return InputRow(scored.read, len(scored.read)), (places,), scored.tokens[scored.first :]
 
 
-def _written_after(continuations: Sequence[Continuation], reader: InputReader) -> list[Seen]:
-    """The encoder's rows, and what its decoder writes.
+def _read_written(continuations: Sequence[Continuation], reader: InputReader) -> list[Seen]:
+    """Return the encoder's rows, and the tokens that its decoder writes.
 
     Places count the decoder's tokens. Tokens after the last scored one (`</s>`) are left out.
     """
@@ -277,16 +299,16 @@ def _written_after(continuations: Sequence[Continuation], reader: InputReader) -
     prompts = read(reader.tokenizer, [context for context, _ in sides], reader.longest)
     longest_target = reader.longest_target or reader.longest
     targets = read(reader.tokenizer, [text for _, text in sides], longest_target, as_target=True)
-    seen: list[Seen] = []
+    inputs: list[Seen] = []
     for prompt, target in zip(prompts, targets, strict=True):
         target.check()
         places = tuple(target.own())
-        written = tuple(target.ids[: places[-1] + 1])
-        seen.append((InputRow(tuple(prompt.ids), len(prompt.ids)), (places,), written))
-    return seen
+        target_tokens = tuple(target.ids[: places[-1] + 1])
+        inputs.append((InputRow(tuple(prompt.ids), len(prompt.ids)), (places,), target_tokens))
+    return inputs
 
 
-SENTENCES = Input(_filled_texts, _separated)
-SPANS = Input(_named_texts, _pooled)
-MASKED = Input(_masked_texts, _masked)
-FOLLOWING = FollowingInput(_followed_texts)
+SENTENCES = Input(_fill_texts, _read_separated)
+SPANS = Input(_mark_named_texts, _read_spans)
+MASKED = Input(_fill_masked_texts, _read_masked)
+FOLLOWING = FollowingInput(_fill_followed_texts)

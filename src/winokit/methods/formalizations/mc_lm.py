@@ -1,4 +1,4 @@
-"""MC-LM: how likely is the text after each option? For models that write: causal ones, and encoder-decoders.
+"""MC-LM: how likely is the text after each option?
 
 Ours: the multiple choice of Liu et al., "Precise Task Formalization Matters in Winograd Schema Evaluations" (2020),
 https://arxiv.org/abs/2010.04043, over the partial scores of Trinh and Le, "A Simple Method for Commonsense Reasoning"
@@ -23,7 +23,7 @@ from winokit.methods.formalizations.inputs import FOLLOWING, SUBSTITUTION
 
 
 def following_words(config: Any, switches: Switches) -> nn.Module:
-    """The head for a model of this configuration."""
+    """Return the head for a model of this configuration."""
     if config.is_encoder_decoder:
         return WrittenWords(config, switches)
     return GuessedWords(config, switches)

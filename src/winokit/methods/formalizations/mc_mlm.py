@@ -1,4 +1,4 @@
-"""MC-MLM: how likely is each option where the blank is masked? The language-modelling head is the model's own.
+"""MC-MLM: how likely is each option at the masked blank?
 
 Kocijan et al., "A Surprisingly Robust Trick for the Winograd Schema Challenge" (2019),
 https://arxiv.org/abs/1905.06290; Liu et al., "RoBERTa" (2019); Liu et al. (2020).
@@ -22,14 +22,17 @@ from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
 
 
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
-    """Cross entropy over the options, or the margin loss."""
+    """Return the cross entropy over the options, or the margin loss."""
     if switches["loss"] == "softmax":
         return softmax(numbers, batch, switches)
     return margin(numbers, batch, float(switches["alpha"]), float(switches["beta"]))
 
 
 def margin(numbers: Tensor, batch: Batch, alpha: float, beta: float) -> Loss:
-    """Minus log-probability of the right option, and a penalty for each wrong one that is not `beta` below it."""
+    """Return the negative log-probability of the right option, plus margin penalties.
+
+    A wrong option is penalised if it is not `beta` below the right one.
+    """
     is_right = batch.column == batch.gold[batch.case]
     # A sum over the batch, so that each case has its right option's number without asking the device where it stands.
     right = numbers.new_zeros(batch.cases).index_add(0, batch.case, numbers * is_right)

@@ -1,4 +1,4 @@
-"""MC-Sent-NoPairLoss: trained as P-Sent, one option at a time; decided by comparing the options.
+"""MC-Sent-NoPairLoss: trained one option at a time, decided by comparing options.
 
 Liu et al. say that multiple-choice formalizations keep one judgement a sentence in training (`trains=groups`); their
 code keeps all for this one, whose loss sees the query only, and so do we (`trains=all`).

@@ -1,4 +1,4 @@
-"""An encoder and a head: loaded to be trained, saved with its formalization, loaded again.
+"""An encoder and a head: loaded for training, saved with the formalization, and reloaded.
 
 Any encoder of transformers does, through `AutoModel` or, where the formalization guesses words, through
 `AutoModelForMaskedLM`. `mc-lm` takes causal models and encoder-decoders instead. A saved folder is an ordinary model
@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 
 class Network(nn.Module):
-    """An encoder, a head, and the formalization they are trained and asked under."""
+    """An encoder, a head, and the formalization for training and scoring."""
 
     def __init__(self, encoder: Any, head: nn.Module, formalization: Formalization, reader: InputReader) -> None:
         super().__init__()
@@ -62,29 +63,34 @@ class Network(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where its weights are."""
+        """Device of the weights."""
         return next(self.parameters()).device
 
     def collated(self, examples: Sequence[Encoded]) -> Batch:
-        """Examples as a batch for this model, on the CPU still."""
+        """Return examples as a batch for this model, on the CPU."""
         pad = self.reader.tokenizer.pad_token_id or 0
         return collate(examples, pad, segments=self.reader.segments)
 
     def numbers(
         self, examples: Sequence[Encoded | str], budget: int | None = None
     ) -> Iterator[tuple[int, list[float]]]:
-        """The index of each example and its numbers, the longest first, as they come; in float32, without dropout."""
+        """Yield each example's index and the numbers of its options.
 
-        def numbers(batch: Batch) -> Iterator[list[float]]:
-            values = iter(self(batch).tolist())
-            return ([next(values) for _ in range(count)] for count in torch.bincount(batch.case).tolist())
+        The longest examples come first. Numbers are in float32, without dropout.
+        """
 
-        return self.each(numbers, examples, budget)
+        def score_options(batch: Batch) -> list[list[float]]:
+            values = self(batch).tolist()
+            option_counts = torch.bincount(batch.case).tolist()
+            ends = accumulate(option_counts)
+            return [values[end - count : end] for count, end in zip(option_counts, ends, strict=True)]
+
+        return self.each(score_options, examples, budget)
 
     def each(
         self, work: Callable[[Batch], Iterable[T]], examples: Sequence[Encoded | str], budget: int | None = None
     ) -> Iterator[tuple[int, T]]:
-        """The index of each example and what `work` makes of it in a batch on the device, the longest first.
+        """Yield each example's index and the result of `work` for it, the longest first.
 
         What could not be encoded, and is the reason why, is passed over.
         """
@@ -96,13 +102,17 @@ class Network(nn.Module):
         def run(batch: Sequence[Encoded]) -> list[T]:
             return list(work(self.collated(batch).to(self.device)))
 
-        costs = [example.longest * len(example.rows) for _, example in readable]
-        for index, result in in_batches(run, [example for _, example in readable], costs, BatchBudget(budget)):
-            yield readable[index][0], result
+        indices = [index for index, _ in readable]
+        encoded = [example for _, example in readable]
+        costs = [example.longest * len(example.rows) for example in encoded]
+        for position, result in in_batches(run, encoded, costs, BatchBudget(budget)):
+            yield indices[position], result
 
 
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
-    """The model of a SPEC with a head of this formalization.
+    """Load the model of a SPEC with a head of this formalization.
+
+    A folder trained under the same formalization has a head. Any other head is drawn by `seed`.
 
     A folder that was trained under the same formalization brings its head along; any other head is drawn by `seed`.
     """
@@ -115,42 +125,45 @@ def load_network(spec: str, formalization: Formalization, *, seed: int = 0, devi
         torch.manual_seed(seed)
         if parsed.prefix == "builtin":
             check_kind("builtin", "masked", formalization)
-            return _builtin(parsed, formalization)
+            return _load_builtin(parsed, formalization)
         settings = replace(HfSettings.of(parsed), dtype=TRAINED_IN)
         if settings.device_map is not None or settings.load_in is not None:
             raise BadInput(f"{spec}: a model that is spread (device_map=) or quantised (load_in=) cannot be trained")
-        network = _of_hub(settings, formalization)
-    about = remembered(settings.folder)
-    if about is not None:
+        network = _load_hub_model(settings, formalization)
+    stored_about = remembered(settings.folder)
+    if stored_about is not None:
         # Only a head of the same shape, and for the same purpose, is taken over.
-        before = Formalization.parse(about["formalization"])
-        if (before.name, before.switches.get("head")) == (formalization.name, formalization.switches.get("head")):
+        before = Formalization.parse(stored_about["formalization"])
+        same_head = before.switches.get("head") == formalization.switches.get("head")
+        if before.name == formalization.name and same_head:
             _load_head(network, Path(settings.place))
     return network
 
 
 def open_network(settings: HfSettings) -> Network:
-    """A trained network from its folder, under the formalization it remembers."""
-    about = remembered(settings.folder)
-    if about is None:
+    """Load a trained network from its folder, under the formalization stored there."""
+    stored_about = remembered(settings.folder)
+    if stored_about is None:
         raise BadInput(f"{settings.place}: no {ABOUT}, so it was not trained by winokit")
-    formalization = Formalization.parse(str(about["formalization"]))
+    formalization = Formalization.parse(str(stored_about["formalization"]))
     # Its weights are the ones it was saved with, whatever they began as: no fresh head, and no matrices beside them.
-    as_saved = {"head": "pretrained", "lora": "0"} if formalization.definition.guesses else {}
-    network = _of_hub(settings, Formalization(formalization.definition, {**formalization.switches, **as_saved}))
+    switches = dict(formalization.switches)
+    if formalization.definition.guesses:
+        switches |= {"head": "pretrained", "lora": "0"}
+    network = _load_hub_model(settings, Formalization(formalization.definition, switches))
     network.formalization = formalization
     _load_head(network, Path(settings.place))
     return network.eval()
 
 
 def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> None:
-    """Write weights, tokenizer and head, and last the file that says what they are."""
+    """Write weights, tokenizer and head, and finally `winokit.json`."""
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ABOUT).unlink(missing_ok=True)
     with quiet():
-        _with_plain_weights(network.encoder).save_pretrained(folder)
+        _merge_lora(network.encoder).save_pretrained(folder)
     network.reader.tokenizer.save_pretrained(folder)
     weights = {name: value.contiguous().cpu() for name, value in network.head.state_dict().items()}
     write_whole(folder / HEAD, save(weights))
@@ -159,7 +172,7 @@ def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> No
 
 
 def remembered(folder: Path | None) -> dict[str, Any] | None:
-    """What `winokit.json` says, or None for a folder that has none."""
+    """Return the content of a folder's `winokit.json`, or None without one."""
     path = None if folder is None else folder / ABOUT
     if path is None or not path.exists():
         return None
@@ -169,33 +182,33 @@ def remembered(folder: Path | None) -> dict[str, Any] | None:
     return about
 
 
-def _builtin(spec: Spec, formalization: Formalization) -> Network:
+def _load_builtin(spec: Spec, formalization: Formalization) -> Network:
     device = HfSettings.of(replace(spec, prefix="hf", place="builtin")).device
     model = torch_model()
     encoder: Any = model
     if not formalization.definition.guesses:
         encoder = model.bert
     elif formalization.switches["head"] == "fresh":
-        encoder = _with_fresh_head(model.config, model.bert)
-    return _network(encoder, formalization, torch_tokenizer()).to(device)
+        encoder = _add_fresh_head(model.config, model.bert)
+    return _make_network(encoder, formalization, torch_tokenizer()).to(device)
 
 
-def _of_hub(settings: HfSettings, formalization: Formalization) -> Network:
+def _load_hub_model(settings: HfSettings, formalization: Formalization) -> Network:
     kind = kind_by_config(settings)
     check_kind(settings.place, kind, formalization)
     settings = replace(settings, kind=kind)
     tokenizer = load_tokenizer(settings)
     if kind != "masked":
-        return _writing(settings, formalization, tokenizer)
+        return _load_writing_model(settings, formalization, tokenizer)
     if not formalization.definition.guesses:
-        encoder = _body(settings)
+        encoder = _load_body(settings)
     elif tokenizer.mask_token_id is None:
         raise BadInput(f"{settings.place}: its tokenizer has no mask token, which {formalization.name} needs")
     elif formalization.switches["head"] == "fresh":
-        encoder = _with_fresh_head(load_config(settings), _body(settings)).to(settings.device)
+        encoder = _add_fresh_head(load_config(settings), _load_body(settings)).to(settings.device)
     else:
-        encoder = _with_its_head(settings, formalization)
-    return _network(encoder, formalization, tokenizer).to(settings.device)
+        encoder = _load_with_head(settings, formalization)
+    return _make_network(encoder, formalization, tokenizer).to(settings.device)
 
 
 def check_kind(place: str, kind: str, formalization: Formalization) -> None:
@@ -208,45 +221,45 @@ def check_kind(place: str, kind: str, formalization: Formalization) -> None:
 
 
 def kind_of(spec: str) -> str:
-    """The kind of a trainable model, from its configuration: masked, causal or seq2seq."""
+    """Kind of a trainable model by its configuration: masked, causal or seq2seq."""
     parsed = Spec.parse(spec)
     if parsed.prefix not in TRAINABLE:
         raise BadInput(f"{spec}: only builtin and hf: models can be trained")
     return "masked" if parsed.prefix == "builtin" else kind_by_config(HfSettings.of(parsed))
 
 
-def _writing(settings: HfSettings, formalization: Formalization, tokenizer: Any) -> Network:
+def _load_writing_model(settings: HfSettings, formalization: Formalization, tokenizer: Any) -> Network:
     """Load a causal model or an encoder-decoder, with LoRA if asked."""
     switches = formalization.switches
     if settings.kind == "causal":
         encoder = load_weights(transformers.AutoModelForCausalLM, settings)
-        reader = _causal_reader(encoder, settings, tokenizer)
+        reader = _make_causal_reader(encoder, settings, tokenizer)
     elif switches["scored"] == "full":
         raise BadInput(
             f"{settings.place}: an encoder-decoder needs a text before what it writes: leave out scored=full"
         )
     else:
         encoder = load_weights(transformers.AutoModelForSeq2SeqLM, settings)
-        reader = _decoding_reader(encoder, settings, tokenizer)
+        reader = _make_decoding_reader(encoder, settings, tokenizer)
     rank = float(switches["lora"])
     if rank:
-        encoder = _with_lora(encoder, rank)
+        encoder = _add_lora(encoder, rank)
     head = formalization.definition.head(encoder.config, switches)
     network = Network(encoder, head, formalization, reader).to(settings.device)
     if isinstance(head, GuessedWords):
         # The body of a model with matrices beside its weights is not where `logits_at` looks.
-        head.gathers = not rank and _head_takes_positions(network, reader)
+        head.gathers = not rank and _check_head_takes_positions(network, reader)
     return network
 
 
-def _head_takes_positions(network: Network, reader: InputReader) -> bool:
+def _check_head_takes_positions(network: Network, reader: InputReader) -> bool:
     assert reader.boundary is not None
     ids, _ = reader.boundary.encode(PROBE[:1])[PROBE[0]]
     row = torch.tensor([ids], device=network.device)
     return head_takes_positions(network.encoder.eval(), {"input_ids": row}, [0], [1])
 
 
-def _causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+def _make_causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
     boundary = Boundary(tokenizer, bos=begins_with_bos(settings, tokenizer))
     config = encoder.config.get_text_config()
     sizes = [getattr(config, name, None) for name in CONTEXT_SIZES]
@@ -254,14 +267,14 @@ def _causal_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputR
     return InputReader(tokenizer, longest, segments=False, separators=(), boundary=boundary)
 
 
-def _decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
+def _make_decoding_reader(encoder: Any, settings: HfSettings, tokenizer: Any) -> InputReader:
     encoder.config.decoder_start_token_id = hf_seq2seq.start_token(settings.place, encoder)
     longest = hf_seq2seq.most_tokens(encoder.config, "encoder")
     longest_target = hf_seq2seq.most_tokens(encoder.config, "decoder")
     return InputReader(tokenizer, longest, segments=False, separators=(), longest_target=longest_target)
 
 
-def _with_lora(model: Any, rank: float) -> Any:
+def _add_lora(model: Any, rank: float) -> Any:
     """Freeze a model's weights and put trainable matrices beside its linear layers."""
     if not rank.is_integer():
         raise BadInput(f"mc-lm?lora={rank}: expected a whole number, the rank of the matrices")
@@ -271,14 +284,14 @@ def _with_lora(model: Any, rank: float) -> Any:
     return get_peft_model(model, config)
 
 
-def _with_plain_weights(model: Any) -> Any:
+def _merge_lora(model: Any) -> Any:
     """The model, or a copy of it with LoRA matrices added to the weights."""
     if not hasattr(model, "merge_and_unload"):
         return model
     return copy.deepcopy(model).merge_and_unload()
 
 
-def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
+def _load_with_head(settings: HfSettings, formalization: Formalization) -> Any:
     model, missing = load_parts(transformers.AutoModelForMaskedLM, settings)
     if missing:
         raise BadInput(
@@ -288,14 +301,15 @@ def _with_its_head(settings: HfSettings, formalization: Formalization) -> Any:
     return model
 
 
-def _body(settings: HfSettings) -> Any:
+def _load_body(settings: HfSettings) -> Any:
     """Load the encoder without a head, and without a pooler if the model allows it."""
     model_class: Any = transformers.AutoModel._model_mapping[type(load_config(settings))]
-    poolable = "add_pooling_layer" in inspect.signature(model_class).parameters
-    return load_weights(transformers.AutoModel, settings, **({"add_pooling_layer": False} if poolable else {}))
+    if "add_pooling_layer" in inspect.signature(model_class).parameters:
+        return load_weights(transformers.AutoModel, settings, add_pooling_layer=False)
+    return load_weights(transformers.AutoModel, settings)
 
 
-def _with_fresh_head(config: Any, body: Any) -> Any:
+def _add_fresh_head(config: Any, body: Any) -> Any:
     auto: Any = transformers.AutoModelForMaskedLM
     model = auto.from_config(config)
     setattr(model, model.base_model_prefix, body)
@@ -303,9 +317,10 @@ def _with_fresh_head(config: Any, body: Any) -> Any:
     return model
 
 
-def _network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Network:
+def _make_network(encoder: Any, formalization: Formalization, tokenizer: Any) -> Network:
     head = formalization.definition.head(encoder.config, formalization.switches)
-    network = Network(encoder, head, formalization, InputReader.of(tokenizer, encoder.config, most_tokens(encoder)))
+    reader = InputReader.of(tokenizer, encoder.config, most_tokens(encoder))
+    network = Network(encoder, head, formalization, reader)
     if formalization.definition.guesses:
         texts = tokenizer(list(PROBE[:1]), return_tensors="pt").to(encoder.device)
         head.gathers = head_takes_positions(encoder.eval(), texts, [0], [1])  # type: ignore[assignment]
@@ -319,6 +334,7 @@ def _load_head(network: Network, folder: Path) -> None:
     try:
         network.head.load_state_dict(load_file(folder / HEAD))
     except (OSError, RuntimeError, SafetensorError) as error:
-        said = " ".join(str(error).split())[:120]
-        raise BadInput(f"{folder / HEAD}: not the weights of a {network.formalization.name} head ({said})") from None
+        error_text = " ".join(str(error).split())[:120]
+        name = network.formalization.name
+        raise BadInput(f"{folder / HEAD}: not the weights of a {name} head ({error_text})") from None
     network.head.to(network.device)

@@ -15,7 +15,6 @@ from winokit.answers import Answers, Scorer
 from winokit.methods.arrays import BoolArray, IntArray, Values
 from winokit.methods.metrics import groups
 from winokit.methods.metrics.accuracy import credit
-from winokit.methods.metrics.gender import GENDERS, gotcha
 from winokit.methods.metrics.groups import GroupLayout
 from winokit.methods.metrics.intervals import NORMAL, gap, mean_interval, paired_gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_best_of, p_chance, share_to_find
@@ -418,6 +417,10 @@ def can_be_shown(row: Metric, alpha: float) -> bool:
 
 def gender_rows(own: Judge, answers: Answers, note: str | None) -> Iterator[Metric]:
     """Winogender's diagnostics (Rudinger et al., 2018): accuracy by the pronoun's gender and by gotcha, and gaps."""
+    if not has_gender(answers.problems):
+        return
+    from winokit.methods.metrics.gender import GENDERS
+
     genders = np.array([str(problem.labels.get("gender")) for problem in answers.problems])
     flags = [is_gotcha(problem) for problem in answers.problems]
     is_tricky = np.array([flag is True for flag in flags], np.bool_)
@@ -439,6 +442,8 @@ def is_gotcha(problem: Problem) -> bool | None:
     percent, gender = problem.labels.get("bls_pct_female"), problem.labels.get("gender")
     if percent is None or problem.answer is None or gender is None:
         return None
+    from winokit.methods.metrics.gender import gotcha
+
     return gotcha(str(gender), problem.answer == 0, float(percent))
 
 

@@ -113,6 +113,18 @@ def choose_scoring(
     return scoring, options
 
 
+def check_scorings(names: Sequence[str | None]) -> None:
+    """Refuse an empty list of scorings, and one that is named twice.
+
+    None is the default of a model's kind.
+    """
+    if not names:
+        raise BadInput("scoring: expected a name or several, found none; leave it out for the default")
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"scoring {name!r} is named twice: name it once")
+
+
 def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
     """The scoring of a name and its options, each of which it must know."""
     head, _, query = name.partition("?")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.files import json_rows, write_whole
 from winokit.methods.scoring.base import Abstain, Scoring, Setting, all_whole, choose_scoring
 from winokit.methods.scoring.cache import Cache, answer_all
@@ -132,9 +132,9 @@ def score_variants(
     if plan.shots and not scoring.takes_shots:
         raise BadInput(f"scoring {scoring.name!r} has no place for solved examples: leave out --shots")
     if plan.substitution != "auto" and not scoring.substitutes:
-        raise BadInput(f"scoring {scoring.name!r} puts no candidate into the blank: leave out --set substitution")
+        raise UnusedSetting("substitution", f"scoring {scoring.name!r} puts no candidate into the blank")
     if plan.substitution != "auto" and all_whole(problems):
-        raise BadInput(f"{NO_BLANK}, have nothing to be put into: leave out --set substitution")
+        raise UnusedSetting("substitution", f"{NO_BLANK}, have nothing to be put into")
     if plan.prompt is not None and not scoring.takes_prompt:
         raise BadInput(f"scoring {scoring.name!r} asks no questions: leave out --prompt")
     plan = replace(plan, prompt=read_prompt(plan.prompt))

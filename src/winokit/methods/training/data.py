@@ -1,4 +1,4 @@
-"""What is trained on, chosen on and tested on: kept apart (`overlap`), and in the variant that an arm wants.
+"""Training, dev and test sets, without overlap, as the variant that an arm asks for.
 
 A variant has two arms. Trained on whole problems and tested on what is left of them, it tells
 what the *test* gives away (Elazar et al., 2021, Tables 1 and 6). Trained and tested on what is
@@ -38,23 +38,32 @@ MORE = 10
 
 @dataclass(frozen=True)
 class VariantArm:
-    """A variant (`part-sent`, `part-sent?style=code`), or the original, to train on and one to test on."""
+    """The variant to train on and the variant to test on.
+
+    Each is the original or a variant such as `part-sent` or `part-sent?style=code`.
+    """
 
     trained_on: str = ORIGINAL
     tested_on: str = ORIGINAL
 
     @classmethod
     def of(cls, variant: str | None, train_on: str = "variant") -> "VariantArm":
-        """The arm that tests a variant, trained on it or on the original; without a variant there is no other."""
+        """Arm that tests a variant, trained on it or on the original.
+
+        Without a variant both are the original.
+        """
         if variant is None:
             return cls()
-        _parsed(variant)
+        parse_variant(variant)
         return cls(ORIGINAL if train_on == ORIGINAL else variant, variant)
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A training set, a dev set to choose weights on, and test sets, as loaded; `in_arm` makes the arm's variants."""
+    """A training set, a dev set to choose weights on, and test sets.
+
+    They are as loaded; `in_arm` makes the variants of the arm.
+    """
 
     train: Dataset
     dev: Dataset | None = None
@@ -65,50 +74,58 @@ class TrainingData:
     """By what was dropped from what ("train for wsc273"), how many problems by kind of overlap."""
 
     def checked(self, *, drop_overlap: bool = False) -> "TrainingData":
-        """The same data, after a look for what nobody could learn from or be fairly tested on.
+        """Return the same data after a check for overlap and missing answers.
 
         With `drop_overlap` problems of the training set that overlap a dev or test set are left out, and problems of
         the dev set that overlap a test set; `dropped` and the notes say how many. Without it they are refused.
         """
-        _check_some(self.train, "train on", answered=True)
+        _check_not_empty(self.train, "train on", answered=True)
         if self.dev is not None:
-            _check_some(self.dev, "choose on", answered=True)
+            _check_not_empty(self.dev, "choose on", answered=True)
         for test in self.tests:
-            _check_some(test, "test on")
+            _check_not_empty(test, "test on")
         train = self.train
         dev = self.dev
         counts = {}
         for test in self.tests:
             if dev is not None:
                 dev, counts[f"dev for {test.card.name}"] = apart(dev, test, "choose on", drop_overlap)
-        for held in (*([] if dev is None else [dev]), *self.tests):
-            train, counts[f"train for {held.card.name}"] = apart(train, held, "train on", drop_overlap)
-        dropped = {**self.dropped, **{name: kinds for name, kinds in counts.items() if kinds}}
+        held_out_sets = list(self.tests) if dev is None else [dev, *self.tests]
+        for held_out in held_out_sets:
+            train, counts[f"train for {held_out.card.name}"] = apart(train, held_out, "train on", drop_overlap)
+        dropped = dict(self.dropped)
+        for name, kinds in counts.items():
+            if kinds:
+                dropped[name] = kinds
         return replace(self, train=train, dev=dev, dropped=dropped)
 
     @property
     def sets(self) -> list[Dataset]:
         """All its sets."""
-        return [self.train, *([] if self.dev is None else [self.dev]), *self.tests]
+        if self.dev is None:
+            return [self.train, *self.tests]
+        return [self.train, self.dev, *self.tests]
 
     @property
     def notes(self) -> list[str]:
-        """What was noted of any of its sets."""
-        return list(dict.fromkeys(note for dataset in self.sets for note in dataset.notes))
+        """Notes of all sets, each once."""
+        notes: list[str] = []
+        for dataset in self.sets:
+            notes += dataset.notes
+        return list(dict.fromkeys(notes))
 
     def in_arm(self) -> "TrainingData":
         """The variants that the arm trains and tests on."""
-        trained = self.arm.trained_on
-        tested = self.arm.tested_on
-        return replace(
-            self,
-            train=make_variant(self.train, trained),
-            dev=None if self.dev is None else make_variant(self.dev, trained),
-            tests=tuple(make_variant(test, tested) for test in self.tests),
-        )
+        train = make_variant(self.train, self.arm.trained_on)
+        dev = None if self.dev is None else make_variant(self.dev, self.arm.trained_on)
+        tests = tuple(make_variant(test, self.arm.tested_on) for test in self.tests)
+        return replace(self, train=train, dev=dev, tests=tests)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the weights, test sets aside, flat, so that a difference has a name."""
+        """Settings that determine the weights, as a flat dict.
+
+        Test sets are left out. It is flat so that a difference can be named.
+        """
         return {
             "train": self.train.card.name,
             "train_content": self.train.content_hash,
@@ -120,33 +137,44 @@ class TrainingData:
 
 
 def make_variant(dataset: Dataset, variant: str) -> Dataset:
-    """The problems of a dataset that have this variant, each with its original's id; notes count the others by reason.
+    """Return the problems of a dataset that have this variant, with their original ids.
+
+    Notes count the other problems by reason.
 
     Special-word problems come in pairs. Their candidates stand in alphabetical order, so that the place says nothing.
     """
     if variant == ORIGINAL:
         return dataset
-    name, options = _parsed(variant)
+    name, options = parse_variant(variant)
     if name == SPECIAL_WORD:
-        pairs = special_word_pairs(dataset, style=options.get("style", "default"))
-        problems = [
-            problem.with_order(sorted(range(len(problem.candidates)), key=problem.candidates.__getitem__))
-            for pair in pairs
-            for problem in pair
-        ]
-        left_out = Counter({"no twin that differs in one place": len(dataset) - len(problems)})
+        style = options.get("style", "default")
+        problems: list[Problem] = []
+        for pair in special_word_pairs(dataset, style=style):
+            problems += map(_with_sorted_candidates, pair)
+        left_out_count = len(dataset) - len(problems)
+        left_out = Counter({"no twin that differs in one place": left_out_count})
     else:
-        rewritten = one_by_one(partial(STYLED[name], **options))(dataset)
+        rewrite = one_by_one(partial(STYLED[name], **options))
+        rewritten = rewrite(dataset)
         problems = list(rewritten.problems)
         left_out = Counter(rewritten.refused.values())
-    reasons = "; ".join(f"{why}: {count:,}" for why, count in left_out.most_common(3)) or "nothing left out"
+    commonest = [f"{reason}: {count:,}" for reason, count in left_out.most_common(3)]
+    reasons = "; ".join(commonest) or "nothing left out"
     if not problems:
         raise BadInput(f"{dataset.card.name}: no problem has the variant {variant} ({reasons})")
-    note = f"{dataset.card.name}: {len(problems):,} of {len(dataset):,} problems as {variant} ({reasons})"
-    return dataset.with_problems(problems, [note] if left_out.total() else [])
+    notes = []
+    if left_out.total():
+        notes.append(f"{dataset.card.name}: {len(problems):,} of {len(dataset):,} problems as {variant} ({reasons})")
+    return dataset.with_problems(problems, notes)
 
 
-def _parsed(variant: str) -> tuple[str, dict[str, str]]:
+def _with_sorted_candidates(problem: Problem) -> Problem:
+    """The problem with its candidates in alphabetical order."""
+    order = sorted(range(len(problem.candidates)), key=problem.candidates.__getitem__)
+    return problem.with_order(order)
+
+
+def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
     name, _, query = variant.partition("?")
     options = dict(parse_qsl(query))
     check_known("variant to train or test on", name, VARIANTS)
@@ -156,37 +184,45 @@ def _parsed(variant: str) -> tuple[str, dict[str, str]]:
 
 
 def hold_out(dataset: Dataset, count: int, seed: int = 0) -> tuple[Dataset, Dataset]:
-    """The dataset without about `count` problems, and these, drawn by `seed`; what overlaps stays together.
+    """Return the dataset without about `count` problems, and these, drawn by `seed`.
 
-    So neither part gives away problems of the other. Problems that hang together and are too many to be held out are
-    kept.
+    Problems that overlap stay together, so that neither part gives away problems of the other. Problems that overlap
+    and are too many to be held out stay in the first part.
     """
     if not 0 < count < len(dataset):
         raise BadInput(f"{dataset.card.name}: has {len(dataset):,} problems, of which {count:,} cannot be held out")
-    units = _units(dataset)
+    units = _find_units(dataset)
     sizes = Counter(units)
     names = list(sizes)
-    held: set[int] = set()
-    taken = 0
+    held_units: set[int] = set()
+    held_count = 0
+    most = count + max(1, count // MORE)
     for index in np.random.default_rng([seed, count]).permutation(len(names)):
-        if taken >= count:
+        if held_count >= count:
             break
-        if taken + sizes[names[index]] <= count + max(1, count // MORE):
-            held.add(names[index])
-            taken += sizes[names[index]]
-    kept = dataset.with_problems(problem for problem, unit in zip(dataset, units, strict=True) if unit not in held)
-    out = [problem for problem, unit in zip(dataset, units, strict=True) if unit in held]
-    _check_some(kept, "train on once problems are held out")
-    if not out:
+        size = sizes[names[index]]
+        if held_count + size <= most:
+            held_units.add(names[index])
+            held_count += size
+    kept_problems: list[Problem] = []
+    held_problems: list[Problem] = []
+    for problem, unit in zip(dataset, units, strict=True):
+        part = held_problems if unit in held_units else kept_problems
+        part.append(problem)
+    rest = dataset.with_problems(kept_problems)
+    _check_not_empty(rest, "train on once problems are held out")
+    if not held_problems:
         raise BadInput(f"{dataset.card.name}: {count:,} cannot be held out: its problems overlap, in larger clusters")
-    return kept, Dataset(out, replace(dataset.card, name=f"{dataset.card.name}, held out"))
+    held_out_card = replace(dataset.card, name=f"{dataset.card.name}, held out")
+    return rest, Dataset(held_problems, held_out_card)
 
 
-def _units(dataset: Dataset) -> list[int]:
-    """Of each problem what it must not be torn from, as a number: its group, its sentence, and whatever overlaps it."""
-    links: list[list[tuple[str, Hashable]]] = [
-        [("text", letters(problem.sentence)), ("group", problem.group)] for problem in dataset
-    ]
+def _find_units(dataset: Dataset) -> list[int]:
+    """Unit of each problem, as a number: problems of one group or sentence, and overlapping ones."""
+    links: list[list[tuple[str, Hashable]]] = []
+    for problem in dataset:
+        text = letters(problem.sentence)
+        links.append([("text", text), ("group", problem.group)])
     for number, match in enumerate(find_matches([dataset], within=True)):
         for _, row in (match.first, match.second):
             links[row].append(("match", number))
@@ -194,7 +230,9 @@ def _units(dataset: Dataset) -> list[int]:
 
 
 def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
-    """A set to train or choose on without what overlaps a held-out set, and how many that were, by kind.
+    """Return a set without what overlaps a held-out set, and counts of what was left out.
+
+    The counts are by kind of overlap. `use` says what the set is for, in errors.
 
     Raises
     ------
@@ -207,20 +245,22 @@ def apart(given: Dataset, held: Dataset, use: str, drop_overlap: bool) -> tuple[
     if not drop_overlap:
         first = held[min(shared.held)].text
         count = len(shared.given)
-        way_out = f"--drop-overlap leaves {count:,} out of it" if count < len(given) else "all of it overlaps"
+        if count < len(given):
+            way_out = f"--drop-overlap leaves {count:,} out of it"
+        else:
+            way_out = "all of it overlaps"
         raise BadInput(
             f"{given.card.name}, to {use}, overlaps {held.card.name}: {shared.said} of its {len(held):,} problems (the "
             f"first: {first[:60]!r}); {way_out}"
         )
-    kept = given.with_problems(
-        (problem for row, problem in enumerate(given) if row not in shared.given),
-        [f"{given.card.name}: left out for {held.card.name}: {said(shared.dropped)}"],
-    )
-    _check_some(kept, f"{use} once those of {held.card.name} are left out")
-    return kept, shared.dropped
+    note = f"{given.card.name}: left out for {held.card.name}: {said(shared.dropped)}"
+    problems = [problem for row, problem in enumerate(given) if row not in shared.given]
+    rest = given.with_problems(problems, [note])
+    _check_not_empty(rest, f"{use} once those of {held.card.name} are left out")
+    return rest, shared.dropped
 
 
-def _check_some(dataset: Dataset, use: str, *, answered: bool = False) -> None:
+def _check_not_empty(dataset: Dataset, use: str, *, answered: bool = False) -> None:
     """Refuse a set without problems and, where it must be `answered`, one with hidden answers."""
     if not len(dataset):
         raise BadInput(f"{dataset.card.name}: no problem to {use}")

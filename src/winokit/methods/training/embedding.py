@@ -25,7 +25,7 @@ from winokit.methods.training.data import TrainingData, hold_out
 from winokit.methods.training.finetune import TrainOutcome, finetune, folder_settings
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.reading import read
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
 from winokit.progress import Progress
 
 Matrix = NDArray[np.float32]
@@ -37,7 +37,7 @@ FORMALIZATION = "mc-sent?style=winogrande"
 
 @dataclass(frozen=True)
 class SentenceParts:
-    """A dataset in three: to fine-tune on, to choose weights on, and the rest, which is embedded."""
+    """A dataset in three parts: training, dev, and the rest, which is embedded."""
 
     rest: Dataset
     train: Dataset
@@ -45,18 +45,21 @@ class SentenceParts:
 
     @classmethod
     def of(cls, dataset: Dataset, count: int, seed: int = 0) -> "SentenceParts":
-        """Hold about `count` problems out, five in six to train on; twins stay together."""
+        """Hold out about `count` problems, five in six of them to train on.
+
+        Twins stay together.
+        """
         dev = round(count / CHOSEN_ON)
         if not dev:
             raise BadInput(f"{count} problems to fine-tune on: expected {CHOSEN_ON} or more, one in six to choose on")
-        rest, held = hold_out(dataset, count, seed)
-        train, chosen_on = hold_out(held, dev, seed)
+        rest, held_out = hold_out(dataset, count, seed)
+        train, chosen_on = hold_out(held_out, dev, seed)
         return cls(rest, train, chosen_on)
 
     @property
     def held_out(self) -> list[str]:
-        """The ids of what the model has seen."""
-        return [problem.id for part in (self.train, self.dev) for problem in part]
+        """Ids of the problems that the model has seen."""
+        return [problem.id for problem in (*self.train, *self.dev)]
 
 
 def finetuned_features(
@@ -70,7 +73,7 @@ def finetuned_features(
     device: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Matrix, TrainOutcome]:
-    """Fine-tune on the parts held out, leave the model in `out`, and embed the rest.
+    """Fine-tune on the held-out parts, save the model in `out`, and embed the rest.
 
     The same call goes on where it was killed.
 
@@ -79,7 +82,7 @@ def finetuned_features(
     One row per problem of the rest, and the run that made the encoder.
     """
     settings = settings or TrainSettings(FORMALIZATION)
-    _check(parts.rest, Formalization.parse(settings.formalization), features, pooling)
+    _check_features(parts.rest, Formalization.parse(settings.formalization), features, pooling)
     outcome = finetune(TrainingData(parts.train, parts.dev), out, model, settings, device=device, progress=progress)
     network = open_network(folder_settings(out, device))
     return embedded(parts.rest, network, features, pooling, progress), outcome
@@ -93,18 +96,26 @@ def embedded(
     progress: Progress | None = None,
 ) -> Matrix:
     """One row per problem, in the dataset's order."""
-    _check(dataset, network.formalization, features, pooling)
+    _check_features(dataset, network.formalization, features, pooling)
     if features == "single":
-        readings = read(network.reader.tokenizer, [problem.sentence for problem in dataset], network.reader.longest)
+        sentences = [problem.sentence for problem in dataset]
+        readings = read(network.reader.tokenizer, sentences, network.reader.longest)
         rows = [InputRow(tuple(reading.ids), len(reading.ids)) for reading in readings]
-        return states(network, [Encoded((row,), (InputOption(0),)) for row in rows], pooling, progress)[:, 0]
+        texts = [Encoded((row,), (InputOption(0),)) for row in rows]
+        return states(network, texts, pooling, progress)[:, 0]
     encoded = encode(cases(dataset, network.formalization), network.formalization, network.reader)
-    both = states(network, [example for example in encoded if not isinstance(example, str)], pooling, progress)
-    return both[:, 0] - both[:, 1] if features == "difference" else both.reshape(len(dataset), -1)
+    examples = [example for example in encoded if not isinstance(example, str)]
+    both = states(network, examples, pooling, progress)
+    if features == "difference":
+        return both[:, 0] - both[:, 1]
+    return both.reshape(len(dataset), -1)
 
 
 def states(network: Network, examples: Sequence[Encoded], pooling: str, progress: Progress | None = None) -> Matrix:
-    """Of shape (examples, options, width): the first token's last state of each text, or the mean over its tokens."""
+    """Last hidden states, of shape (examples, options, width).
+
+    A state is that of the first token, or the mean over all tokens of the text.
+    """
     body: Any = network.encoder.base_model
     options = len(examples[0].options)
     table = np.zeros((len(examples), options, network.encoder.config.hidden_size), np.float32)
@@ -112,7 +123,10 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
     def pooled(batch: Batch) -> Matrix:
         hidden = body(**batch.texts).last_hidden_state.float()
         weights = batch.attention.unsqueeze(-1)
-        rows = hidden[:, 0] if pooling == "first" else (hidden * weights).sum(1) / weights.sum(1)
+        if pooling == "first":
+            rows = hidden[:, 0]
+        else:
+            rows = (hidden * weights).sum(1) / weights.sum(1)
         states: Matrix = rows[batch.row].cpu().numpy()
         return states.reshape(batch.cases, options, -1)
 
@@ -123,20 +137,28 @@ def states(network: Network, examples: Sequence[Encoded], pooling: str, progress
     return table
 
 
-def _check(dataset: Dataset, formalization: Formalization, features: str, pooling: str) -> None:
-    """Refuse, before minutes of training, what does not become features: options that are one text, or not two."""
+def _check_features(dataset: Dataset, formalization: Formalization, features: str, pooling: str) -> None:
+    """Refuse problems and settings that do not give features, before training starts.
+
+    Each problem needs two options whose texts differ, or a blank for `single`.
+    """
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling of a fine-tuned model", pooling, POOLINGS)
     if features == "single":
-        whole = next((problem for problem in dataset if problem.is_whole), None)
-        if whole is not None:
-            raise BadInput(f"single features need a blank, and problem {whole.id} has none: use concat")
+        whole_problem = next((problem for problem in dataset if problem.is_whole), None)
+        if whole_problem is not None:
+            raise BadInput(f"single features need a blank, and problem {whole_problem.id} has none: use concat")
         return
-    odd = next((problem for problem in dataset if len(problem.candidates) != 2 or problem.query is not None), None)
-    if odd is not None:
-        view = "binary" if odd.query is None else "choice"
-        raise BadInput(f"{features} features need two candidates, and problem {odd.id} has not: --as {view}")
+    odd_problem = next((problem for problem in dataset if not _has_two_options(problem)), None)
+    if odd_problem is not None:
+        view = "binary" if odd_problem.query is None else "choice"
+        raise BadInput(f"{features} features need two candidates, and problem {odd_problem.id} has not: --as {view}")
     if formalization.definition.input is not SENTENCES:
         raise BadInput(
             f"{formalization.name} reads the same text whichever option: choose mc-sent, or --features single"
         )
+
+
+def _has_two_options(problem: Problem) -> bool:
+    """Whether a problem offers two candidates, and is no yes/no question."""
+    return len(problem.candidates) == 2 and problem.query is None

@@ -1,4 +1,4 @@
-"""A dataset made ready once, to be judged again and again as a network learns; the rows of its results; and symptoms.
+"""A dataset encoded once and evaluated again and again while a network learns.
 
 Fine-tuning fails often and in silence: of the RoBERTa runs on WinoGrande that were published most stay at 51 to 53 per
 cent at a rate at which others reach 80. The signs are a loss that never left what guessing gives, one answer for
@@ -32,43 +32,49 @@ FEW = 10
 
 
 class Evaluation:
-    """The problems of a dataset as a network reads them."""
+    """The problems of a dataset, encoded for a network."""
 
     def __init__(self, dataset: Dataset, network: Network, variant: str) -> None:
         self.dataset = dataset
         self.variant = variant
         self.cases = cases(dataset, network.formalization)
         self.encoded = encode(self.cases, network.formalization, network.reader)
-        unread = [why for why in self.encoded if isinstance(why, str)]
-        lonely = alone(self.cases) if network.formalization.definition.compares else 0
+        unread = [reason for reason in self.encoded if isinstance(reason, str)]
+        without_rival = alone(self.cases) if network.formalization.definition.compares else 0
         self.notes: list[str] = []
         """What a reader of its results should know."""
+        name = dataset.card.name
         if unread:
-            self.notes.append(f"{dataset.card.name}: problems not answered: {len(unread):,} (the first: {unread[0]})")
-        if lonely:
-            self.notes.append(
-                f"{dataset.card.name}: judgements without a rival to compare with, not answered: {lonely:,}"
-            )
+            self.notes.append(f"{name}: problems not answered: {len(unread):,} (the first: {unread[0]})")
+        if without_rival:
+            self.notes.append(f"{name}: judgements without a rival to compare with, not answered: {without_rival:,}")
 
     def predictions(self, network: Network, model: str = "") -> list[Prediction]:
         """A prediction for each problem."""
         formalization = network.formalization
-        scores: dict[int, tuple[float, ...] | str] = {
-            at: why for at, why in enumerate(self.encoded) if isinstance(why, str)
-        }
-        for at, numbers in network.numbers(self.encoded):
-            scores[at] = formalization.definition.decide(self.cases[at], finite(numbers), formalization.switches)
-        predictions = []
-        for at, case in enumerate(self.cases):
-            own = scores[at]
-            values, (prediction, why) = (None, (None, own)) if isinstance(own, str) else (own, decide(own))
-            named = original_id(case.problem), self.variant, model, formalization.spec
-            predictions.append(Prediction(*named, values, prediction, case.problem.answer, why))
-        return predictions
+        definition = formalization.definition
+        outcomes: dict[int, tuple[float, ...] | str] = {}
+        for index, encoded in enumerate(self.encoded):
+            if isinstance(encoded, str):
+                outcomes[index] = encoded
+        for index, numbers in network.numbers(self.encoded):
+            outcomes[index] = definition.decide(self.cases[index], finite(numbers), formalization.switches)
+        return [self._prediction(index, outcomes[index], model, formalization.spec) for index in range(len(self.cases))]
+
+    def _prediction(self, index: int, outcome: tuple[float, ...] | str, model: str, spec: str) -> Prediction:
+        """The prediction from a problem's scores, or an abstention with the reason that stands for them."""
+        problem = self.cases[index].problem
+        question = (original_id(problem), self.variant, model, spec)
+        if isinstance(outcome, str):
+            return Prediction(*question, None, None, problem.answer, outcome)
+        choice, reason = decide(outcome)
+        return Prediction(*question, outcome, choice, problem.answer, reason)
 
 
 def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: float) -> dict[str, Any]:
-    """How a network does on a dev set at some step, from predictions that all have an answer.
+    """Return how a network does on a dev set at some step.
+
+    All problems of the dev set need an answer.
 
     Returns
     -------
@@ -78,9 +84,9 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
     """
     answers = answers_of(dataset, predictions)
     choices = [choice for choice in answers.predictions if choice is not None]
-    settled = credit(answers.predictions, answers.answers, answers.candidates)
-    own = Judge(dataset.card.name, answers.scorers[0])
-    (row,) = own.share(("accuracy", "dev", "expected_accuracy"), settled, answers.units)
+    shares_right = credit(answers.predictions, answers.answers, answers.candidates)
+    dev_judge = Judge(dataset.card.name, answers.scorers[0])
+    (row,) = dev_judge.share(("accuracy", "dev", "expected_accuracy"), shares_right, answers.units)
     groups_right = None
     if complete_groups(answers.groups, answers.group_sizes):
         groups_right = group_accuracy(answers.correct, answers.groups, answers.group_sizes)
@@ -97,7 +103,7 @@ def mark(dataset: Dataset, predictions: Sequence[Prediction], step: int, epoch: 
 
 
 def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> list[Metric]:
-    """The rows that every score has, of a dev or test set; nothing for hidden answers."""
+    """Return the accuracy rows of a dev or test set; none for hidden answers."""
     if all(problem.answer is None for problem in dataset):
         return []
     answers = answers_of(dataset, predictions)
@@ -105,9 +111,9 @@ def rows(dataset: Dataset, predictions: Sequence[Prediction], subset: str) -> li
 
 
 def answers_of(dataset: Dataset, predictions: Sequence[Prediction]) -> Answers:
-    """The table of answers of one fine-tuned model, without problems whose answer is hidden.
+    """Return one fine-tuned model's answers as a table, without hidden answers.
 
-    A judgement that is made by comparing is guessed among the options that are compared.
+    If options are compared with each other, a guess is a draw among these.
     """
     first = predictions[0]
     scorer = Scorer(first.model, first.scoring, first.scoring)
@@ -118,7 +124,10 @@ def answers_of(dataset: Dataset, predictions: Sequence[Prediction]) -> Answers:
 
 
 def with_options(answers: Answers, formalization: str | None) -> Answers:
-    """The same table, with what a guess gets of each problem under a formalization."""
+    """Return the same table with the chance of a guess per problem.
+
+    A formalization may offer other options than the candidates.
+    """
     option_chances = guesses(answers.problems, formalization)
     if option_chances is None:
         return answers
@@ -126,7 +135,7 @@ def with_options(answers: Answers, formalization: str | None) -> Answers:
 
 
 def chances_of_guessing(dataset: Dataset, formalization: str) -> tuple[float, float | None]:
-    """Accuracy and group accuracy of guessing among the options of a formalization.
+    """Return accuracy and group accuracy of guessing among a formalization's options.
 
     The second is None for a dataset without complete groups.
     """
@@ -139,22 +148,25 @@ def chances_of_guessing(dataset: Dataset, formalization: str) -> tuple[float, fl
 
 
 class Diverged(WinokitError):
-    """The loss is no number any more, or what the model says of an option is none."""
+    """The loss or the score of an option is not a number."""
 
     def __init__(self, what: str, rate: float | None = None) -> None:
-        shown = "" if rate is None else f" ({rate:g})"
-        super().__init__(f"training diverged: {what}; lower the learning rate{shown}")
+        rate_note = "" if rate is None else f" ({rate:g})"
+        super().__init__(f"training diverged: {what}; lower the learning rate{rate_note}")
 
 
 def finite(numbers: Sequence[float]) -> Sequence[float]:
-    """The numbers of a problem's options, after a check that they are finite."""
+    """Return the scores of a problem's options. Raises Diverged unless all are finite."""
     if not all(map(math.isfinite, numbers)):
         raise Diverged("the score of an option is not a number")
     return numbers
 
 
 def guessing_loss(network: Network, examples: Sequence[Encoded]) -> float | None:
-    """The mean loss if every option got the same number; None for a loss that depends on which."""
+    """Return the mean loss if all options got the same score.
+
+    None for the margin loss, which depends on more than that.
+    """
     formalization = network.formalization
     if formalization.switches.get("loss") == "margin":
         return None
@@ -170,39 +182,54 @@ def symptoms(
     predictions: Sequence[Prediction],
     rows: Sequence[Metric] = (),
 ) -> list[str]:
-    """What is wrong with a run, one sentence each; nothing where nothing is. `rows` are those of the dev set."""
-    on_dev = _on_dev(dev, predictions, rows) if dev is not None and len(dev) >= FEW else None
-    last = losses[-max(1, len(losses) // 4) :]
-    stuck = guessing is not None and bool(last) and sum(last) / len(last) > STUCK * guessing
-    # A dev set that was answered better than guessing allows has the last word: a loss moves late, and little at first.
-    if not stuck or on_dev == []:
-        return on_dev or []
-    symptom = (
-        f"the training loss ended at {sum(last) / len(last):.3f}, not below that of guessing, {guessing:.3f}: "
+    """Return one sentence for each sign that a run has failed.
+
+    `rows` are those of the dev set.
+    """
+    dev_symptoms = None
+    if dev is not None and len(dev) >= FEW:
+        dev_symptoms = _find_dev_symptoms(dev, predictions, rows)
+    loss_symptoms = _find_loss_symptoms(losses, guessing)
+    # A dev set that was answered better than guessing allows decides: a loss moves late, and little at first.
+    if dev_symptoms == []:
+        return []
+    return [*loss_symptoms, *(dev_symptoms or [])]
+
+
+def _find_loss_symptoms(losses: Sequence[float], guessing: float | None) -> list[str]:
+    """Say so if the last quarter of the losses is not below the loss of guessing."""
+    quarter = max(1, len(losses) // 4)
+    last_losses = losses[-quarter:]
+    if guessing is None or not last_losses:
+        return []
+    final_loss = sum(last_losses) / len(last_losses)
+    if final_loss <= STUCK * guessing:
+        return []
+    return [
+        f"the training loss ended at {final_loss:.3f}, not below that of guessing, {guessing:.3f}: "
         "try another learning rate or seed, or more steps"
-    )
-    return [symptom, *(on_dev or [])]
+    ]
 
 
-def _on_dev(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metric]) -> list[str]:
+def _find_dev_symptoms(dev: Dataset, predictions: Sequence[Prediction], rows: Sequence[Metric]) -> list[str]:
     answers = [problem.answer or 0 for problem in dev]
-    made = {prediction.prediction for prediction in predictions} - {None}
-    if not made:
+    distinct_choices = {prediction.prediction for prediction in predictions} - {None}
+    if not distinct_choices:
         return ["no problem of the dev set was decided"]
-    if len(made) == 1 and len(set(answers)) > 1:
-        (only,) = made
+    if len(distinct_choices) == 1 and len(set(answers)) > 1:
+        (sole_choice,) = distinct_choices
         judgements = all(problem.query is not None for problem in dev)
-        what = f"{dev[0].candidates[only or 0]!r}" if judgements else f"candidate {(only or 0) + 1}"
+        what = f"{dev[0].candidates[sole_choice or 0]!r}" if judgements else f"candidate {(sole_choice or 0) + 1}"
         return [f"every prediction on the dev set is {what}: a degenerate run"]
     for row in rows:
         # The test that the row shows: two tests would contradict each other one day.
         if row.metric == "accuracy" and stands(row) != ABOVE:
-            return [_why_not_above(row)]
+            return [_explain_chance_level(row)]
     return []
 
 
-def _why_not_above(row: Metric) -> str:
-    """Why the accuracy on a dev set does not show that anything was learned."""
+def _explain_chance_level(row: Metric) -> str:
+    """Say why the accuracy on a dev set does not show that anything was learned."""
     right = f"{100 * row.value:.1f} % of {row.n:,} dev problems right"
     if row.is_in_one_place:
         return f"{right}, and nothing can be told from it: the right answer is always in one place"

@@ -1,4 +1,4 @@
-"""Fine-tuning: data, a model and settings in; a folder out that loads as `hf:FOLDER` and remembers its formalization.
+"""Fine-tuning: data, a model and settings in, and a folder out that loads as `hf:FOLDER`.
 
     winokit.json  config.json  model.safetensors  tokenizer.json …   the model, under its formalization
     results.json                                                    accuracies in flat rows, settings, warnings
@@ -12,6 +12,7 @@ The same call goes on where it was killed, and does nothing where it is done. BE
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ CONFIG = "config.json"
 
 @dataclass(frozen=True, repr=False)
 class TrainOutcome(Brief):
-    """What came of a run."""
+    """The result of a training run."""
 
     folder: Path
     run: dict[str, Any]
@@ -74,7 +75,10 @@ class TrainOutcome(Brief):
 
     @classmethod
     def load(cls, folder: Path) -> "TrainOutcome | None":
-        """The outcome that a folder holds; None where there is none, or one that cannot be read."""
+        """Load the outcome stored in a folder.
+
+        None if there is none, or if it cannot be read.
+        """
         try:
             results = json.loads((folder / RESULTS).read_text("utf-8"))
             curve = json.loads((folder / CURVE).read_text("utf-8")) if (folder / CURVE).exists() else {}
@@ -89,11 +93,14 @@ class TrainOutcome(Brief):
         write_whole(self.folder / RESULTS, result_bytes({**results, "notes": self.notes}))
 
     def value(self, metric: str, subset: str = DEV) -> float | None:
-        """A metric of the dev set, or of a test set by its name."""
+        """Return a metric of the dev set, or of a test set by its name.
+
+        None if there is no such row.
+        """
         return next((row.value for row in self.metrics if row.metric == metric and row.subset == subset), None)
 
     def on(self, dataset: str) -> list[Metric]:
-        """The rows on a test set by its name; those of a dev set of the same name are others."""
+        """Return the rows of a test set by its name, without those of the dev set."""
         return [row for row in self.metrics if row.dataset == dataset and row.subset != DEV]
 
 
@@ -124,52 +131,73 @@ def finetune(
     formalization = Formalization.parse(settings.formalization)
     loaded = data.checked()
     data = loaded.in_arm()
-    identity = model_identity(model) | data.identity() | settings.identity() | {"formalization": formalization.spec}
-    if any(problem.query is not None for dataset in data.sets for problem in dataset):
-        identity["rivals"] = rivals_name(formalization)
+    identity = _run_identity(model, data, settings, formalization)
     tests = [test.content_hash for test in data.tests]
-    about = remembered(out) if out.is_dir() else None
-    done = TrainOutcome.load(out)
-    if done is not None and done.curve:
-        check_same(out, done.run, identity)
-        if done.run.get("tests") == tests and (about is not None or not save):
-            return done
+    stored_about = remembered(out) if out.is_dir() else None
+    finished = TrainOutcome.load(out)
+    if finished is not None and finished.curve:
+        check_same(out, finished.run, identity)
+        has_weights = stored_about is not None or not save
+        if has_weights and finished.run.get("tests") == tests:
+            return finished
     _check_folder(out, model)
     notes = [note for note in data.notes if note not in loaded.notes]
     resumed = None
-    if about is not None:
-        check_same(out, about.get("run", {}), identity)
+    if stored_about is not None:
+        check_same(out, stored_about.get("run", {}), identity)
         network = open_network(folder_settings(out, device))
     else:
         network = load_network(model, formalization, seed=settings.seed, device=device)
     # A text that the model cannot read is refused here, not when hours of training are done.
-    evaluations = {DEV: Evaluation(data.dev, network, data.arm.trained_on)} if data.dev is not None else {}
-    for at, test in enumerate(data.tests):
-        evaluations[file_name(test, at, data.tests)] = Evaluation(test, network, data.arm.tested_on)
-    if about is None:
-        more, resumed = _trained(network, data, evaluations.get(DEV), settings, out, identity, progress)
-        notes += more
+    evaluations = _prepare_evaluations(data, network)
+    if stored_about is None:
+        training_notes, resumed = _train_network(network, data, evaluations.get(DEV), settings, out, identity, progress)
+        notes += training_notes
         if save:
             save_network(network, out, {"winokit": winokit.__version__, "run": identity})
     run = {"winokit": winokit.__version__, **identity, "tests": tests, "dropped": loaded.dropped}
-    metrics, more, predictions = _evaluated(network, evaluations, out, f"hf:{out}")
+    metrics, evaluation_notes, predictions = _evaluate_sets(network, evaluations, out, f"hf:{out}")
+    notes += evaluation_notes
     curve = json.loads((out / CURVE).read_text("utf-8"))
     losses = [row["loss"] for row in curve["train"]]
-    on_dev = [row for row in metrics if row.subset == DEV]
-    warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), on_dev)
-    outcome = TrainOutcome(out, run, metrics, curve, warnings, [*notes, *more], resumed)
+    dev_rows = [row for row in metrics if row.subset == DEV]
+    warnings = symptoms(losses, curve["guessing_loss"], data.dev, predictions.get(DEV, []), dev_rows)
+    outcome = TrainOutcome(out, run, metrics, curve, warnings, notes, resumed)
     outcome.save()
     drop_checkpoint(out)
     return outcome
 
 
+def _run_identity(
+    model: str, data: TrainingData, settings: TrainSettings, formalization: Formalization
+) -> dict[str, Any]:
+    """Model, data and settings that determine the weights of a run."""
+    identity = model_identity(model) | data.identity() | settings.identity()
+    identity["formalization"] = formalization.spec
+    problems = chain.from_iterable(data.sets)
+    if any(problem.query is not None for problem in problems):
+        identity["rivals"] = rivals_name(formalization)
+    return identity
+
+
+def _prepare_evaluations(data: TrainingData, network: Network) -> dict[str, Evaluation]:
+    """The dev set and the test sets, encoded, by the names of their files."""
+    evaluations: dict[str, Evaluation] = {}
+    if data.dev is not None:
+        evaluations[DEV] = Evaluation(data.dev, network, data.arm.trained_on)
+    for index, test in enumerate(data.tests):
+        evaluations[file_name(test, index, data.tests)] = Evaluation(test, network, data.arm.tested_on)
+    return evaluations
+
+
 def untrained(
     tests: Sequence[Dataset], variant: str, out: Path, model: str, settings: TrainSettings, *, device: str | None = None
 ) -> TrainOutcome:
-    """Test a model before any training: the first point of a learning curve, in a folder like that of a run.
+    """Test a model before any training: the first point of a learning curve.
 
-    A head that is not part of the model is drawn by the seed, so that what `mc-sent` has at size zero is luck;
-    `mc-mlm` asks the model's own head, and is the same for every seed. What is done is not done again.
+    The folder is like that of a run. A head that is not part of the model is drawn by the seed, so the score of
+    `mc-sent` at size zero is luck. `mc-mlm` uses the model's own head and is the same for every seed. A finished
+    test is not run again.
     """
     formalization = Formalization.parse(settings.formalization)
     run = {
@@ -185,17 +213,17 @@ def untrained(
     if done is not None and done.run == run:
         return done
     network = load_network(model, formalization, seed=settings.seed, device=device)
-    evaluations = {
-        f"{test.card.file_name}-{at}": Evaluation(test, network, variant) for at, test in enumerate(tests, 1)
-    }
-    metrics, notes, _ = _evaluated(network, evaluations, out, model)
+    evaluations: dict[str, Evaluation] = {}
+    for number, test in enumerate(tests, 1):
+        evaluations[f"{test.card.file_name}-{number}"] = Evaluation(test, network, variant)
+    metrics, notes, _ = _evaluate_sets(network, evaluations, out, model)
     outcome = TrainOutcome(out, run, metrics, notes=notes)
     outcome.save()
     return outcome
 
 
 def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded], list[str]]:
-    """The examples that a dataset gives under the network's formalization, and notes on what gives none."""
+    """Return the encoded examples of a dataset, and notes on problems without one."""
     cases, notes = training_cases(dataset, network.formalization)
     encoded = encode(cases, network.formalization, network.reader)
     examples = [case for case in encoded if not isinstance(case, str)]
@@ -205,11 +233,19 @@ def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded]
     if not examples:
         raise BadInput(f"{dataset.card.name}: no problem to train {network.formalization.name} on ({notes[-1]})")
     if network.formalization.definition.pointwise:
-        examples = [case.only(index) for case in examples for index in range(len(case.options))]
+        examples = _split_options(examples)
     return examples, notes
 
 
-def _trained(
+def _split_options(examples: Sequence[Encoded]) -> list[Encoded]:
+    """One example per option, for formalizations that judge each option by itself."""
+    single_options: list[Encoded] = []
+    for example in examples:
+        single_options += [example.only(index) for index in range(len(example.options))]
+    return single_options
+
+
+def _train_network(
     network: Network,
     data: TrainingData,
     evaluation: Evaluation | None,
@@ -218,10 +254,14 @@ def _trained(
     identity: dict[str, Any],
     progress: Progress | None,
 ) -> tuple[list[str], int | None]:
-    """Train and write the curve; notes, and the step a killed run went on from."""
+    """Train the network and write its curve.
+
+    Returns notes, and the step at which a killed run was resumed.
+    """
     examples, notes = training_examples(data.train, network)
     make_writable(out)
-    with torch.random.fork_rng(devices=[network.device] if network.device.type == "cuda" else []):
+    cuda_devices = [network.device] if network.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=cuda_devices):
         torch.manual_seed(settings.seed)
         learner = Learner(network, examples, evaluation, settings)
         resumed = learner.state.step if learner.resume(out, identity) else None
@@ -231,13 +271,16 @@ def _trained(
             drop_checkpoint(out)  # it would only lead here again
             raise
     state = learner.state
+    kept_step = state.step
+    if state.kept is not None and settings.keep == "best":
+        kept_step = state.kept["step"]
     curve = {
         "train": state.losses,
         "dev": state.marks,
         "guessing_loss": guessing_loss(network, examples),
-        **_chances(data.dev, network.formalization.spec),
+        **_chance_entries(data.dev, network.formalization.spec),
         "steps": state.step,
-        "kept_step": state.kept["step"] if state.kept is not None and settings.keep == "best" else state.step,
+        "kept_step": kept_step,
         "stopped_early": state.stopped,
         "examples": len(examples),
         "seconds": round(state.seconds, 3),
@@ -246,18 +289,21 @@ def _trained(
     return notes + learner.stepper.notes, resumed
 
 
-def _chances(dev: Dataset | None, formalization: str) -> dict[str, float | None]:
-    """What guessing among the options of a formalization gives on the dev set."""
+def _chance_entries(dev: Dataset | None, formalization: str) -> dict[str, float | None]:
+    """Entries of the curve with the accuracy of guessing on the dev set."""
     if dev is None:
         return {"chance": None, "group_chance": None}
     chance, group_chance = chances_of_guessing(dev, formalization)
     return {"chance": chance, "group_chance": group_chance}
 
 
-def _evaluated(
+def _evaluate_sets(
     network: Network, evaluations: Mapping[str, Evaluation], out: Path, model: str
 ) -> tuple[list[Metric], list[str], dict[str, list[Prediction]]]:
-    """Predict every set and write the predictions under its name; rows, notes, predictions."""
+    """Predict every set and write its predictions.
+
+    Returns rows, notes, and the predictions by name.
+    """
     metrics: list[Metric] = []
     notes: list[str] = []
     predictions: dict[str, list[Prediction]] = {}
@@ -270,15 +316,15 @@ def _evaluated(
 
 
 def file_name(dataset: Dataset, at: int, among: Sequence[Dataset]) -> str:
-    """A test set's name as a file may have it; numbered where another, or its numbered name, is the same."""
+    """Return a file name for a test set, numbered if another set has the same."""
     names = [DEV, *(each.card.file_name for each in among)]
-    taken = [*names, *(f"{name}-{place}" for place, name in enumerate(names))]
+    all_names = [*names, *(f"{name}-{place}" for place, name in enumerate(names))]
     name = dataset.card.file_name
-    return name if taken.count(name) == 1 else f"{name}-{at + 1}"
+    return name if all_names.count(name) == 1 else f"{name}-{at + 1}"
 
 
 def model_identity(model: str) -> dict[str, Any]:
-    """What decides the weights that training begins with."""
+    """Model and fingerprint that determine the weights at the start of training."""
     spec = Spec.parse(model)
     content = None
     if spec.prefix == "hf":
@@ -287,7 +333,7 @@ def model_identity(model: str) -> dict[str, Any]:
 
 
 def folder_settings(out: Path, device: str | None) -> HfSettings:
-    """How a run's folder is loaded."""
+    """Settings that load a run's folder."""
     return HfSettings.of(Spec("hf", str(out), {} if device is None else {"device": device}))
 
 

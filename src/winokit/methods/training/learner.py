@@ -1,4 +1,4 @@
-"""The loop: a step on a batch, now and then an evaluation and a checkpoint, until the steps or the patience end.
+"""The training loop: steps, evaluations and checkpoints, until steps or patience end.
 
 The state is small and plain, and everything that decides the next step is in it, in the weights, in the optimiser, in
 the shapes that batches are filled up to or in the random numbers. A checkpoint has these, in one file that is written
@@ -26,6 +26,7 @@ import torch
 
 from winokit.errors import BadInput
 from winokit.files import refused
+from winokit.methods.formalizations.batch import Batch
 from winokit.methods.formalizations.inputs import Encoded
 from winokit.methods.formalizations.network import Network
 from winokit.methods.training.evaluation import Diverged, Evaluation, finite, mark
@@ -53,7 +54,7 @@ FEWEST = 4
 
 @dataclass
 class LearnerState:
-    """How far a run came."""
+    """Progress of a run."""
 
     step: int = 0
     losses: list[dict[str, float]] = field(default_factory=list)
@@ -80,13 +81,14 @@ class Learner:
         self.evaluation = evaluation
         self.settings = settings
         self.steps = planned(examples, settings)
-        self.stepper = (RecordedStepper if network.device.type == "cuda" else Stepper)(network, settings)
+        stepper_class = RecordedStepper if network.device.type == "cuda" else Stepper
+        self.stepper = stepper_class(network, settings)
         self.log_every = max(1, min(50, len(self.steps) // FEWEST_LOSSES))
         self.state = LearnerState()
         self.best: dict[str, torch.Tensor] | None = None
 
     def learn(self, folder: Path, identity: dict[str, Any], progress: Progress | None = None) -> None:
-        """Take every step that is left; end with the weights that are to be kept."""
+        """Take all remaining steps, then load the weights that are to be kept."""
         with self.stepper.working():
             self._take_steps(folder, identity, progress)
         if progress:
@@ -98,37 +100,51 @@ class Learner:
             finite(numbers)
 
     def _take_steps(self, folder: Path, identity: dict[str, Any], progress: Progress | None) -> None:
-        saved = time.monotonic()
-        took = 0.0
+        last_saved = time.monotonic()
+        save_seconds = 0.0
         while self.state.step < len(self.steps) and not self.state.stopped:
             if progress:
                 progress(self.state.step, len(self.steps))
-            began = time.monotonic()
-            self._step()
+            started = time.monotonic()
+            self._take_step()
             if self.state.step % self.log_every == 0 or self.state.step == len(self.steps):
-                self._log()
-            self.state.seconds += time.monotonic() - began
-            step = self.state.step
-            every = self.settings.evaluate_every
-            due = self.steps[step - 1][0].is_integer() if every is None else step % every == 0
-            if self.evaluation is not None and (due or step == len(self.steps)):
-                self._evaluate(self.evaluation)
-            if self._checkpoint_is_due(time.monotonic() - saved, took):
-                began = time.monotonic()
-                self._save(folder, identity)
-                saved = time.monotonic()
-                took = saved - began
+                self._log_loss()
+            self.state.seconds += time.monotonic() - started
+            if self.evaluation is not None and self._evaluation_is_due():
+                self._evaluate_dev(self.evaluation)
+            if self._checkpoint_is_due(time.monotonic() - last_saved, save_seconds):
+                started = time.monotonic()
+                self._save_checkpoint(folder, identity)
+                last_saved = time.monotonic()
+                save_seconds = last_saved - started
+
+    def _evaluation_is_due(self) -> bool:
+        """Whether the dev set is evaluated after this step: every so many steps or epochs, and after the last."""
+        step = self.state.step
+        every = self.settings.evaluate_every
+        if step == len(self.steps):
+            return True
+        if every is None:
+            return self._epoch_after(step).is_integer()
+        return step % every == 0
+
+    def _epoch_after(self, step: int) -> float:
+        """Number of epochs done after a step."""
+        return self.steps[step - 1][0]
 
     def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
-        """Go back to the folder's checkpoint, if there is one; one of another run is refused."""
+        """Go back to the folder's checkpoint, and return whether there is one.
+
+        A checkpoint of another run is refused.
+        """
         path = folder / NAME
         if not path.exists():
             return False
         try:
             content: dict[str, Any] = torch.load(path, map_location=self.network.device, weights_only=True)
         except Exception as error:  # what is no checkpoint fails in as many ways as there are
-            why = type(error).__name__
-            raise BadInput(f"{path}: cannot be read as a checkpoint ({why}); remove it to start again") from None
+            error_name = type(error).__name__
+            raise BadInput(f"{path}: cannot be read as a checkpoint ({error_name}); remove it to start again") from None
         try:
             check_same(folder, json.loads(content["identity"]), identity)
             self.state = LearnerState(**json.loads(content["state"]))
@@ -144,21 +160,25 @@ class Learner:
         except BadInput:
             raise
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            said = " ".join(str(error).split())[:120]
+            error_text = " ".join(str(error).split())[:120]
             raise BadInput(
-                f"{path}: a checkpoint with other parts ({said}): written by another version of winokit; "
+                f"{path}: a checkpoint with other parts ({error_text}): written by another version of winokit; "
                 "remove it to start again"
             ) from None
         return True
 
-    def _save(self, folder: Path, identity: dict[str, Any]) -> None:
-        """Write a checkpoint beside the old one, then put it in its place; it is on the disk when this returns."""
+    def _save_checkpoint(self, folder: Path, identity: dict[str, Any]) -> None:
+        """Write a checkpoint beside the old one, then replace it.
+
+        It is on the disk when this returns.
+        """
         random = {"cpu": torch.get_rng_state()}
         if self.network.device.type == "cuda":
             random["cuda"] = torch.cuda.get_rng_state(self.network.device)
+        state = replace(self.state, total=self.stepper.running.item())
         content = {
             "identity": json.dumps(identity),
-            "state": json.dumps(asdict(replace(self.state, total=self.stepper.running.item()))),
+            "state": json.dumps(asdict(state)),
             "weights": self.network.state_dict(),
             "optimiser": self.stepper.optimiser.state_dict(),
             "shapes": vars(self.stepper.shapes),
@@ -178,13 +198,15 @@ class Learner:
             temporary.unlink(missing_ok=True)
             raise BadInput(f"{folder / NAME}: cannot be written ({error.strerror or error})") from None
 
-    def _step(self) -> None:
-        """One step: the mean loss over all its batches, however many they are."""
+    def _take_step(self) -> None:
+        """Take one step by the mean loss over all its batches."""
         step = self.state.step
         self.network.train()
-        batches = [self.network.collated([self.examples[index] for index in batch]) for batch in self.steps[step][1]]
+        _, index_batches = self.steps[step]
+        batches = [self._collate_examples(indices) for indices in index_batches]
+        learning_rate = rate(step, len(self.steps), self.settings)
         try:
-            self.state.count += self.stepper.step(batches, rate(step, len(self.steps), self.settings))
+            self.state.count += self.stepper.step(batches, learning_rate)
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -193,31 +215,39 @@ class Learner:
             ) from error
         self.state.step += 1
 
-    def _log(self) -> None:
-        """Write the loss down; only here is the device asked for a number."""
+    def _collate_examples(self, indices: Sequence[int]) -> Batch:
+        """A batch of the examples with these indices."""
+        return self.network.collated([self.examples[index] for index in indices])
+
+    def _log_loss(self) -> None:
+        """Record the mean loss since the last record.
+
+        Only here does the CPU wait for a number from the device.
+        """
         state = self.state
         loss = self.stepper.running.item() / max(1, state.count)
         if not math.isfinite(loss):
             raise Diverged(f"the loss is not a number at step {state.step:,}", self.settings.learning_rate)
-        learning = rate(state.step - 1, len(self.steps), self.settings)
-        state.losses.append({"step": state.step, "epoch": self.epoch, "loss": loss, "learning_rate": learning})
+        learning_rate = rate(state.step - 1, len(self.steps), self.settings)
+        state.losses.append({"step": state.step, "epoch": self.epoch, "loss": loss, "learning_rate": learning_rate})
         self.stepper.running.zero_()
         state.count = 0
 
     @property
     def epoch(self) -> float:
-        """How many epochs are done."""
-        return round(self.steps[self.state.step - 1][0], 3)
+        """Number of epochs done."""
+        return round(self._epoch_after(self.state.step), 3)
 
-    def _evaluate(self, evaluation: Evaluation) -> None:
-        """Evaluate; remember the weights where they are the best so far, stop where patience ends."""
-        marked = mark(evaluation.dataset, evaluation.predictions(self.network), self.state.step, self.epoch)
-        self.state.marks.append(marked)
-        if self.state.kept is None or marked["accuracy"] > self.state.kept["accuracy"]:
-            self.state.kept = dict(marked)
+    def _evaluate_dev(self, evaluation: Evaluation) -> None:
+        """Evaluate on the dev set, keep the best weights, and stop if patience ends."""
+        dev_mark = mark(evaluation.dataset, evaluation.predictions(self.network), self.state.step, self.epoch)
+        self.state.marks.append(dev_mark)
+        if self.state.kept is None or dev_mark["accuracy"] > self.state.kept["accuracy"]:
+            self.state.kept = dict(dev_mark)
             self.state.since_kept = 0
             if self.settings.keep == "best":
-                self.best = copy.deepcopy({name: value.cpu() for name, value in self.network.state_dict().items()})
+                weights = {name: value.cpu() for name, value in self.network.state_dict().items()}
+                self.best = copy.deepcopy(weights)
         else:
             self.state.since_kept += 1
         patience = self.settings.patience
@@ -233,18 +263,18 @@ class Learner:
 
 
 def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[float, Step]]:
-    """Every step of a run, with how many epochs are done after it."""
+    """Return every step of a run, each with the epochs done after it."""
     steps: list[tuple[float, Step]] = []
     for epoch in range(settings.epochs):
-        of_epoch = epoch_steps(examples, settings, epoch)
-        steps += [(epoch + number / len(of_epoch), step) for number, step in enumerate(of_epoch, 1)]
+        epoch_plan = epoch_steps(examples, settings, epoch)
+        steps += [(epoch + number / len(epoch_plan), step) for number, step in enumerate(epoch_plan, 1)]
         if settings.steps is not None and len(steps) >= settings.steps:
             break
     return steps[: settings.steps]
 
 
 def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int) -> list[Step]:
-    """The steps of one epoch; every example is in one of them."""
+    """Return the steps of one epoch, in which each example appears once."""
     rng = np.random.default_rng([settings.seed, epoch])
     lengths = [example.longest for example in examples]
     rows = [len(example.rows) for example in examples]
@@ -253,17 +283,20 @@ def epoch_steps(examples: Sequence[Encoded], settings: TrainSettings, epoch: int
     if settings.tokens is not None:
         size = max(1, int(settings.tokens / np.mean(np.multiply(lengths, rows))))
     size *= settings.accumulate
-    stretch = size * max(1, min(STRETCH, len(lengths) // (size * FEWEST)))  # examples that are sorted together
+    steps_together = min(STRETCH, len(lengths) // (size * FEWEST))
+    stretch = size * max(1, steps_together)  # examples that are sorted together
     steps: list[Step] = []
     for start in range(0, len(order), stretch):
         alike = sorted(order[start : start + stretch], key=lambda index: -lengths[index])
-        batches = _cut(alike, lengths, rows, settings)
+        batches = _cut_batches(alike, lengths, rows, settings)
         steps += [batches[at : at + settings.accumulate] for at in range(0, len(batches), settings.accumulate)]
     return [steps[index] for index in rng.permutation(len(steps))]
 
 
-def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings) -> list[list[int]]:
-    """Batches of examples that stand in order of length, the longest first."""
+def _cut_batches(
+    alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], settings: TrainSettings
+) -> list[list[int]]:
+    """Cut examples, sorted by falling length, into batches."""
     if settings.tokens is None:
         size = settings.batch_size
         return [list(alike[at : at + size]) for at in range(0, len(alike), size)]
@@ -281,19 +314,25 @@ def _cut(alike: Sequence[int], lengths: Sequence[int], rows: Sequence[int], sett
 
 
 def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse to go on with another run's folder."""
+    """Refuse to continue in the folder of another run."""
     for name in here:
         if not _is_same(there.get(name), here[name]):
-            values = [str(run.get(name)) for run in (there, here)]
-            before, now = (text if len(text) <= 40 else f"{text[:37]}…" for text in values)
+            before = _shortened_text(there.get(name))
+            now = _shortened_text(here.get(name))
             other = f"another {name} ({before}, here {now})"
             if name.endswith(CONTENT):  # nobody can read a hash
                 other = f"other content under {name.removesuffix(CONTENT)}"
             raise BadInput(f"{folder}: holds a run with {other}; choose another --out, or remove it to start again")
 
 
+def _shortened_text(value: Any) -> str:
+    """The value as a text of at most 40 characters."""
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
 def _is_same(before: Any, now: Any) -> bool:
-    """Whether an entry of two identities is the same, whatever precision of the model it names.
+    """Whether an entry of two identities is the same, except for the precision of the model.
 
     Training has one precision, yet earlier versions named `auto` if there was a GPU.
     """
@@ -303,13 +342,16 @@ def _is_same(before: Any, now: Any) -> bool:
 
 
 def make_writable(folder: Path) -> None:
-    """Make a folder, and see, before minutes of training, whether a file can be written there."""
+    """Make a folder and check that files can be written there.
+
+    This comes before minutes of training.
+    """
     with refused(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
 
 
 def drop_checkpoint(folder: Path) -> None:
-    """Remove a checkpoint that has served, and what killed writers left beside it."""
+    """Remove the checkpoint, and partial files of killed processes."""
     for path in [folder / NAME, *folder.glob(f".{NAME}.*")]:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How to train: everything but the data and the model.
+"""Training settings: everything except data and model.
 
 The defaults are those the WinoGrande authors give for RoBERTa-large (8 epochs at 1e-5, 16 problems a batch, warm-up
 over a tenth of the steps, no weight decay, gradients clipped at 1). Liu et al. search over 1e-5 to 3e-5, 8 to 64
@@ -37,7 +37,10 @@ Save = Annotated[bool, Help("Keep the weights of every run.", section="training"
 
 @dataclass(frozen=True)
 class TrainSettings(Settings):
-    """One training run. Its fields, in their order, are part of what a run is known by: see `identity`."""
+    """Settings of one training run.
+
+    The fields, in their order, are part of what a run is known by: see `identity`.
+    """
 
     formalization: Annotated[str, Help(FORMALIZATION_HELP, "NAME")] = "mc-mlm"
     learning_rate: Annotated[float, Help("The peak learning rate.", above=0)] = 1e-5
@@ -73,11 +76,14 @@ class TrainSettings(Settings):
     ] = None
 
     def identity(self) -> dict[str, Any]:
-        """Whatever decides the weights; how often a checkpoint is written does not."""
+        """Settings that determine the weights.
+
+        How often a checkpoint is written is not one of them.
+        """
         return {name: value for name, value in asdict(self).items() if name != "checkpoint_every"}
 
 
 def need_training(verb: str, *more: str) -> None:
-    """Refuse where there is nothing to train with: torch, transformers, and what else a verb names."""
+    """Refuse to train without torch, transformers, and the packages that a verb names."""
     if not all(find_spec(name) for name in ("torch", "transformers", *more)):
         raise MissingExtra(f"winokit {verb}", "train")

@@ -1,4 +1,4 @@
-"""What a step does to the weights: gradients of its batches added up, clipped, and one move of the optimiser.
+"""Training steps: gradients summed over batches, clipped, then one optimiser update.
 
 The optimiser is AdamW, under a learning rate that rises and falls in straight lines, in the precision a device is good
 at.
@@ -15,7 +15,7 @@ its own once the filling of its like has cost as much as recording would have.
 
 import gc
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -50,7 +50,7 @@ Work: TypeAlias = Callable[[Batch, int | torch.Tensor | None], int]
 
 
 class Stepper:
-    """A network and its optimiser, launched operation by operation."""
+    """A network and its optimiser, launched one operation at a time."""
 
     def __init__(self, network: Network, settings: TrainSettings) -> None:
         self.network = network
@@ -72,54 +72,62 @@ class Stepper:
         self._make_ready()
 
     def working(self) -> AbstractContextManager[object]:
-        """The context in which steps are taken."""
+        """Context in which steps are taken."""
         return nullcontext()
 
     def load(self, state: dict[str, Any]) -> None:
-        """Put the optimiser where a checkpoint says it stood."""
+        """Load the optimiser's state from a checkpoint."""
         self.optimiser.load_state_dict(state)
         self._make_ready()
 
     def step(self, batches: Sequence[Batch], learning_rate: float) -> int:
-        """One step by the mean loss over all its batches, which may lie on the CPU; says over how many it is."""
+        """Take one step by the mean loss over all batches, which may be on the CPU.
+
+        Returns the number of terms in that mean.
+        """
         whole = sum(map(self.count, batches)) if len(batches) > 1 else None
         counts = [self.add(batch, whole) for batch in batches]
         self.move(learning_rate)
         return sum(counts)
 
     def count(self, batch: Batch) -> int:
-        """Over how many a batch's loss is a mean, told before anything is read."""
-        return self._loss(torch.zeros(len(batch.row), device=batch.row.device), batch)[1]
+        """Number of terms in the mean loss of a batch, without a forward pass."""
+        return self._compute_loss(torch.zeros(len(batch.row), device=batch.row.device), batch)[1]
 
     def add(self, batch: Batch, over: int | None = None) -> int:
-        """Add the gradients of a batch's loss, a mean over `over` if it is part of a step; says over how many it is.
+        """Add the gradients of a batch's loss, and return the number of terms in its mean.
+
+        `over` is the number of terms in the whole step, if the batch is part of one.
 
         The batch may lie on the CPU.
         """
-        return self._read(batch.to(self.network.device), over)
+        return self._run_pass(batch.to(self.network.device), over)
 
     def move(self, learning_rate: float) -> None:
-        """Move the weights, and forget the gradients."""
+        """Update the weights and drop the gradients."""
         self._set_rate(learning_rate)
-        self._move(forget=True)
+        self._update_weights(forget=True)
 
-    def _read(self, batch: Batch, over: int | torch.Tensor | None) -> int:
-        """Forward and backward; `over` may be a share on the device, for a pass that is used again and again."""
+    def _run_pass(self, batch: Batch, over: int | torch.Tensor | None) -> int:
+        """Run forward and backward, and return the number of terms in the mean loss.
+
+        `over` may be a share on the device, for a recorded pass.
+        """
         # Matrix products in bfloat16 where that is wanted, everything else and all weights in float32.
         with torch.autocast(self.network.device.type, dtype=torch.bfloat16, enabled=self.lower):
             numbers = self.network(batch)
-        total, count = self._loss(numbers, batch)
+        total, count = self._compute_loss(numbers, batch)
         mean = total * over if isinstance(over, torch.Tensor) else total / (over or count)
         mean.backward()  # type: ignore[no-untyped-call]
         self.running += total.detach()
         return count
 
-    def _loss(self, numbers: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
+    def _compute_loss(self, numbers: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         formalization = self.network.formalization
         return formalization.definition.loss(numbers, batch, formalization.switches)
 
     def _make_ready(self) -> None:
-        """Set what is a matter of the device, which need not be the one a checkpoint was written on."""
+        """Set the optimiser's options for this device, which may differ from the checkpoint's."""
         for group in self.optimiser.param_groups:
             group["capturable"] = False
 
@@ -127,15 +135,15 @@ class Stepper:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
 
-    def _move(self, *, forget: bool = False) -> None:
+    def _update_weights(self, *, forget: bool = False) -> None:
         if self.settings.clip:
             clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=forget)
 
 
-class _MadeThere(TorchFunctionMode):
-    """Meanwhile the device makes constants by itself: a copy from the CPU, as many models make, cannot be recorded."""
+class _ConstantsOnDevice(TorchFunctionMode):
+    """Make constants on the device: a copy from the CPU cannot be recorded."""
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
         named = named or {}
@@ -145,7 +153,7 @@ class _MadeThere(TorchFunctionMode):
 
 
 class RecordedStepper(Stepper):
-    """Plays back what it has recorded; what cannot be recorded it does as `Stepper` does, and says so."""
+    """Replays recorded passes, and launches operations that cannot be recorded."""
 
     def __init__(self, network: Network, settings: TrainSettings) -> None:
         super().__init__(network, settings)
@@ -160,7 +168,7 @@ class RecordedStepper(Stepper):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """All work goes into one stream, since gradients stay with the stream that first made them."""
+        """Do all work in one stream: gradients belong to the stream that made them."""
         outside = torch.cuda.current_stream(self.network.device)
         self.stream.wait_stream(outside)
         with torch.cuda.stream(self.stream):
@@ -168,52 +176,55 @@ class RecordedStepper(Stepper):
         outside.wait_stream(self.stream)
 
     def step(self, batches: Sequence[Batch], learning_rate: float) -> int:
-        """One step; where steps have one batch, moving is recorded with the pass, and gradients are not added up."""
+        """Take one step; with one batch per step, pass and update are one recording."""
         if self.settings.accumulate > 1:
             return super().step(batches, learning_rate)
         self._set_rate(learning_rate)
-        count = self._play(batches[0], None, self._read_and_move)
+        count = self._play_pass(batches[0], None, self._run_and_update)
         self.moves += 1
         return count
 
     def add(self, batch: Batch, over: int | None = None) -> int:
         """Add the gradients of a batch on the CPU."""
-        return self._play(batch, over, self._read)
+        return self._play_pass(batch, over, self._run_pass)
 
-    def _play(self, batch: Batch, over: int | None, work: Work) -> int:
-        """Do some work with a batch on the CPU: play back its recording where there is one for its shape."""
-        kind, own = shape_of(batch)
-        chosen = self.shapes.choose(kind, own) if not self.notes else None
-        batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own)
+    def _play_pass(self, batch: Batch, over: int | None, work: Work) -> int:
+        """Process a batch from the CPU, by the recording for its shape if there is one."""
+        kind, own_sizes = shape_of(batch)
+        chosen = self.shapes.choose(kind, own_sizes) if not self.notes else None
+        batch = filled_up(batch, self.network.reader.tokenizer.pad_token_id or 0, chosen or own_sizes)
         flat = batch.flat().pin_memory()
         # Only once the optimiser has moved do its numbers, and gradients that are added up, have their places.
         if chosen is not None and self.moves and (kind, chosen) not in self.passes:
             self._record_pass(batch, flat, (kind, chosen), work)
         if chosen is None or (kind, chosen) not in self.passes:
             return work(batch.over(flat.to(self.network.device, non_blocking=True)), over)
-        graph, place, count = self.passes[kind, chosen]
-        place.copy_(flat, non_blocking=True)
+        graph, buffer, count = self.passes[kind, chosen]
+        buffer.copy_(flat, non_blocking=True)
         self.share.fill_(1 / (over or count))
         graph.replay()
         return count
 
     def move(self, learning_rate: float) -> None:
-        """Move the weights, and set the gradients to zero where they lie."""
+        """Update the weights and set the gradients to zero in place."""
         self._set_rate(learning_rate)
         if self.recorded_move is None and self.moves and not self.notes:
-            self.recorded_move = self._recorded(self._move)
-        (self._move if self.recorded_move is None else self.recorded_move.replay)()
+            self.recorded_move = self._record_work(self._update_weights)
+        if self.recorded_move is None:
+            self._update_weights()
+        else:
+            self.recorded_move.replay()
         self.moves += 1
 
-    def _read_and_move(self, batch: Batch, over: int | torch.Tensor | None) -> int:
-        """A whole step: gradients are written once, read twice and forgotten."""
+    def _run_and_update(self, batch: Batch, over: int | torch.Tensor | None) -> int:
+        """Take a whole step: gradients are written once, read twice and dropped."""
         self.optimiser.zero_grad(set_to_none=True)  # a recording that broke off leaves some that were never computed
-        count = self._read(batch, over)
-        self._move(forget=True)
+        count = self._run_pass(batch, over)
+        self._update_weights(forget=True)
         return count
 
     def _make_ready(self) -> None:
-        """Put the rate on the device: a recorded step reads it where it lies."""
+        """Put the learning rate on the device, where a recorded step reads it."""
         for group in self.optimiser.param_groups:
             group["capturable"] = True
             group["lr"] = torch.tensor(float(group["lr"]), device=self.network.device)
@@ -223,29 +234,32 @@ class RecordedStepper(Stepper):
             group["lr"].fill_(learning_rate)
 
     def _record_pass(self, batch: Batch, flat: torch.Tensor, shape: tuple[Kind, Sizes], work: Work) -> None:
-        place = torch.empty_like(flat, device=self.network.device)
+        buffer = torch.empty_like(flat, device=self.network.device)
         counts = []
-        graph = self._recorded(lambda: counts.append(work(batch.over(place), self.share)))
+        graph = self._record_work(lambda: counts.append(work(batch.over(buffer), self.share)))
         if graph is not None:
-            self.passes[shape] = graph, place, counts[0]
+            self.passes[shape] = graph, buffer, counts[0]
 
-    def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
-        """What the device is told to do, written down and not done; None where that cannot be, from then on."""
+    def _record_work(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph | None:
+        """Return a recording of some work, without doing it.
+
+        None if it cannot be recorded. From then on nothing is.
+        """
         try:
-            return self._captured(work)
+            return self._capture_graph(work)
         except RuntimeError as error:
-            said = str(error).strip().splitlines()[0]
-            full = out_of_memory(error)
-        why = "there is no memory for recordings" if full else f"this model cannot be recorded ({said})"
-        self.notes.append(f"steps were launched one operation at a time: {why}")
+            error_text = str(error).strip().splitlines()[0]
+            is_full = out_of_memory(error)
+        reason = "there is no memory for recordings" if is_full else f"this model cannot be recorded ({error_text})"
+        self.notes.append(f"steps were launched one operation at a time: {reason}")
         # No recording is played back from here on: the memory of those there are is for launched steps.
         self.recorded_move = None
         self.passes.clear()
         free_memory()
         return None
 
-    def _captured(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-        """A recording; an error where a model asks the device on the way, or memory runs out."""
+    def _capture_graph(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+        """Return a recording. Raises RuntimeError if it fails or memory runs out."""
         graph = torch.cuda.CUDAGraph()
         collecting = gc.isenabled()
         if not self.passes:
@@ -254,7 +268,7 @@ class RecordedStepper(Stepper):
         # Garbage must wait: memory that is let go on the way breaks a recording off.
         gc.disable()
         try:
-            with self.network.device, _MadeThere():
+            with self.network.device, _ConstantsOnDevice():
                 graph.capture_begin(pool=self.pool, capture_error_mode="relaxed")
                 try:
                     work()
@@ -273,7 +287,7 @@ class RecordedStepper(Stepper):
 
 
 class ShapePlan:
-    """Which shapes are recorded, and to which one a batch is filled up."""
+    """Shapes that are recorded, and the shape to which each batch is padded."""
 
     def __init__(self) -> None:
         self.recorded: dict[Kind, list[Sizes]] = {}
@@ -281,7 +295,7 @@ class ShapePlan:
         """By shape, what it has cost that it is not recorded, in steps."""
 
     def choose(self, kind: Kind, own: Sizes) -> Sizes | None:
-        """The sizes a batch is filled up to, recorded from now on; None where it is to be launched one by one.
+        """Return the sizes to pad a batch to; None if it is launched without recording.
 
         >>> plan = ShapePlan()
         >>> [plan.choose((2,), sizes) for sizes in [(8, 20, 0, 0), (8, 16, 0, 0), (8, 36, 0, 0)]]
@@ -289,36 +303,53 @@ class ShapePlan:
         """
         recorded = self.recorded.setdefault(kind, [])
         serving = [sizes for sizes in recorded if all(map(operator.ge, sizes, own))]
-        best = min(serving, key=lambda sizes: sizes[0] * sizes[1], default=None)
-        if best == own or sum(map(len, self.recorded.values())) >= MOST:
+        best = min(serving, key=_token_count, default=None)
+        shape_count = sum(map(len, self.recorded.values()))
+        if best == own or shape_count >= MOST:
             return best
         if best is None and (recorded or not any(self.recorded.values())):
             # Larger than all before: it is to serve them, and those that come.
-            own = tuple(size + -size % unit for size, unit in zip(map(max, own, *recorded, own), ROOM, strict=True))
+            largest = map(max, own, *recorded, own)
+            own = _round_up(largest, ROOM)
         else:
-            more = RECORDING if best is None else best[0] * best[1] / (own[0] * own[1]) - 1
-            debt = self.debts[kind, own] = self.debts.get((kind, own), 0.0) + more
+            excess = RECORDING if best is None else _token_count(best) / _token_count(own) - 1
+            debt = self.debts.get((kind, own), 0.0) + excess
+            self.debts[kind, own] = debt
             if debt <= RECORDING:
                 return best
         recorded.append(own)
         return own
 
 
+def _token_count(sizes: Sizes) -> int:
+    """Number of tokens of a batch of these sizes, with padding."""
+    return sizes[0] * sizes[1]
+
+
+def _round_up(sizes: Iterable[int], units: Sizes) -> Sizes:
+    """The sizes, each rounded up to a multiple of its unit."""
+    return tuple(size + -size % unit for size, unit in zip(sizes, units, strict=True))
+
+
 def shape_of(batch: Batch) -> tuple[Kind, Sizes]:
-    """What batches must have in common to be filled up alike, and the sizes to fill up to at least."""
+    """Return the kind of a batch and its sizes, rounded up.
+
+    Batches of one kind can be padded to the same sizes.
+    """
     kind = len(batch.row), batch.cases, batch.places.shape[1], batch.widest
     sizes = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
-    return kind, tuple(size + -size % unit for size, unit in zip(sizes, UNITS, strict=True))
+    return kind, _round_up(sizes, UNITS)
 
 
 def filled_up(batch: Batch, padding: int, sizes: Sizes) -> Batch:
-    """The same batch with so many texts, tokens of each, pieces of a place and pieces of an option.
+    """Return the batch padded to these numbers of texts, tokens and pieces.
 
-    Texts are added that read one token of padding and that no option looks at; tokens that nobody attends to; and
-    places of pieces that are nowhere.
+    Added texts have one token of padding and belong to no option. Added tokens get no attention. Added pieces have
+    no place.
     """
-    own = *batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1]
-    texts, (more_texts, more_tokens, more_places, more_pieces) = own[0], map(operator.sub, sizes, own)
+    own_sizes = (*batch.ids.shape, batch.places.shape[-1], batch.tokens.shape[-1])
+    more_texts, more_tokens, more_places, more_pieces = map(operator.sub, sizes, own_sizes)
+    texts = own_sizes[0]
     attention = pad(batch.attention, (0, more_tokens, 0, more_texts))
     attention[texts:, 0] = 1
     segments = None if batch.segments is None else pad(batch.segments, (0, more_tokens, 0, more_texts))
@@ -333,7 +364,7 @@ def filled_up(batch: Batch, padding: int, sizes: Sizes) -> Batch:
 
 
 def rate(step: int, steps: int, settings: TrainSettings) -> float:
-    """The learning rate of a step: up from zero over the warm-up, then down to zero at the last.
+    """Learning rate at a step: linear warm-up, then linear decay to zero.
 
     >>> [round(rate(step, 10, TrainSettings(learning_rate=1.0, warmup=0.2)), 3) for step in (0, 1, 2, 6, 9)]
     [0.0, 0.5, 1.0, 0.5, 0.125]
@@ -345,7 +376,10 @@ def rate(step: int, steps: int, settings: TrainSettings) -> float:
 
 
 def lower_precision(device: torch.device, settings: TrainSettings) -> bool:
-    """Whether the encoder trains in bfloat16; asked for where the device has none, that is said."""
+    """Whether the encoder trains in bfloat16.
+
+    Raises BadInput if bfloat16 is asked for on a device without it.
+    """
     there = device.type == "cuda" and torch.cuda.is_bf16_supported()
     if settings.precision == "bfloat16" and not (there or device.type == "cpu"):
         raise BadInput(f"precision bfloat16: {device} has none; use float32")

@@ -14,7 +14,7 @@ from winokit.data.predictions.read import (
     ReadPredictions,
     read_files,
 )
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan
 from winokit.methods.transforms.variants import (
     REVERSED,
@@ -109,10 +109,8 @@ def read_inputs(
         raise BadInput(
             f"{dataset.card.name}: no problem has an answer to compare with; `winokit score` does not need answers"
         )
-    if not models and _is_for_models(settings, plan):
-        raise BadInput(
-            "--scoring, --shots, --prompt and --set substitution apply to models; predictions are used as they are"
-        )
+    if not models:
+        _refuse_settings_of_models(settings, plan)
     _check_names(models)
     versions = perturbed_variants(whole, whole, perturbed_data)
     if settings.style != "default":
@@ -188,6 +186,17 @@ def _source_of_problems(data: DataLike | None, files: Sequence[PredictionFile], 
 def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
     """Whether something is set that only models heed."""
     return settings.scoring is not None or plan != ScoringPlan(seed=plan.seed)
+
+
+def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> None:
+    """Refuse what only models heed, if none is asked."""
+    if not _is_for_models(settings, plan):
+        return
+    if settings.scoring is None and plan == ScoringPlan(seed=plan.seed, substitution=plan.substitution):
+        raise UnusedSetting("substitution", "it applies to models; predictions are used as they are")
+    raise BadInput(
+        "--scoring, --shots, --prompt and --set substitution apply to models; predictions are used as they are"
+    )
 
 
 def _models_to_ask(model: ModelLike | Sequence[ModelLike] | None, *, has_predictions: bool) -> list[str | Model]:

@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Annotated
 
 from winokit.data.loading import Loading, Perturbed
-from winokit.data.predictions.in_memory import Predictions, are_files, file_paths
+from winokit.data.predictions.in_memory import Predictions, are_empty, are_files, file_paths
 from winokit.errors import BadInput
+from winokit.methods.scoring.base import check_scorings
 from winokit.methods.transforms.variants import PERTURBED, TRANSFORMS, Style
 from winokit.settings import Help, Settings, Without
-from winokit.stages.audit.protocols import PROTOCOLS, Protocol
+from winokit.stages.audit.protocols import PROTOCOLS, Protocol, check_protocols
 
 Columns = str | Mapping[str, str] | None
 
@@ -67,18 +68,13 @@ class AuditSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in (self.protocol,) if isinstance(self.protocol, str) else self.protocol:
-            protocol, at, subset = name.partition("@")
-            if at:
-                raise BadInput(f"--protocol {name}: name the subset apart: --protocol {protocol} --subset {subset}")
+        if are_empty(self.predictions):
+            raise BadInput("predictions: expected one for each problem, found none; leave them out to ask a model")
+        check_protocols((self.protocol,) if isinstance(self.protocol, str) else self.protocol)
         is_perturbed_wanted = any(protocol.wants(PERTURBED) for protocol in self.protocols.values())
         if self.perturbed and not is_perturbed_wanted:
             raise BadInput(f"--perturbed has no effect on {', '.join(self.protocols)}; add stability or strict")
-        for scoring in self.scorings:
-            if self.scorings.count(scoring) > 1:
-                raise BadInput(f"scoring {scoring!r} is named twice: name it once")
-        if not self.scorings:
-            raise BadInput("scoring: expected a name or several, found none; leave it out for the default")
+        check_scorings(self.scorings)
         # A wrong role is refused here, before anything is read.
         _ = self.columns_of_predictions
 

@@ -8,11 +8,10 @@ than it should be.
 
 from collections.abc import Mapping, Sequence
 
-from winokit.data.errata import WITHOUT_ERRATA
 from winokit.drawing.decision import SURE, DecisionTable, State, Verdict, standing
 from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, percent, plural, points, probability
 from winokit.methods.metrics.judge import can_be_shown, score_to_find
-from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, Metric
+from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, WITHOUT_ERRATA, Metric
 from winokit.stages.audit.findings import FINDINGS
 from winokit.stages.audit.scored_rows import (
     ALL,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from winokit.data.formats import FORMATS, WriteOptions
 from winokit.data.loading import Perturbed
-from winokit.errors import BadInput, check_known
+from winokit.errors import UnusedSetting, check_known
 from winokit.methods.transforms.variants import Style
 from winokit.settings import Help, Settings, spelling
 
@@ -72,4 +72,4 @@ class ConvertSettings(Settings):
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:
-                raise BadInput(f"{spelling(type(self), name)}: {why}")
+                raise UnusedSetting(name, why, typed_as=spelling(type(self), name))

@@ -24,19 +24,19 @@ class CurveGoal(Settings):
     """The scores to which curves are extrapolated, in per cent."""
 
     human: Annotated[
-        float | None, Help("Human accuracy in per cent, to which the line is extrapolated.", section="goal")
+        float | None,
+        Help("Human accuracy in per cent, to which the line is extrapolated.", above=1, most=100, section="goal"),
     ] = 94.0
     human_group: Annotated[
-        float | None, Help("Human group accuracy in per cent, for the extrapolation. Default: none.", section="goal")
+        float | None,
+        Help(
+            "Human group accuracy in per cent, for the extrapolation. Default: none.",
+            above=1,
+            most=100,
+            section="goal",
+        ),
     ] = None
     fit_from: Annotated[int, Help("Fit the line only to sizes from this one on.", least=1, section="goal")] = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("human", "human_group"):
-            value = getattr(self, name)
-            if value is not None and not 1 < value <= 100:
-                raise BadInput(f"{name}: expected per cent, such as 94.0, found {value}")
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class CurveDesign(Settings):
 
         specs = {name: Formalization.parse(name).spec for name in self.formalization}
         if len(set(specs.values())) < max(1, len(self.formalization)):
-            named = ", ".join(self.formalization)
-            raise BadInput(f"formalizations: expected one or more, each once, found {named}")
+            names = ", ".join(self.formalization)
+            raise BadInput(f"formalizations: expected one or more, each once, found {names}")
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:

@@ -1,1 +1,1 @@
-"""Where problems, features and filters meet: what is removed, by which method, and what that changed."""
+"""Debiasing: problems that a method removes, and what that changes."""

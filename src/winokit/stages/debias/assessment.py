@@ -1,4 +1,4 @@
-"""What a filter changed, as rows: sizes, a held-out linear probe, and divergence along the first component.
+"""Measures of a filter, as rows: sizes, a held-out linear probe, and divergence.
 
 The probe of what is kept is ranked among probes of as many problems drawn at random. Two intervals, one before and one
 after, say nothing of the difference: a few problems fewer move a probe about as much as another way to deal the folds.
@@ -55,7 +55,7 @@ class DebiasMeasures:
         self.row = partial(Metric, dataset.card.name, model, scoring, None, PROTOCOL)
 
     def check(self, how: Assessment) -> None:
-        """Refuse what no arm of these problems can be looked at with, before minutes are spent on filtering."""
+        """Refuse settings that cannot assess these problems, before minutes of filtering."""
         rows = len(self.rows)
         unit_count = self.rows.units.count
         if how.folds > unit_count:
@@ -67,44 +67,53 @@ class DebiasMeasures:
             raise BadInput(f"expected no more bins than the {rows:,} problems (--set bins); found {how.bins:,}")
 
     def sizes(self, arm: DebiasArm) -> Iterator[Metric]:
-        """How many problems are kept, and how many groups lost some of their members and not all."""
+        """Rows with the number of kept problems and of groups that were split."""
         groups = Units.of_names(self.rows.groups)
-        left = groups.sums(arm.keep)
-        split = (left > 0) & (left < groups.sizes)
-        several = int((groups.sizes > 1).sum())
-        kept = int(arm.keep.sum())
-        yield self.row(arm.name, "n_kept", kept, len(arm.keep))
-        yield self.row(arm.name, "n_groups_split", int(split.sum()), several)
-        yield self.row(arm.name, "share_first_answers", float((self.rows.y[arm.keep] == 0).mean()), kept, chance=0.5)
+        kept_members = groups.sums(arm.keep)
+        is_split = (kept_members > 0) & (kept_members < groups.sizes)
+        group_count = int((groups.sizes > 1).sum())
+        kept_count = int(arm.keep.sum())
+        yield self.row(arm.name, "n_kept", kept_count, len(arm.keep))
+        yield self.row(arm.name, "n_groups_split", int(is_split.sum()), group_count)
+        first_share = float((self.rows.y[arm.keep] == 0).mean())
+        yield self.row(arm.name, "share_first_answers", first_share, kept_count, chance=0.5)
 
     def by_chance(self, chosen: DebiasArm, seeds: Sequence[DebiasArm], null: NullModel) -> Iterator[Metric]:
-        """How many problems were removed, and how many are by chance: the mean, least and most of the relabelled runs.
+        """Rows with the number of removed problems, in fact and by chance.
+
+        By chance: mean, least and most of the relabelled runs.
 
         Each seed has a p-value by rank, n its number of draws; a majority is as sure as its least sure seed.
         """
         n = len(chosen.keep)
-        drawn = null.null_removed
-        sure = int((null.q_values[~chosen.keep] <= SURE).sum())
-        note = f"mean, least and most of {len(drawn)} relabelled runs"
+        removed_counts = null.null_removed
+        sure_count = int((null.q_values[~chosen.keep] <= SURE).sum())
+        note = f"mean, least and most of {len(removed_counts)} relabelled runs"
         yield self.row(chosen.name, "n_removed", int((~chosen.keep).sum()), n, chance=null.expected)
-        yield self.row(chosen.name, "n_removed_by_chance", null.expected, n, min(drawn), max(drawn), note=note)
-        yield self.row(chosen.name, "n_removed_surely", sure, n, note=f"q-value of {SURE} or less")
+        yield self.row(
+            chosen.name, "n_removed_by_chance", null.expected, n, min(removed_counts), max(removed_counts), note=note
+        )
+        yield self.row(chosen.name, "n_removed_surely", sure_count, n, note=f"q-value of {SURE} or less")
         ranks = {chosen.name: max(null.ranks, key=lambda each: each.p_value)}
         ranks |= zip((arm.name for arm in seeds), null.ranks, strict=True)
         for name, among in ranks.items():
             yield self.row(name, "p_null", among.p_value, among.draws)
 
     def overlaps(self, chosen: DebiasArm, seeds: Sequence[DebiasArm]) -> Iterator[Metric]:
-        """How alike two seeds are in what they keep and in what they remove, and how alike sets at random would be.
+        """Rows with the agreement of two seeds, and the agreement of random sets.
 
         Jaccard's index: the share of what either has that both have; the mean, least and most over pairs of seeds.
         """
         pairs = list(combinations([arm.keep for arm in seeds], 2))
         note = f"Jaccard's index of two seeds: mean, least and most of {len(pairs)} pairs"
-        for name, masks in (("kept", pairs), ("removed", [(~first, ~second) for first, second in pairs])):
-            shares, expected = zip(*(_jaccard(first, second) for first, second in masks), strict=True)
-            values = float(np.mean(shares)), len(chosen.keep), min(shares), max(shares), float(np.mean(expected))
-            yield self.row(chosen.name, f"{name}_overlap", *values, note)
+        removed_pairs = [(~first, ~second) for first, second in pairs]
+        for name, masks in (("kept", pairs), ("removed", removed_pairs)):
+            comparisons = [_compare_sets(first, second) for first, second in masks]
+            shares = [share for share, _ in comparisons]
+            mean_share = float(np.mean(shares))
+            by_chance = float(np.mean([expected for _, expected in comparisons]))
+            metric = f"{name}_overlap"
+            yield self.row(chosen.name, metric, mean_share, len(chosen.keep), min(shares), max(shares), by_chance, note)
 
     def assessed(
         self,
@@ -114,29 +123,36 @@ class DebiasMeasures:
         how: Assessment,
         timed: Callable[[str], AbstractContextManager[None]],
     ) -> Iterator[Metric]:
-        """The rows of every arm in features; of `others`, other seeds, the probes alone, in folds of their own."""
+        """Rows of every arm that come from features.
+
+        Of `others`, which are other seeds, only probes, each in its own folds.
+        """
         seeds = [(arm, replace(how, seed=arm.settings["seed"])) for arm in others]
-        before = [(replace(arms[0], name=of_seed(ALL, its.seed)), its) for _, its in seeds]
+        probed = [(arm, how) for arm in arms]
+        # What each seed is compared with: all problems, in the folds of that seed.
+        for _, seed_settings in seeds:
+            all_problems = replace(arms[0], name=of_seed(ALL, seed_settings.seed))
+            probed.append((all_problems, seed_settings))
+        probed += seeds
         with timed("probe"):
-            probed = (*((arm, how) for arm in arms), *before, *seeds)
-            probes = {arm.name: self.probe(arm, its) for arm, its in probed}
+            probes = {arm.name: self.probe(arm, settings) for arm, settings in probed}
         yield from probes.values()
         with timed("removals"):
-            for arm, its in ((chosen, how), *seeds):
-                yield from self.removals(arm, probes[arm.name], its)
+            for arm, settings in ((chosen, how), *seeds):
+                yield from self.removals(arm, probes[arm.name], settings)
         with timed("divergence"):
             for arm in arms:
                 yield from self.divergences(arm, how)
 
     def probe(self, arm: DebiasArm, how: Assessment) -> Metric:
-        """The probe's accuracy on what an arm keeps, judged as any scorer's answers."""
-        probe = self._probe(arm.keep, how)
+        """Row with the probe's accuracy on what an arm keeps."""
+        probe = self._fit_probe(arm.keep, how)
         answers = Answers(self.asked, np.flatnonzero(arm.keep), probe.choices, (PROBE,))
         (row,) = self.judge.cross_validated((PROTOCOL, arm.name, "probe_accuracy"), answers)
         return row
 
-    def _probe(self, keep: Bools, how: Assessment) -> Probe:
-        """The probe of some of the rows, in folds that split no unit."""
+    def _fit_probe(self, keep: Bools, how: Assessment) -> Probe:
+        """Fit the probe on some of the rows, in folds that split no unit."""
         x = self.rows.x
         assert x is not None
         kept_rows = np.flatnonzero(keep)
@@ -148,25 +164,31 @@ class DebiasMeasures:
         )
 
     def removals(self, arm: DebiasArm, probe: Metric, how: Assessment) -> Iterator[Metric]:
-        """The probe of what an arm keeps among probes of as many problems at random, whole where the arm keeps them so.
+        """Rows that rank the probe of what an arm keeps among random removals.
+
+        Random removals keep as many problems, and whole groups if the arm keeps these whole. No rows if nothing was
+        removed, or if it was removed at random.
 
         Nothing where nothing was removed, or where it was removed at random.
         """
         if arm.keep.all() or arm.name == RandomReduction.name:
             return
-        drawn: list[float] = []
+        accuracies: list[float] = []
 
-        def reached() -> Iterator[bool]:
-            for number in count(how.seed + 1):
-                keep = random_reduction(len(arm.keep), int(arm.keep.sum()), seed=number, groups=arm.whole)
-                drawn.append(self._probe(keep, how).accuracy)
-                yield drawn[-1] <= probe.value
+        kept_count = int(arm.keep.sum())
 
-        among = rank(reached(), how.removals)
-        note = f"as many at random: mean, least and most of {len(drawn)} draws"
-        values = float(np.mean(drawn)), probe.n, min(drawn), max(drawn), 0.5
+        def draw_removals() -> Iterator[bool]:
+            for seed in count(how.seed + 1):
+                keep = random_reduction(len(arm.keep), kept_count, seed=seed, groups=arm.whole)
+                accuracy = self._fit_probe(keep, how).accuracy
+                accuracies.append(accuracy)
+                yield accuracy <= probe.value
+
+        probe_rank = rank(draw_removals(), how.removals)
+        note = f"as many at random: mean, least and most of {len(accuracies)} draws"
+        values = (float(np.mean(accuracies)), probe.n, min(accuracies), max(accuracies), 0.5)
         yield self.row(arm.name, "random_probe_accuracy", *values, note)
-        yield self.row(arm.name, "p_random_removal", among.p_value, among.draws)
+        yield self.row(arm.name, "p_random_removal", probe_rank.p_value, probe_rank.draws)
 
     @cached_property
     def components(self) -> divergence.Components:
@@ -175,22 +197,26 @@ class DebiasMeasures:
         return divergence.principal_components(self.rows.x)
 
     def divergences(self, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
-        """Divergence along the first component by every estimator, both ways.
+        """Rows with the divergence along the first component, both ways.
+
+        There is a row for each estimator.
 
         Rows of the subset `pmi` use the components of all problems, those of `pmi.refit` components of what is kept.
         """
         x = self.rows.x
         refit = f"{arm.name}.refit"
         assert x is not None
-        estimates = list(self._estimates(arm.name, self.components.project(x, arm.keep)[:, 0], arm, how))
+        first_component = self.components.project(x, arm.keep)[:, 0]
+        estimates = list(self._estimate_divergences(arm.name, first_component, arm, how))
         yield from estimates
         if arm.keep.all():
             yield from (replace(estimate, subset=refit) for estimate in estimates)
         else:
-            values = divergence.principal_components(x, arm.keep, count=1).project(x, arm.keep)[:, 0]
-            yield from self._estimates(refit, values, arm, how)
+            components = divergence.principal_components(x, arm.keep, count=1)
+            refit_component = components.project(x, arm.keep)[:, 0]
+            yield from self._estimate_divergences(refit, refit_component, arm, how)
 
-    def _estimates(self, subset: str, values: Doubles, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
+    def _estimate_divergences(self, subset: str, values: Doubles, arm: DebiasArm, how: Assessment) -> Iterator[Metric]:
         y = self.rows.y[arm.keep]
         numbers = np.unique(self.unit_numbers[arm.keep], return_inverse=True)[1]
         assert how.bins is not None
@@ -205,10 +231,15 @@ class DebiasMeasures:
                 yield self.judge.estimate(row_name, value, len(y), error, guess)
 
 
-def _jaccard(first: Bools, second: Bools) -> tuple[float, float]:
-    """The share of two sets that both have (two empty ones are the same), and what sets of these sizes would have."""
+def _compare_sets(first: Bools, second: Bools) -> tuple[float, float]:
+    """Return Jaccard's index of two sets, and its mean for random sets of these sizes.
+
+    Two empty sets have index 1.
+    """
     sizes = (int(first.sum()), int(second.sum()))
-    either = int((first | second).sum())
-    both = sizes[0] * sizes[1] / len(first)
-    share = int((first & second).sum()) / either if either else 1.0
-    return share, both / (sum(sizes) - both) if any(sizes) else 1.0
+    if not any(sizes):
+        return 1.0, 1.0
+    in_both = int((first & second).sum())
+    in_either = int((first | second).sum())
+    both_by_chance = sizes[0] * sizes[1] / len(first)
+    return in_both / in_either, both_by_chance / (sum(sizes) - both_by_chance)

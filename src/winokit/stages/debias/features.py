@@ -1,9 +1,10 @@
-"""The features a filter looks at: read from files that fit the problems, or made by a model now."""
+"""Features for a filter: read from files that fit the problems, or made by a model."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ COIN = 0.5
 
 @dataclass(frozen=True)
 class DebiasFeatures:
-    """One row per problem, in the dataset's order, and what made them."""
+    """One row per problem, in the dataset's order, and their origin."""
 
     rows: Matrix
     model: str
@@ -37,7 +38,7 @@ class DebiasFeatures:
 
     @classmethod
     def of_array(cls, rows: Any) -> "DebiasFeatures":
-        """Features of which nothing is known but their numbers. Raises BadInput if they are no array of NumPy."""
+        """Features from an array, of unknown origin. Raises BadInput unless it is a NumPy array."""
         if not isinstance(rows, np.ndarray):
             raise BadInput(
                 f"features: expected a path, an array of NumPy or DebiasFeatures, found {type(rows).__name__}"
@@ -51,12 +52,12 @@ class DebiasFeatures:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a result must record of them, with a hash of the numbers themselves."""
+        """Settings to record in a result, with a hash of the numbers."""
         digest = hashlib.sha256()
         for at in range(0, len(self.rows), HASHED_AT_ONCE):
             digest.update(np.ascontiguousarray(self.rows[at : at + HASHED_AT_ONCE]).tobytes())
-        known = {"model": self.model, "features": self.kind, **self.about}
-        return known | {
+        origin = {"model": self.model, "features": self.kind, **self.about}
+        return origin | {
             "rows": len(self.rows),
             "columns": self.rows.shape[1],
             "dtype": str(self.rows.dtype),
@@ -73,7 +74,7 @@ def embedded(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> DebiasFeatures:
-    """Features from a model, asked now or found in the cache."""
+    """Compute features with a model, or take them from the cache."""
     loaded = load_model(model)
     rows = embed(dataset, loaded, features=kind, pooling=pooling, cache=cache, progress=progress)
     name = model if isinstance(model, str) else loaded.spec
@@ -81,15 +82,20 @@ def embedded(
 
 
 def without_held_out(path: Path, dataset: Dataset) -> Dataset:
-    """The dataset without the problems that the features' model was fine-tuned on, and a note on how many they are.
+    """Return the dataset without problems that the features' model was fine-tuned on.
 
     `winokit embed --finetune` holds them out of the features and says which they are.
     """
-    held = {str(name) for about in _described(open_features(path)) for name in about.get("held_out", ())}
-    kept = [problem for problem in dataset if problem.id not in held]
-    gone = len(dataset) - len(kept)
-    note = f"{dataset.card.name}: {gone:,} problems left out, because the features' model was fine-tuned on them"
-    return dataset.with_problems(kept, [note]) if gone else dataset
+    held_out_ids: set[str] = set()
+    for description in _read_descriptions(open_features(path)):
+        held_out_ids |= set(map(str, description.get("held_out", ())))
+    usable = [problem for problem in dataset if problem.id not in held_out_ids]
+    left_out_count = len(dataset) - len(usable)
+    if not left_out_count:
+        return dataset
+    name = dataset.card.name
+    note = f"{name}: {left_out_count:,} problems left out, because the features' model was fine-tuned on them"
+    return dataset.with_problems(usable, [note])
 
 
 def refuse_uninformed(path: Path) -> None:
@@ -97,11 +103,11 @@ def refuse_uninformed(path: Path) -> None:
 
     `winokit embed --finetune` says so of them; features that do not say it, or that nobody fine-tuned, pass.
     """
-    for words in _uninformed_words(path, _described(open_features(path))):
+    for words in _describe_uninformed(path, _read_descriptions(open_features(path))):
         raise BadInput(f"{words}. Fine-tune again, or use them all the same: --set allow_uninformed=on")
 
 
-def _uninformed_words(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _describe_uninformed(path: Path, descriptions: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """That features know nothing, for each file that says it of its own, or has no more right than a coin.
 
     Earlier versions wrote how many dev problems were right, and not what that means. Half of them is at most what the
@@ -130,35 +136,47 @@ def read_features(path: Path | str, dataset: Dataset) -> DebiasFeatures:
     """
     path = Path(path)
     rows = open_features(path)
-    known = list(_described(rows))
+    descriptions = list(_read_descriptions(rows))
     notes: tuple[str, ...] = ()
-    if len(known) == len(rows.paths):
-        ids = [name for about in known for name in about["ids"]]
-        wanted = [problem.id for problem in dataset]
-        shared = len(set(map(str, ids)) & set(wanted))
-        if ids != wanted and shared == len(wanted) == len(ids):
-            raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
-        if ids != wanted:
-            held = f"its {len(ids):,} rows hold {shared:,} of the {len(wanted):,} problems"
-            raise BadInput(f"{path}: features of other problems: {held}")
+    if len(descriptions) == len(rows.paths):
+        _check_ids(path, descriptions, dataset)
     elif len(rows) == len(dataset):
         notes = (f"{path}: there is no .json with ids, so only the number of rows could be checked",)
     if len(rows) != len(dataset):
         raise BadInput(f"{path}: {len(rows):,} rows for {len(dataset):,} problems; embed the same DATA again")
-    first = known[0] if known else {}
-    more: dict[str, Any] = {name: first[name] for name in ("pooling", "finetuned") if name in first}
+    first = descriptions[0] if descriptions else {}
+    origin: dict[str, Any] = {"file": path.name}
+    for name in ("pooling", "finetuned"):
+        if name in first:
+            origin[name] = first[name]
     model = str(first.get("model", path.name))
     kind = str(first.get("features", "unknown"))
-    notes = (*notes, *dict.fromkeys(_uninformed_words(path, known)))
-    return DebiasFeatures(rows, model, kind, {"file": path.name, **more}, notes)
+    notes = (*notes, *dict.fromkeys(_describe_uninformed(path, descriptions)))
+    return DebiasFeatures(rows, model, kind, origin, notes)
 
 
-def _described(rows: Shards) -> Iterator[dict[str, Any]]:
-    """What `winokit embed` wrote beside each file of features; nothing for a file with nothing beside it."""
+def _check_ids(path: Path, descriptions: Sequence[Mapping[str, Any]], dataset: Dataset) -> None:
+    """Refuse features whose ids are not those of the problems, in their order."""
+    feature_ids = list(chain.from_iterable(description["ids"] for description in descriptions))
+    problem_ids = [problem.id for problem in dataset]
+    if feature_ids == problem_ids:
+        return
+    shared_count = len(set(map(str, feature_ids)) & set(problem_ids))
+    if shared_count == len(problem_ids) == len(feature_ids):
+        raise BadInput(f"{path}: the same problems in another order; embed the same DATA again")
+    coverage = f"its {len(feature_ids):,} rows hold {shared_count:,} of the {len(problem_ids):,} problems"
+    raise BadInput(f"{path}: features of other problems: {coverage}")
+
+
+def _read_descriptions(rows: Shards) -> Iterator[dict[str, Any]]:
+    """Yield the description that `winokit embed` wrote beside each file of features.
+
+    A file without one is skipped.
+    """
     for beside in (path.with_suffix(".json") for path in rows.paths):
         if beside.exists():
             with refusing(f"{beside}: not a .json file written by winokit embed", OSError, ValueError):
-                about = json.loads(beside.read_text("utf-8"))
-            if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
+                description = json.loads(beside.read_text("utf-8"))
+            if not isinstance(description, dict) or not isinstance(description.get("ids"), list):
                 raise BadInput(f"{beside}: expected a list of ids, as winokit embed writes it")
-            yield about
+            yield description

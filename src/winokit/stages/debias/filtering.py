@@ -1,4 +1,4 @@
-"""A method and others beside it on the same problems: what each keeps, and the measures of that."""
+"""A method and others on the same problems: what each keeps, and measures of that."""
 
 import platform
 import time
@@ -36,7 +36,7 @@ PARTS = {"seeds": "other seeds", "null": "relabelled runs", "probe": "linear pro
 
 @dataclass(frozen=True, repr=False)
 class Debiased(Brief):
-    """The outcome: what the chosen method keeps, what others keep at the same size, and the measures of both."""
+    """Result of a debiasing: what each method keeps at the same size, with measures."""
 
     dataset: Dataset
     method: str
@@ -64,13 +64,13 @@ class Debiased(Brief):
 
     @property
     def kept(self) -> Dataset:
-        """The problems that stay, with the share of seeds that keep each as a label, where there are several."""
+        """The kept problems; with several seeds, labelled with the share that keeps each."""
         rows = np.flatnonzero(self.chosen.keep).tolist()
-        return self.dataset.with_problems(self.dataset[row].with_labels(**self._kept_share(row)) for row in rows)
+        return self.dataset.with_problems(self.dataset[row].with_labels(**self._share_label(row)) for row in rows)
 
     @property
     def removed(self) -> Dataset:
-        """The problems that go, with the phase and the score they went with as labels."""
+        """The removed problems, labelled with the phase and score of their removal."""
         arm = self.chosen
         problems = []
         for row in np.flatnonzero(~arm.keep).tolist():
@@ -81,7 +81,7 @@ class Debiased(Brief):
                 labels["removed_score"] = round(float(arm.scores[row]), 6)
             if self.null is not None:
                 labels["removed_q"] = round(float(self.null.q_values[row]), 6)
-            problems.append(self.dataset[row].with_labels(**labels, **self._kept_share(row)))
+            problems.append(self.dataset[row].with_labels(**labels, **self._share_label(row)))
         return self.dataset.with_problems(problems)
 
     @cached_property
@@ -90,7 +90,7 @@ class Debiased(Brief):
         counts: Ints = np.sum([arm.keep for arm in self.seeds], axis=0, dtype=np.int64)
         return counts
 
-    def _kept_share(self, row: int) -> dict[str, float]:
+    def _share_label(self, row: int) -> dict[str, float]:
         seed_count = len(self.seeds)
         if seed_count < 2:
             return {}
@@ -102,20 +102,24 @@ class Debiased(Brief):
         return {(row.subset, row.metric): row for row in self.metrics}
 
     def find(self, subset: str, metric: str) -> Metric | None:
-        """The row of that name."""
+        """Return the row of that name, or None."""
         return self.rows.get((subset, metric))
 
 
 def check_problems(dataset: Dataset) -> None:
-    """Refuse problems that cannot be filtered: each must have two candidates and a known answer, and answers differ."""
+    """Refuse problems that cannot be filtered.
+
+    Each needs two candidates and a known answer, and answers must differ.
+    """
     answers = [problem.answer for problem in dataset]
     hidden = answers.count(None)
     if hidden:
         raise BadInput(f"{hidden:,} of {len(dataset):,} problems have no answer, but debiasing needs answers")
-    more = next((problem for problem in dataset if len(problem.candidates) != 2), None)
-    if more is not None:
+    odd_problem = next((problem for problem in dataset if len(problem.candidates) != 2), None)
+    if odd_problem is not None:
+        count = len(odd_problem.candidates)
         raise BadInput(
-            f"problem {more.id} has {len(more.candidates)} candidates, but debiasing takes two: use convert --as binary"
+            f"problem {odd_problem.id} has {count} candidates, but debiasing takes two: use convert --as binary"
         )
     if len(set(answers)) < 2:
         raise BadInput(f"all {len(dataset):,} problems have the same answer: there is nothing to debias")
@@ -123,7 +127,7 @@ def check_problems(dataset: Dataset) -> None:
 
 @dataclass
 class TimedWork:
-    """The problems as methods see them, and how long each part of the work on them took."""
+    """The problems as methods see them, and the time of each part of the work."""
 
     rows: DebiasRows
     progress: Progress | None
@@ -138,21 +142,26 @@ class TimedWork:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - start, 3)
 
     def arm(self, method: DebiasMethod, size: int | None = None) -> DebiasArm:
-        """Run one method; `size` is the number of problems that it is compared at. Raises BadInput if it keeps none."""
+        """Run one method; raises BadInput if it keeps no problem.
+
+        `size` is the number of problems at which methods are compared.
+        """
         with self.timed(method.name, method.title):
             arm = method.arm(self.rows, size, self.progress)
         if arm.keep.any():
             return arm
-        why = ""
+        reason = ""
         if arm.whole is not None:
-            whole = "units" if arm.whole is self.rows.unit_names else "groups"
-            wanted = getattr(method, "size", None)
-            why = f": {whole} are kept whole, and none fits into a size of {wanted} (--size)"
-        raise BadInput(f"{method.name} keeps no problem{why}")
+            unit_noun = "units" if arm.whole is self.rows.unit_names else "groups"
+            size_limit = getattr(method, "size", None)
+            reason = f": {unit_noun} are kept whole, and none fits into a size of {size_limit} (--size)"
+        raise BadInput(f"{method.name} keeps no problem{reason}")
 
 
 def words_of_problem(problem: Problem) -> list[str]:
-    """The words of a text; in English Penn-Treebank-like, so that "didn't" is "did" and "n't".
+    """Return the words of a text, in lower case.
+
+    English is split as in the Penn Treebank: "didn't" is "did" and "n't".
 
     A word of whole texts to choose from has the number of its text: in a bag of both, no word would tell them apart.
     """
@@ -190,7 +199,7 @@ def filter_and_compare(
     work = TimedWork(rows, progress)
     repeated = repeat_method(method, work)
     arms = compare_methods(repeated.chosen, method, comparison.method_names, work)
-    metrics = [*_rows_of_sizes(measures, arms, repeated)]
+    metrics = [*_measure_sizes(measures, arms, repeated)]
     pictures = None
     if assessment is not None:
         bins = assessment.bins or bins_for(min(int(arm.keep.sum()) for arm in arms))
@@ -254,7 +263,7 @@ def repeat_method(method: DebiasMethod, work: TimedWork) -> RepeatedMethod:
                 others=others,
                 runs=method.null_runs,
                 seed=method.seed,
-                progress=_progress_of_runs(work.progress, method.null_runs),
+                progress=_make_run_progress(work.progress, method.null_runs),
             )
     return RepeatedMethod(chosen, tuple(seeds), null)
 
@@ -270,7 +279,7 @@ def majority_of_seeds(seeds: Sequence[DebiasArm]) -> DebiasArm:
     return replace(first, keep=keep, settings={**first.settings, "majority_of_seeds": len(seeds)})
 
 
-def _progress_of_runs(progress: Progress | None, run_count: int) -> Callable[[int], None] | None:
+def _make_run_progress(progress: Progress | None, run_count: int) -> Callable[[int], None] | None:
     if progress is None:
         return None
     return lambda done: progress(done, run_count)
@@ -295,7 +304,7 @@ def compare_methods(
     return (everything, *(arms[name] for name in order if name in arms))
 
 
-def _rows_of_sizes(measures: DebiasMeasures, arms: Sequence[DebiasArm], repeated: RepeatedMethod) -> Iterator[Metric]:
+def _measure_sizes(measures: DebiasMeasures, arms: Sequence[DebiasArm], repeated: RepeatedMethod) -> Iterator[Metric]:
     """The sizes of all arms, how far seeds agree, and how much chance removes."""
     for arm in (*arms, *repeated.others):
         yield from measures.sizes(arm)
@@ -306,7 +315,7 @@ def _rows_of_sizes(measures: DebiasMeasures, arms: Sequence[DebiasArm], repeated
 
 
 def find_overused(rows: DebiasRows, chosen: DebiasArm) -> Overused:
-    """Words, lengths and polarity that are commoner among the problems removed than among those kept."""
+    """Find traits that are commoner among removed problems than among kept ones."""
     if chosen.keep.all():
         return Overused()
     sides = Sides(~chosen.keep, rows.units, chosen.removal_order)

@@ -80,7 +80,7 @@ def debias(
 
 
 def folder_of_debias(out: str | Path | None, dataset: Dataset, method: DebiasMethod) -> Path | None:
-    """The folder to write; None if nothing is to be saved."""
+    """Return the folder to write, or None if nothing is saved."""
     if out is None:
         return None
     return OUT.with_name(f"{dataset.card.file_name}-{method.name}") if Path(out) == OUT else Path(out)
@@ -100,8 +100,8 @@ def debias_by(name: str) -> Callable[..., Debiased]:
     def call(data: Any, **given: Any) -> Debiased:
         return debias(data, name, **given)
 
-    data, _, *rest, _ = signature_of(debias).parameters.values()
-    call.__signature__ = inspect.Signature([data, *parameters_of(kind), *rest])  # type: ignore[attr-defined]
+    data, _, *other_parameters, _ = signature_of(debias).parameters.values()
+    call.__signature__ = inspect.Signature([data, *parameters_of(kind), *other_parameters])  # type: ignore[attr-defined]
     call.__doc__ = kind.__doc__
     call.__name__ = name
     return call

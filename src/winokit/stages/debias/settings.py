@@ -1,11 +1,11 @@
-"""What a filter looks at, and what its outcome is compared with."""
+"""Settings of a filter: its features, and what its outcome is compared with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.aflite.defaults import NEIGHBOURS, SMOOTHING
 from winokit.methods.scoring.cache import CacheFile
 from winokit.models.base import Model
@@ -32,7 +32,7 @@ class FeatureMatrix(Protocol):
 
 @dataclass(frozen=True)
 class FeatureSource(Settings):
-    """Where features come from: a file, an array, or a model that is asked now."""
+    """Source of features: a file, an array, or a model."""
 
     features: Annotated[
         str | Path | FeatureMatrix | None,
@@ -57,21 +57,21 @@ class FeatureSource(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.features is not None:
-            self._refuse_any("kind", "pooling", "cache", why="says how to embed, but --features is already embedded")
+            self._refuse_any("kind", "pooling", "cache", reason="says how to embed, but --features is already embedded")
             if self.model is not None:
                 raise BadInput("features come from a file (--features) or from a model (--model), not from both")
         if self.file is None:
-            self._refuse_any("allow_uninformed", why="an option of --features X.npy")
+            self._refuse_any("allow_uninformed", reason="an option of --features X.npy")
 
     @property
     def file(self) -> Path | None:
-        """The file or folder with features; None if they are given loaded or come from a model."""
+        """File or folder with features; None if they are an array or come from a model."""
         return Path(self.features) if isinstance(self.features, (str, Path)) else None
 
     def refuse_unused(self, method: str) -> None:
-        """Refuse every option if nobody looks at features."""
-        why = f"{method} uses features only for the assessment: drop this option, or --set assess=off"
-        self._refuse_any("features", "model", "kind", "pooling", "cache", why=why)
+        """Refuse all options on features if nothing uses features."""
+        reason = f"{method} uses features only for the assessment: drop this option, or --set assess=off"
+        self._refuse_any("features", "model", "kind", "pooling", "cache", reason=reason)
 
     def usable_problems(self, dataset: Dataset) -> Dataset:
         """The dataset without problems that the features' model was fine-tuned on.
@@ -100,23 +100,23 @@ class FeatureSource(Settings):
         if self.file is not None:
             return read_features(self.file, dataset)
         if self.features is None:
-            return self._embed(dataset, progress)
+            return self._embed_problems(dataset, progress)
         return self.features if isinstance(self.features, DebiasFeatures) else DebiasFeatures.of_array(self.features)
 
-    def _embed(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
+    def _embed_problems(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
         from winokit.methods.scoring.cache import open_cache
         from winokit.stages.debias.features import embedded
 
         begin("embedding")
         with open_cache(self.cache) as cache:
-            made = embedded(
+            made_features = embedded(
                 dataset, self.model or "builtin", kind=self.kind, pooling=self.pooling, cache=cache, progress=progress
             )
-            made = replace(made, notes=tuple(cache.ledger.replays.notes))
-            tell(made.notes)
-        return made
+            replay_notes = tuple(cache.ledger.replays.notes)
+        tell(replay_notes)
+        return replace(made_features, notes=replay_notes)
 
-    def _refuse_any(self, *names: str, why: str) -> None:
+    def _refuse_any(self, *names: str, reason: str) -> None:
         """Refuse the first of these settings that is not its default."""
         defaults = {field.name: field.default for field in fields(self)}
         for name in names:
@@ -125,12 +125,12 @@ class FeatureSource(Settings):
             # An array is never compared with None: that gives an array.
             is_default = value is default or (default is not None and value == default)
             if not is_default:
-                raise BadInput(f"{spelling(type(self), name)}: {why}")
+                raise UnusedSetting(name, reason, typed_as=spelling(type(self), name))
 
 
 @dataclass(frozen=True)
 class Assessment(Settings):
-    """How to look at what is left."""
+    """Settings of the measures of what is left."""
 
     folds: Annotated[int, Help("Folds of the linear probe.", least=2, section="assessment")] = 5
     regularisation: float = 1.0
@@ -171,7 +171,7 @@ class DebiasComparison(Settings):
             return
         for name in ("folds", "bins", "neighbours"):
             if getattr(self.assessment, name) != getattr(Assessment, name):
-                raise BadInput(f"--set {name}: a setting of the assessment; it does not go with --set assess=off")
+                raise UnusedSetting(name, "a setting of the assessment; it does not go with --set assess=off")
 
     @property
     def method_names(self) -> list[str]:
@@ -179,5 +179,5 @@ class DebiasComparison(Settings):
         return [name for name in self.compare if name != NONE]
 
     def assessment_for(self, seed: int) -> Assessment | None:
-        """How the features are assessed; None if they are not."""
+        """Settings of the assessment, or None if there is none."""
         return replace(self.assessment, seed=seed) if self.assess else None

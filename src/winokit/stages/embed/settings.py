@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from winokit.errors import BadInput
+from winokit.errors import BadInput, UnusedSetting
 from winokit.methods.cluster import ClusterSettings
 from winokit.methods.scoring.cache import CacheFile
 from winokit.methods.scoring.features import FeatureKind, Pooling
@@ -53,7 +53,7 @@ class Finetuning(Settings):
             return
         for name, value in {**self.training.identity(), "device": self.device}.items():
             if value != getattr(DEFAULT_TRAINING, name, None):
-                raise BadInput(f"--set {name}: {UNUSED}")
+                raise UnusedSetting(name, UNUSED)
 
     @property
     def training(self) -> TrainSettings:
@@ -81,4 +81,4 @@ class EmbedDesign(Settings):
             engine = self.cluster.engine
             raise BadInput(f"--engine {engine}: a model is fine-tuned on this machine; leave one of them out")
         if self.cache is not None:
-            raise BadInput("--set cache is for models that stay the same; this one is fine-tuned")
+            raise UnusedSetting("cache", "for models that stay the same, and this one is fine-tuned")

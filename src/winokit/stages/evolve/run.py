@@ -11,21 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import AsWritten, Loading
 from winokit.errors import BadInput
 from winokit.methods.scoring.cache import CacheFile, open_cache
-from winokit.problem import Card, Dataset
+from winokit.problem import Dataset
 from winokit.progress import Progress, tell
 from winokit.settings import Help, Stored, Without, verb
 from winokit.stages.evolve.evolution import Evolution, make_evolution
 from winokit.stages.evolve.page import write_evolution
 from winokit.stages.evolve.pool import pool_of
-from winokit.stages.evolve.settings import EvolveSettings
+from winokit.stages.evolve.settings import EvolveSettings, OfferedProblems
 from winokit.stages.evolve.solved import EvolveAnswers, answers_of
 from winokit.stages.grade.budget import carry_over, identifying_facts, known_test, read_carried, spent_budget
 from winokit.stages.grade.ladder import rules_of
 from winokit.stages.grade.units import GradedUnits
-from winokit.stages.release.contents import Succession, read_inputs
+from winokit.stages.release.contents import Succession
 from winokit.stages.release.hidden import (
     COMMITMENT,
     SECRET,
@@ -38,7 +37,7 @@ from winokit.stages.release.hidden import (
 )
 from winokit.stages.release.hidden_registry import identity_of, open_registry
 from winokit.stages.release.manifest import read_manifest
-from winokit.stages.release.run import Given, Release, warnings, write_release
+from winokit.stages.release.run import Release, warnings, write_release
 from winokit.stages.release.settings import NOT_STATED, ReleaseExtras, ReleaseSettings
 
 INHERITED = (
@@ -64,14 +63,10 @@ def evolve(
     *,
     evolving: Annotated[EvolveSettings, Without("version", "previous", "secret")] = EvolveSettings(),
     out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
-    new: Annotated[Given, Help("New problems: DATA, or a folder of winokit debias.", "DATA")] = None,
-    removed: Annotated[
-        Given, Help("What filtering removed of them, for training. Default: those in the folder.", "DATA")
-    ] = None,
+    offered: OfferedProblems = OfferedProblems(),
     settings: Annotated[ReleaseSettings, Stored("release", *INHERITED)] = ReleaseSettings(version=NEXT),
     extras: Annotated[ReleaseExtras, Stored("release")] = ReleaseExtras(),
     cache: CacheFile = None,
-    loading: AsWritten = Loading(),
     progress: Progress | None = None,
 ) -> EvolvedRelease:
     """Make the next version of a release: groups that models solve beyond chance retire, new problems join.
@@ -83,15 +78,13 @@ def evolve(
         raise BadInput("filter against what? Name a model, or a file of its predictions: --model, --predictions")
     if out.resolve() == release.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
-    if new is None and removed is not None:
-        raise BadInput("--removed: what filtering took out of new problems; name those too: --new")
     manifest = read_manifest(release)
-    settings = _inherited_settings(settings, manifest)
-    secret = release_secret(extras.hidden or hidden_folder(out), _given_secret(release, manifest, evolving, extras))
-    offered, offered_removed = _offered_problems(new, removed, settings, loading)
+    settings = _inherit_settings(settings, manifest)
+    secret = release_secret(extras.hidden or hidden_folder(out), _choose_secret(release, manifest, evolving, extras))
+    problems, removed = offered.loaded(str(settings.name))
     evolving = replace(evolving, version=settings.version, previous=release, secret=Draws(secret))
     with open_cache(cache) as known:
-        evolution = ask_and_evolve(offered, evolving, removed=offered_removed, cache=known, progress=progress)
+        evolution = ask_and_evolve(problems, evolving, removed=removed, cache=known, progress=progress)
         tell(known.ledger.replays.notes)
     released = write_release(
         evolution.kept,
@@ -104,7 +97,7 @@ def evolve(
             lineage=evolution.placed,
             units=evolution.units,
             returned=frozenset(evolution.returned),
-            versions=_identities(release, evolving.previous_hidden),
+            versions=_find_identities(release, evolving.previous_hidden),
         ),
     )
     page = write_evolution(evolution, released.folder, released.hidden)
@@ -116,7 +109,7 @@ def evolve(
     return evolved
 
 
-def _inherited_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
+def _inherit_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
     """The settings with name, licence and version of the previous release's manifest where none is given."""
     licence = settings.licence
     if licence is None and manifest.get("licence") != NOT_STATED:
@@ -136,14 +129,16 @@ def next_version(version: str) -> str:
     parts = re.fullmatch(r"(\D*)(\d+)((?:\.\d+)*)", version)
     if parts is None:
         raise BadInput(f"--version: name the new one; {version!r}, the previous one, has no number to raise")
-    prefix, first, rest = parts.groups()
-    return f"{prefix}{int(first) + 1}{re.sub('[0-9]+', '0', rest)}"
+    prefix, first, suffix = parts.groups()
+    return f"{prefix}{int(first) + 1}{re.sub('[0-9]+', '0', suffix)}"
 
 
-def _given_secret(
+def _choose_secret(
     release: Path, manifest: Mapping[str, Any], evolving: EvolveSettings, extras: ReleaseExtras
 ) -> Path | bytes | None:
-    """The secret to draw from: as given, else that of the previous release; None if it hides no test.
+    """Return the secret to draw from: as given, or that of the previous release.
+
+    None if it hides no test.
 
     With one secret, what two versions share stands in the same order, so that their difference tells nothing.
     """
@@ -154,27 +149,16 @@ def _given_secret(
     return extras.secret
 
 
-def _offered_problems(
-    new: Given, removed: Given, settings: ReleaseSettings, loading: Loading
-) -> tuple[Dataset, Dataset]:
-    """The problems that may enter the new version, and those that filtering removed, for training alone."""
-    if new is None:
-        return Dataset([], Card(str(settings.name))), Dataset([])
-    inputs = read_inputs(new, removed, loading)
-    kept = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
-    return kept, inputs.problems.filter(lambda problem: problem.id not in inputs.kept)
-
-
-def _labels_at_hand(release: Path, hidden: Path | None) -> HiddenPart | None:
-    """The hidden labels of a release; None if they are not there."""
+def _find_labels(release: Path, hidden: Path | None) -> HiddenPart | None:
+    """Return the hidden labels of a release, or None if they are not there."""
     if hidden is None and not hidden_folder(release).exists():
         return None
     return read_hidden(release, hidden)
 
 
-def _identities(previous: Path, hidden: Path | None) -> frozenset[str]:
-    """What identifies the hidden tests of the previous version and of those before it."""
-    labels = _labels_at_hand(previous, hidden)
+def _find_identities(previous: Path, hidden: Path | None) -> frozenset[str]:
+    """Return the identities of the hidden tests of all earlier versions."""
+    labels = _find_labels(previous, hidden)
     if labels is None:
         return frozenset({identity_of(read_manifest(previous))})
     earlier = (carried.identity for carried in read_carried(labels.folder))
@@ -183,7 +167,7 @@ def _identities(previous: Path, hidden: Path | None) -> frozenset[str]:
 
 def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> Iterator[str]:
     """Carry what earlier versions were asked over to the next one, and note what it has spent of its budget."""
-    before = _labels_at_hand(previous, hidden)
+    before = _find_labels(previous, hidden)
     if before is None or released.hidden is None:
         return
     now = read_hidden(released.folder, released.hidden)

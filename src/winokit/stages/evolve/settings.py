@@ -1,16 +1,21 @@
-"""What the next version of a release is made from: who is asked, and when a group retires."""
+"""Settings of the next version: which models answer, and when a group retires."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from winokit.data.loading import AsWritten, Loading
+from winokit.errors import BadInput
+from winokit.problem import Card, Dataset
 from winokit.settings import Help, Settings
+from winokit.stages.release.contents import read_inputs
 from winokit.stages.release.hidden import Draws
+from winokit.stages.release.settings import Given
 
 
 @dataclass(frozen=True)
 class EvolveSettings(Settings):
-    """How a new version is made from the last: who is asked, and what makes a group retire."""
+    """Settings of the next version: models, and what makes a group retire."""
 
     version: str = ""
     """Of the new release."""
@@ -40,5 +45,32 @@ class EvolveSettings(Settings):
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Who is filtered against: models, and files of predictions."""
+        """Models and files of predictions that are filtered against."""
         return (*self.model, *map(str, self.predictions))
+
+
+@dataclass(frozen=True)
+class OfferedProblems(Settings):
+    """Problems that may enter the next version."""
+
+    new: Annotated[Given, Help("New problems: DATA, or a folder of winokit debias.", "DATA")] = None
+    removed: Annotated[
+        Given, Help("What filtering removed of them, for training. Default: those in the folder.", "DATA")
+    ] = None
+    loading: AsWritten = Loading()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.new is None and self.removed is not None:
+            raise BadInput("--removed: what filtering took out of new problems; name those too: --new")
+
+    def loaded(self, name: str) -> tuple[Dataset, Dataset]:
+        """The problems that may enter, and those that are for training alone.
+
+        Filtering removed the latter. Both are empty if nothing is new.
+        """
+        if self.new is None:
+            return Dataset([], Card(name)), Dataset([])
+        inputs = read_inputs(self.new, self.removed, self.loading)
+        kept = inputs.problems.filter(lambda problem: problem.id in inputs.kept)
+        return kept, inputs.problems.filter(lambda problem: problem.id not in inputs.kept)

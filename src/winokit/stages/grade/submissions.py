@@ -8,7 +8,9 @@ their names says (`predictions-xs.lst`). Everything else is refused with the fil
 
 import hashlib
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.data.formats.tables import cell_text
-from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, values_of
+from winokit.data.predictions.columns import IDS
+from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, is_column, values_of
 from winokit.errors import BadInput, Malformed
 from winokit.files import our_toml
+from winokit.notebook import Frame, frame_rows
 from winokit.stages.release.manifest import SIZES
 
 ONE = "one"
@@ -59,12 +63,49 @@ class SubmittedFile:
 
 
 def labels_in_memory(given: Predictions, ids: Sequence[str], sizes: Sequence[str]) -> SubmittedFile:
-    """The submission in labels 1 or 2: in the order of the test, by id, or by training size in columns of these."""
+    """The submission in labels 1 or 2, or in two scores: in the order of the test, or by id.
+
+    A mapping or a frame may have a column for each training size.
+    """
+    if isinstance(given, Frame):
+        given = _columns_of_frame(given, sizes)
     by_size = {ONE: given}
     if isinstance(given, Mapping) and given.keys() <= {*sizes}:
         by_size = {size: given[size] for size in sizes if size in given}
     columns = [_labels_of(name, labels, ids, sizes) for name, labels in by_size.items()]
     return SubmittedFile(tuple(by_size), np.column_stack(columns))
+
+
+def _columns_of_frame(frame: Frame, sizes: Sequence[str]) -> Any:
+    """The labels of a frame, by training size if it has several columns.
+
+    They are by id if there is a column of ids.
+    """
+    columns, rows = frame_rows(frame)
+    id_column = next((name for name in columns if name.casefold() in IDS), None)
+    names = [name for name in columns if name != id_column]
+    if len(names) != 1 and not set(names) <= {*sizes}:
+        raise BadInput(f"expected a column of predictions, or one for each training size, found {', '.join(names)}")
+    if id_column is None:
+        labels: dict[str, Any] = {name: [row[name] for row in rows] for name in names}
+    else:
+        ids = [str(row[id_column]) for row in rows]
+        repeated = [each for each, count in Counter(ids).items() if count > 1]
+        if repeated:
+            raise BadInput(f"expected one row for each problem, found {repeated[0]} twice")
+        labels = {name: {each: row[name] for each, row in zip(ids, rows, strict=True)} for name in names}
+    return labels if set(names) <= {*sizes} else labels[names[0]]
+
+
+def _label_text(where: Path, line: int, value: Any) -> str:
+    """A label as a file has it; of two scores, that of the higher one."""
+    if not is_column(value):
+        return cell_text(value)
+    scores = values_of(value)
+    are_numbers = all(isinstance(score, (int, float)) and math.isfinite(score) for score in scores)
+    if len(scores) != 2 or not are_numbers or scores[0] == scores[1]:
+        raise Malformed(f"expected two scores, one of them higher, found {scores}", file=str(where), line=line)
+    return str(1 + scores.index(max(scores)))
 
 
 def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) -> NDArray[np.int64]:
@@ -78,7 +119,7 @@ def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) 
         if strange is not None:
             raise Malformed(f"no problem of the test has the id {_shown(str(strange))}", file=str(where))
         given = [given[each] for each in ids]
-    lines = [cell_text(value) for value in values_of(given)]
+    lines = [_label_text(where, line, value) for line, value in enumerate(values_of(given), 1)]
     if not lines:
         raise BadInput(f"{where}: empty")
     labels = _from_labels(where, lines, len(ids), sizes)
@@ -88,8 +129,8 @@ def _labels_of(name: str, given: Any, ids: Sequence[str], sizes: Sequence[str]) 
 def read_submission(given: Predictions, ids: Sequence[str], sizes: Sequence[str] = SIZES) -> SubmittedFile:
     """Read the predictions for a test whose problems have these ids, in this order.
 
-    `given` are files, or labels in memory. `sizes` are the training sizes of the release: as many labels may stand on
-    a line.
+    `given` are files, or predictions in memory. `sizes` are the training sizes of the release: as many labels may
+    stand on a line.
     """
     if not are_files(given):
         return labels_in_memory(given, ids, sizes)

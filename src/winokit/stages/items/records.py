@@ -4,11 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from winokit.data.errata import LABEL
 from winokit.data.formats.files import write
 from winokit.files import refuse_overwriting
 from winokit.methods.metrics.judge_items import JudgedItem, JudgedPair, Suspect
-from winokit.problem import Problem
+from winokit.problem import ERRATUM, Problem
 from winokit.stages.items.run import ItemsRun
 
 
@@ -43,7 +42,7 @@ def _describe_item(run: ItemsRun, item: JudgedItem) -> dict[str, Any]:
     row = asdict(item)
     del row["row"]
     problem = run.judged.asked.problems[item.row]
-    return {"id": problem.id, "group": problem.group, LABEL: problem.labels.get(LABEL), **row}
+    return {"id": problem.id, "group": problem.group, ERRATUM: problem.labels.get(ERRATUM), **row}
 
 
 def _describe_pair(run: ItemsRun, pair: JudgedPair) -> dict[str, Any]:

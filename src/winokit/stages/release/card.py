@@ -1,4 +1,4 @@
-"""The card: a datasheet in Markdown, with the front matter by which Hugging Face `datasets` finds the files.
+"""The card of a release: a datasheet in Markdown with front matter for the hub.
 
 It says what training could tell about dev and test, and what they give away by themselves. Splits are drawn so that
 nothing crosses; here the finished files are looked at, by the checks that `winokit check` runs on anybody's. And it
@@ -62,7 +62,7 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit found about one scorer."""
+    """The verdict of an audit on one scorer."""
 
     model: str
     scoring: str
@@ -74,7 +74,7 @@ class Audited:
 
 @dataclass(frozen=True)
 class CardFacts:
-    """Everything a card says that is not counted from the problems themselves."""
+    """Facts of a card that are not counted from the problems."""
 
     settings: ReleaseSettings
     licence: str
@@ -106,93 +106,103 @@ def card_facts(
     title: str,
     revealed: Sequence[Disclosure] = (),
 ) -> CardFacts:
-    """What the card says: checks of the finished splits, and all that is known about where problems come from.
+    """Collect the facts of a card: checks of the splits, and origins of problems.
 
     Of the test it sees what is public: whether a text nearly repeats another *with the other answer* is an answer.
     """
-    collection = extras.collection
-    source = path_of(kept)
-    if collection is None and source is not None and source.is_file() and (source.parent / STUDY).is_file():
-        collection = source.parent  # an export lies beside what it exported
-    study = None
-    if collection is not None:
-        path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
-        if not path.exists():
-            raise BadInput(f"{collection}: expected an export of winokit collect; there is no {STUDY}")
-        study = read_object(path)
     card = inputs.problems.card
     test = contents.files.get(TEST)
     sides = {TRAIN: contents.training, DEV: contents.files[DEV]}
+    test_leaks: list[Leak] = []
     if test is not None:
         sides[TEST] = test.with_problems(problem.replace(answer=None) for problem in test)
+        test_leaks = _find_leaks(test)
     ids = {name: frozenset(problem.id for problem in data) for name, data in sides.items()}
-
-    def leaks_of(data: Dataset) -> list[Leak]:
-        return [leak for leak in find_leaks(data) if leak.found]
-
+    audits: list[Audited] = []
+    for run in extras.audit:
+        audits += _summarise_run(Run.load(run), ids)
+    source = [card.title or card.name, card.version, card.source]
     return CardFacts(
         settings=settings,
         licence=settings.licence or card.licence or NOT_STATED,
         title=title or str(settings.name),
-        source=", ".join(part for part in (card.title or card.name, card.version, card.source) if part),
-        crossings=_crossings(sides),
-        leaks={name: leaks_of(contents.files[name]) for name in (DEBIASED, DEV)},
-        test_leaks=leaks_of(test) if test is not None else (),
-        study=study,
-        collection=list(_problem_facts(inputs.problems.problems)),
+        source=", ".join(part for part in source if part),
+        crossings=_find_crossings(sides),
+        leaks={name: _find_leaks(contents.files[name]) for name in (DEBIASED, DEV)},
+        test_leaks=test_leaks,
+        study=_read_study(extras.collection, path_of(kept)),
+        collection=list(_summarise_provenance(inputs.problems.problems)),
         debiasing=inputs.debias,
-        audits=[audit for run in extras.audit for audit in _audited(Run.load(run), ids)],
+        audits=audits,
         about=read_text(extras.about) if extras.about else "",
         revealed=revealed,
     )
 
 
-def _problem_facts(problems: Sequence[Problem]) -> Iterator[str]:
-    """What the provenance of the problems says in sum, where they came straight out of a study."""
-    studies = Counter(str(p.provenance["study"]) for p in problems if p.provenance.get("study"))
+def _read_study(collection: Path | None, kept_path: Path | None) -> dict[str, Any] | None:
+    """The record of an export of `winokit collect`, as given or beside the kept problems."""
+    if collection is None:
+        if kept_path is None or not kept_path.is_file() or not (kept_path.parent / STUDY).is_file():
+            return None
+        collection = kept_path.parent
+    path = collection / STUDY if collection.is_dir() else collection.with_name(STUDY)
+    if not path.exists():
+        raise BadInput(f"{collection}: expected an export of winokit collect; there is no {STUDY}")
+    return read_object(path)
+
+
+def _find_leaks(data: Dataset) -> list[Leak]:
+    """The leaks that were found in a file."""
+    return [leak for leak in find_leaks(data) if leak.found]
+
+
+def _summarise_provenance(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield sentences on the provenance of problems that come from a study."""
+    origins = [problem.provenance for problem in problems]
+    studies = Counter(str(origin["study"]) for origin in origins if origin.get("study"))
     if not studies:
         return
-    authors = {p.provenance["author"] for p in problems if p.provenance.get("author")}
-    votes = [len(p.provenance["votes"]) for p in problems if isinstance(p.provenance.get("votes"), list)]
-    agreement = Counter(str(p.provenance["agreement"]) for p in problems if p.provenance.get("agreement"))
+    authors = {origin["author"] for origin in origins if origin.get("author")}
+    vote_counts = [len(origin["votes"]) for origin in origins if isinstance(origin.get("votes"), list)]
+    agreement = Counter(str(origin["agreement"]) for origin in origins if origin.get("agreement"))
     for name, count in studies.most_common():
         yield f"{count:,} problems come from the study “{name}”."
     if authors:
         yield f"They were written by {plural(len(authors), 'person', 'people')}."
-    if sum(votes):
-        yield f"{sum(votes):,} votes were cast on them, {sum(votes) / len(votes):.1f} per problem."
+    votes = sum(vote_counts)
+    if votes:
+        yield f"{votes:,} votes were cast on them, {votes / len(vote_counts):.1f} per problem."
     if agreement:
-        yield "Agreement: " + ", ".join(f"{name} {count:,}" for name, count in agreement.most_common()) + "."
+        levels = [f"{name} {count:,}" for name, count in agreement.most_common()]
+        yield f"Agreement: {', '.join(levels)}."
 
 
-def _audited(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
-    """What a run says of each of its scorers, and how many of the release's problems it is about."""
+def _summarise_run(run: Run, splits: Mapping[str, frozenset[str]]) -> list[Audited]:
+    """Return each scorer of a run with its verdict and shared problems."""
     ids = {problem.id for problem in run.dataset}
-    shared = {name: len(ids & own) for name, own in splits.items()}
+    shared = {name: len(ids & split_ids) for name, split_ids in splits.items()}
     if not any(shared.values()):
         raise BadInput(f"--set audit={run.dataset.card.name}: the run has none of the release's problems")
     by_scorer = grouped(((row.model, row.scoring), row) for row in run.metrics)
     return [Audited(*scorer, len(ids), shared, verdict(rows)) for scorer, rows in by_scorer.items()]
 
 
-def _crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
-    """Every two of train, dev and test, looked at together."""
+def _find_crossings(splits: Mapping[str, Dataset]) -> list[Crossing]:
+    """Compare every two of train, dev and test."""
     names = list(splits)
     repeated: dict[tuple[str, str], Counter[str]] = {both: Counter() for both in combinations(names, 2)}
     for duplicate in find_duplicates(list(splits.values())):
         if duplicate.across:
-            repeated[names[duplicate.first[0]], names[duplicate.second[0]]][duplicate.kind] += 1
+            first_name = names[duplicate.first[0]]
+            second_name = names[duplicate.second[0]]
+            repeated[first_name, second_name][duplicate.kind] += 1
     pairs = {name: set().union(*map(fact_pairs, data.groups.values())) for name, data in splits.items()}
-    return [
-        Crossing(
-            one,
-            other,
-            dict(sorted(kinds.items())),
-            len(splits[one].groups.keys() & splits[other].groups.keys()),
-            len(pairs[one] & pairs[other]),
-        )
-        for (one, other), kinds in repeated.items()
-    ]
+    crossings = []
+    for (one, other), kinds in repeated.items():
+        shared_groups = splits[one].groups.keys() & splits[other].groups.keys()
+        shared_pairs = pairs[one] & pairs[other]
+        crossings.append(Crossing(one, other, dict(sorted(kinds.items())), len(shared_groups), len(shared_pairs)))
+    return crossings
 
 
 def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
@@ -201,12 +211,17 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
     evaluation = {VALIDATION: str(parquet_path(DEV))}
     if TEST in contents.files:
         evaluation[TEST] = str(parquet_path(TEST))
-    configs = [  # of `load_dataset`: one for each training file, each with the same dev and test
-        {"name": name.removeprefix("train_"), "files": {"train": str(parquet_path(name)), **evaluation}}
-        for name in (DEBIASED, *contents.sizes)
-    ]
-    scoring = scoring_of(contents.files[DEV])
-    category = min(max(int(log10(max(problems, 1))) - 2, 0), len(SIZE_CATEGORIES) - 1)
+    # Configurations of `load_dataset`: one for each training file, each with the same dev and test.
+    configs = []
+    for name in (DEBIASED, *contents.sizes):
+        files = {"train": str(parquet_path(name)), **evaluation}
+        configs.append({"name": name.removeprefix("train_"), "files": files})
+    dev = contents.files[DEV]
+    scoring = scoring_of(dev)
+    unscored_count = 0
+    if scoring != "full":
+        unscored_count = sum(not problem.after.strip() for problem in dev)
+    formalization, _, _ = facts.settings.formalization.partition("?")
     return rendered_plain(
         "stages/release/templates/card.md.j2",
         facts=facts,
@@ -215,23 +230,30 @@ def card_bytes(contents: ReleaseContents, facts: CardFacts) -> bytes:
         licence=facts.licence,
         hub_licence=hub_licence(facts.licence),
         licence_stated=facts.licence != NOT_STATED,
-        size_category=SIZE_CATEGORIES[category],
+        size_category=_size_category(problems),
         configs=configs,
         rows=[(statistics(data), contents.count_kept(data)) for data in contents.shown.values()],
         structure=Structure(contents.training),
         contents=contents,
         has_test=TEST in contents.files,
         has_removed=contents.count_kept(contents.training) < problems,
-        unscored=0 if scoring == "full" else sum(not problem.after.strip() for problem in contents.files[DEV]),
-        whole=all_whole(contents.files[DEV]),
+        unscored=unscored_count,
+        whole=all_whole(dev),
         columns=COLUMNS,
-        formalization=FORMALIZATIONS[facts.settings.formalization.partition("?")[0]],
+        formalization=FORMALIZATIONS[formalization],
         scoring=scoring,
         reading=" ".join(READINGS[scoring]),
         first_answers={name: first_answers(contents.files[name]) for name in (DEBIASED, DEV)},
     )
 
 
+def _size_category(problem_count: int) -> str:
+    """The hub's size category for a number of problems."""
+    digits_beyond_hundreds = int(log10(max(problem_count, 1))) - 2
+    index = min(max(digits_beyond_hundreds, 0), len(SIZE_CATEGORIES) - 1)
+    return SIZE_CATEGORIES[index]
+
+
 def first_answers(data: Dataset) -> float:
-    """How often the first candidate is the answer."""
+    """Share of problems whose answer is the first candidate."""
     return sum(problem.answer == 0 for problem in data) / len(data)

@@ -1,4 +1,4 @@
-"""What a release is made of and what it holds: the problems of every file, drawn, ordered and balanced.
+"""The contents of a release: the problems of every file, drawn, ordered and balanced.
 
 KEPT and REMOVED are read as users name them: files, datasets or a folder of `winokit debias`, as one.
 
@@ -16,9 +16,10 @@ together, and a new twin of a problem that an earlier release had is turned to t
 author wrote it may tell its answer.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ Lineage = Callable[[Mapping[str, str]], list[Row]]
 
 @dataclass(frozen=True)
 class Succession:
-    """What a release takes over from the version before it."""
+    """Settings that a release takes over from the version before it."""
 
     fixed: Mapping[str, str] = field(default_factory=dict)
     """Splits that are settled (train, dev or test), by id."""
@@ -65,7 +66,10 @@ FIRST = Succession()
 
 @dataclass(frozen=True)
 class ReleaseInputs:
-    """All problems under the card of the kept ones, groups found over kept and removed together, and their record."""
+    """All problems with their groups, and which of them were kept.
+
+    They are under the card of the kept problems. Groups are found over kept and removed problems together.
+    """
 
     problems: Dataset
     kept: frozenset[str]
@@ -77,7 +81,7 @@ class ReleaseInputs:
 def read_inputs(
     kept: str | Path | Dataset, removed: str | Path | Dataset | None = None, loading: Loading = Loading()
 ) -> ReleaseInputs:
-    """Read what was kept and what was removed; twins that filtering put apart find each other again."""
+    """Read the kept and the removed problems, and find their groups."""
     record = None
     folder = path_of(kept)
     if folder is not None and folder.is_dir():
@@ -86,74 +90,91 @@ def read_inputs(
                 raise BadInput(f"{folder}: expected a folder of winokit debias, or a file; there is no {name}")
         kept = folder / KEPT_FILE
         record = read_object(folder / RECORD)
-        beside = folder / REMOVED_FILE
+        removed_file = folder / REMOVED_FILE
         # A file with its card alone is empty.
-        if removed is None and beside.is_file() and len(beside.read_bytes().strip().split(b"\n")) > 1:
-            removed = beside
-    staying = _read(kept, loading)
-    going = _read(removed, loading) if removed is not None else Dataset([])
-    staying, going = _told_apart(staying, going)
-    joined = _grouped(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
+        if removed is None and removed_file.is_file() and len(removed_file.read_bytes().strip().split(b"\n")) > 1:
+            removed = removed_file
+    staying = _read_problems(kept, loading)
+    going = _read_problems(removed, loading) if removed is not None else Dataset([])
+    staying, going = _separate_removed(staying, going)
+    joined = _find_groups(Dataset([*staying, *going], staying.card, [*staying.notes, *going.notes]))
     hidden = sum(problem.answer is None for problem in joined)
     if hidden:
         raise BadInput(f"{hidden:,} of {len(joined):,} problems have no answer, and a release needs them")
-    for problem in joined:  # what WinoGrande's rows have no words for
-        if problem.query is not None:
-            raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
-        if len(problem.candidates) != 2:
-            count = len(problem.candidates)
-            raise CannotWrite(f"problem {problem.id}: {count} candidates where two fit; convert with --as binary first")
-        if not problem.is_whole and problem.text.count(BLANK) != 1:
-            raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
-    return ReleaseInputs(joined, frozenset(p.id for p in joined.problems[: len(staying)]), record)
+    for problem in joined:
+        _check_fits_winogrande(problem)
+    kept_ids = frozenset(problem.id for problem in joined.problems[: len(staying)])
+    return ReleaseInputs(joined, kept_ids, record)
 
 
-def _read(data: str | Path | Dataset, loading: Loading) -> Dataset:
-    """A dataset with the names of all its groups, also of those whose other members stand elsewhere."""
+def _check_fits_winogrande(problem: Problem) -> None:
+    """Refuse a problem that WinoGrande's rows cannot hold."""
+    if problem.query is not None:
+        raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
+    if len(problem.candidates) != 2:
+        count = len(problem.candidates)
+        raise CannotWrite(f"problem {problem.id}: {count} candidates where two fit; convert with --as binary first")
+    if not problem.is_whole and problem.text.count(BLANK) != 1:
+        raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
+
+
+def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
+    """Read a dataset with all its groups, also those of a single member.
+
+    The other members of such a group may be in another file.
+    """
     if isinstance(data, Dataset):
         return data
     loaded = load(data, **loading.how, groups=False)
-    prefix, colon, place = str(data).partition(":")
-    named = path_of(data)
-    if named is not None and named.is_file():
-        path = named
-        chosen = recognise(named, loading.named_columns)
-    elif colon and prefix in FORMATS and Path(place).is_file():
-        path = Path(place)
-        chosen = FORMATS[prefix]
+    prefix, colon, prefixed_path = str(data).partition(":")
+    plain_path = path_of(data)
+    if plain_path is not None and plain_path.is_file():
+        path = plain_path
+        chosen_format = recognise(plain_path, loading.named_columns)
+    elif colon and prefix in FORMATS and Path(prefixed_path).is_file():
+        path = Path(prefixed_path)
+        chosen_format = FORMATS[prefix]
     else:
         return loaded
     if loading.as_ is not None:
         return loaded
     # A reader forgets the group of a problem that is alone in its file; its twin may be in the other file.
-    groups = {raw.id: raw.group for raw in Dataset(chosen.read(Source(path, lenient=loading.lenient)))}
+    groups = {raw.id: raw.group for raw in Dataset(chosen_format.read(Source(path, lenient=loading.lenient)))}
     return loaded.with_problems(p.replace(group=groups[p.id]) for p in loaded)
 
 
-def _told_apart(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
-    """What was kept, and what was removed without it: REMOVED may be everything there was before filtering.
+def _separate_removed(staying: Dataset, going: Dataset) -> tuple[Dataset, Dataset]:
+    """Return the kept problems, and the removed ones without them.
+
+    REMOVED may be all problems before filtering.
 
     The order of such a file may name twins that nothing else does, so the kept problems take its groups.
     """
     both = {problem.id for problem in staying} & {problem.id for problem in going}
     if not both:
         return staying, going
-    grouped = _grouped(going)
-    groups = {problem.id: problem.group for problem in grouped if problem.id in both and problem.group is not None}
+    going_grouped = _find_groups(going)
+    groups: dict[str, str] = {}
+    removed = []
+    for problem in going_grouped:
+        if problem.id not in both:
+            removed.append(problem)
+        elif problem.group is not None:
+            groups[problem.id] = problem.group
+    kept = [problem.replace(group=groups.get(problem.id, problem.group)) for problem in staying]
     note = f"{len(both):,} of the {len(going):,} removed problems are among the kept, and count as kept"
-    return (
-        staying.with_problems(p.replace(group=groups.get(p.id, p.group)) for p in staying),
-        grouped.with_problems((p for p in grouped if p.id not in both), [note]),
-    )
+    return staying.with_problems(kept), going_grouped.with_problems(removed, [note])
 
 
-def _grouped(dataset: Dataset) -> Dataset:
-    """The dataset with its groups, found as if nothing had an answer.
+def _find_groups(dataset: Dataset) -> Dataset:
+    """Return the dataset with its groups, found without looking at answers.
 
     Any problem may come to be tested, and that two which look like twins are none would say that they share an answer.
     """
-    bare = with_groups(dataset.with_problems(problem.replace(answer=None) for problem in dataset))
-    return dataset.with_problems(p.replace(group=grouped.group) for p, grouped in zip(dataset, bare, strict=True))
+    unanswered = dataset.with_problems(problem.replace(answer=None) for problem in dataset)
+    groups = [problem.group for problem in with_groups(unanswered)]
+    pairs = zip(dataset, groups, strict=True)
+    return dataset.with_problems(problem.replace(group=group) for problem, group in pairs)
 
 
 FACTOR = 4
@@ -170,7 +191,7 @@ SHARES = {
 
 @dataclass(frozen=True)
 class ReleaseContents:
-    """The problems of each file, answers included, and which of them were kept."""
+    """The problems of each file, with answers, and which of them were kept."""
 
     files: dict[str, Dataset]
     kept: frozenset[str]
@@ -182,7 +203,7 @@ class ReleaseContents:
 
     @cached_property
     def shown(self) -> dict[str, Dataset]:
-        """The files as a reader finds them, who forgets the group of a problem that is alone in its file."""
+        """The files as readers see them: a problem alone in its file has no group."""
         return {name: data.with_problems(lone_groups_dropped(data)) for name, data in self.files.items()}
 
     def status(self, problem: Problem) -> str:
@@ -190,7 +211,7 @@ class ReleaseContents:
         return KEPT if problem.id in self.kept else REMOVED
 
     def count_kept(self, problems: Iterable[Problem]) -> int:
-        """How many of some problems were kept."""
+        """Number of these problems that were kept."""
         return sum(problem.id in self.kept for problem in problems)
 
     @property
@@ -201,17 +222,20 @@ class ReleaseContents:
     @property
     def where(self) -> dict[str, str]:
         """Train, dev or test, by id."""
-        return {
-            problem.id: name if name in (DEV, TEST) else TRAIN
-            for name, problems in self.files.items()
-            for problem in problems
-        }
+        where: dict[str, str] = {}
+        for name, problems in self.files.items():
+            split = name if name in (DEV, TEST) else TRAIN
+            where |= dict.fromkeys((problem.id for problem in problems), split)
+        return where
 
     @property
     def training(self) -> Dataset:
-        """Every problem that may be trained on, once."""
-        everything = {p.id: p for name, data in self.files.items() if name not in (DEV, TEST) for p in data}
-        return Dataset(everything.values(), Card(TRAIN))
+        """All training problems, each once."""
+        by_id: dict[str, Problem] = {}
+        for name, data in self.files.items():
+            if name not in (DEV, TEST):
+                by_id |= {problem.id: problem for problem in data}
+        return Dataset(by_id.values(), Card(TRAIN))
 
 
 def fill(
@@ -236,59 +260,103 @@ def fill(
     split = split_units(units, keys_of(units, facts=settings.split == "knowledge"), settings, secret, fixed)
     dev = balanced(split.units_in(DEV), public, fixed)
     test = tossed(split.units_in(TEST), secret, fixed)
-    trained, singles = _training_order(balanced(split.units_in(TRAIN), public, fixed), settings.singles, public)
-    files = {f"train_{name}": _members(own) for name, own in cut_sizes(trained, settings.sizes).items()}
-    files[DEBIASED] = [p for p in _members([*trained, *singles]) if p.id in inputs.kept]
-    # Twins side by side in dev, so that a part of the file has whole groups too; in the test they are no neighbours.
-    files[DEV] = [p for unit in _drawn_units(dev, public) for p in _drawn(_kept(unit), public)]
-    tested = _drawn((p for unit in test for p in _kept(unit)), secret)
-    files[TEST] = _one_per_text(tested, fixed)
+    balanced_training = balanced(split.units_in(TRAIN), public, fixed)
+    trained, singles = _draw_training_order(balanced_training, settings.singles, public)
+    files = {}
+    for size_name, size_units in cut_sizes(trained, settings.sizes).items():
+        files[f"train_{size_name}"] = _collect_members(size_units)
+    files[DEBIASED] = [problem for problem in _collect_members([*trained, *singles]) if problem.id in inputs.kept]
+    # Twins are side by side in dev, so that a part of the file has whole groups too. In the test they are apart.
+    files[DEV] = []
+    for unit in _draw_units(dev, public):
+        files[DEV] += _draw_problems(_get_kept_members(unit), public)
+    tested = _draw_problems(chain.from_iterable(map(_get_kept_members, test)), secret)
+    files[TEST] = _select_one_per_text(tested, fixed)
+    _check_filled(files, split.wanted)
     tested_ids = {problem.id for problem in files[TEST]}
     copies = [problem for problem in tested if problem.id not in tested_ids]
-    removed_twins = [member for unit in test for member in unit.removed]
-    for name, problems in files.items():
-        if not problems and split.wanted.get(name) != 0:
-            asked = f" of the {split.wanted[name]:,} asked for" if name in split.wanted else ""
-            raise BadInput(
-                f"nothing is left for {name}{asked}: too few problems; see --dev, --test and --set complete=on"
-            )
-    why = "problems stay in the splits of the previous version" if fixed else "groups and blocks stay whole"
-    notes = [
-        f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {why}"
-        for name, count in split.wanted.items()
-        if count - len(tested if name == TEST else files[name]) > max(AT_LEAST, SHORT * count)
-    ]
-    if singles:
-        alone = f"{sum(len(unit.kept) for unit in singles):,} kept problems without a twin are in {DEBIASED} only"
-        notes.append(f"{alone}; --set singles=on lets them into the sizes")
-    if settings.sizes and settings.sizes[-1] > (most := sum(len(unit.members) for unit in trained)):
-        notes.append(f"train_xl has all {most:,} problems there are, of the {settings.sizes[-1]:,} asked for")
     left_out = {
-        TWIN_EVALUATED: sum(len(unit.removed) for unit in (*dev, *test)),
-        NO_TWIN: sum(len(unit.removed) for unit in singles),
-        SAME_TEXT: len(tested) - len(files[TEST]),
-        SHARES[settings.split]: sum(len(units[place].members) for place in split.shared),
+        TWIN_EVALUATED: _count_removed([*dev, *test]),
+        NO_TWIN: _count_removed(singles),
+        SAME_TEXT: len(copies),
+        SHARES[settings.split]: sum(len(units[index].members) for index in split.shared),
     }
+    found = {name: len(problems) for name, problems in files.items()} | {TEST: len(tested)}
+    reason = "problems stay in the splits of the previous version" if fixed else "groups and blocks stay whole"
+    notes = []
+    for name, count in split.wanted.items():
+        if count - found[name] > max(AT_LEAST, SHORT * count):
+            notes.append(f"{name} has {len(files[name]):,} of the {count:,} problems asked for: {reason}")
+    notes += _note_training(trained, singles, settings)
     return ReleaseContents(
-        {name: _published(name, problems) for name, problems in files.items() if problems},
+        {name: _strip_provenance(name, problems) for name, problems in files.items() if problems},
         inputs.kept,
         {reason: count for reason, count in left_out.items() if count},
         tuple(notes),
-        (*removed_twins, *copies),
+        (*chain.from_iterable(unit.removed for unit in test), *copies),
     )
 
 
+def _check_filled(files: Mapping[str, Sequence[Problem]], wanted: Mapping[str, int]) -> None:
+    """Refuse a release with an empty file, except for splits that are to have no problems."""
+    for name, problems in files.items():
+        if not problems and wanted.get(name) != 0:
+            of_wanted = f" of the {wanted[name]:,} asked for" if name in wanted else ""
+            raise BadInput(
+                f"nothing is left for {name}{of_wanted}: too few problems; see --dev, --test and --set complete=on"
+            )
+
+
+def _count_removed(units: Iterable[ReleaseUnit]) -> int:
+    """Number of removed members of some units."""
+    return sum(len(unit.removed) for unit in units)
+
+
+def _note_training(
+    trained: Sequence[ReleaseUnit], singles: Sequence[ReleaseUnit], settings: ReleaseSettings
+) -> Iterator[str]:
+    """Yield notes on problems that are in no size, and on a largest size that is not reached."""
+    if singles:
+        single_count = sum(len(unit.kept) for unit in singles)
+        yield (
+            f"{single_count:,} kept problems without a twin are in {DEBIASED} only; "
+            "--set singles=on lets them into the sizes"
+        )
+    if settings.sizes:
+        largest = settings.sizes[-1]
+        available = sum(len(unit.members) for unit in trained)
+        if largest > available:
+            yield f"train_xl has all {available:,} problems there are, of the {largest:,} asked for"
+
+
 def balanced(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
-    """The units, in the same order, with candidates turned where the kept members' answers lean to one side.
+    """Return the units with candidates turned so that answers are balanced.
 
     Members with a settled id keep the order that an earlier release gave them, and the rest of their unit follows them.
     """
-    sides = {unit.name: _settled_side(unit, settled) for unit in units}
-    leaning = [unit for unit in units if _surplus(unit) and sides[unit.name] is None]
-    in_turn = draws.ordered("sides", leaning, lambda unit: unit.name)
-    turned = {unit.name for turn, unit in enumerate(in_turn) if (_surplus(unit) > 0) != (turn % 2 == 0)}
-    units = [unit.map(lambda member: member.with_order((1, 0))) if unit.name in turned else unit for unit in units]
-    return [unit if (side := sides[unit.name]) is None else _sided(unit, side, settled) for unit in units]
+    sides = {unit.name: _find_settled_side(unit, settled) for unit in units}
+    leaning = [unit for unit in units if _count_surplus(unit) and sides[unit.name] is None]
+    turned_names = set()
+    for turn, unit in enumerate(draws.ordered("sides", leaning, lambda unit: unit.name)):
+        leans_to_first = _count_surplus(unit) > 0
+        wants_first = turn % 2 == 0
+        if leans_to_first != wants_first:
+            turned_names.add(unit.name)
+    balanced_units = []
+    for unit in units:
+        side = sides[unit.name]
+        if side is not None:
+            balanced_units.append(_turn_unit(unit, side, settled))
+        elif unit.name in turned_names:
+            balanced_units.append(unit.map(_exchange_candidates))
+        else:
+            balanced_units.append(unit)
+    return balanced_units
+
+
+def _exchange_candidates(problem: Problem) -> Problem:
+    """The problem with its two candidates in the other order."""
+    return problem.with_order((1, 0))
 
 
 def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] = ()) -> list[ReleaseUnit]:
@@ -298,19 +366,22 @@ def tossed(units: Sequence[ReleaseUnit], draws: Draws, settled: Collection[str] 
     """
     sided = []
     for unit in units:
-        side = _settled_side(unit, settled)
+        side = _find_settled_side(unit, settled)
         coin = draws.number("sides of the test", unit.name) % 2 == 1
-        sided.append(_sided(unit, coin if side is None else side, settled))
+        sided.append(_turn_unit(unit, coin if side is None else side, settled))
     return sided
 
 
-def _settled_side(unit: ReleaseUnit, settled: Collection[str]) -> bool | None:
-    """Whether the first member whose order is public stands against the alphabet; None without one."""
+def _find_settled_side(unit: ReleaseUnit, settled: Collection[str]) -> bool | None:
+    """Whether the first member with a settled order is against the alphabet.
+
+    None without such a member.
+    """
     first = next((member for member in unit.members if member.id in settled), None)
     return None if first is None else first.candidates[0] > first.candidates[1]
 
 
-def _sided(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> ReleaseUnit:
+def _turn_unit(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> ReleaseUnit:
     """The unit with the candidates of its members by the alphabet or against it, but those that are settled."""
 
     def turned(member: Problem) -> Problem:
@@ -320,13 +391,13 @@ def _sided(unit: ReleaseUnit, backwards: bool, settled: Collection[str]) -> Rele
     return unit.map(turned)
 
 
-def _surplus(unit: ReleaseUnit) -> int:
-    """How many more of the kept members have the first candidate as their answer than the second."""
+def _count_surplus(unit: ReleaseUnit) -> int:
+    """Kept members whose answer is the first candidate, minus those with the second."""
     return sum(1 if member.answer == 0 else -1 for member in unit.kept)
 
 
 def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str, int]:
-    """How many problems each size should have, the smallest first.
+    """Return the number of problems that each size should have, smallest first.
 
     >>> size_targets(40398)
     {'xs': 157, 's': 631, 'm': 2524, 'l': 10099, 'xl': 40398}
@@ -342,69 +413,84 @@ def size_targets(problems: int, asked: Sequence[int] | None = None) -> dict[str,
 
 
 def cut_sizes(units: Sequence[ReleaseUnit], asked: Sequence[int] | None = None) -> dict[str, Sequence[ReleaseUnit]]:
-    """The units of each size: the beginning of all of them, as many as fit."""
+    """Return the units of each size: as many as fit, from the beginning."""
     targets = size_targets(sum(len(unit.members) for unit in units), asked)
     ends: dict[str, int] = {}
-    taken = place = 0
+    problem_count = end_index = 0
     for name, target in targets.items():
-        while place < len(units) and taken + len(units[place].members) <= target:
-            taken += len(units[place].members)
-            place += 1
-        ends[name] = place
+        while end_index < len(units) and problem_count + len(units[end_index].members) <= target:
+            problem_count += len(units[end_index].members)
+            end_index += 1
+        ends[name] = end_index
     return {name: units[:end] for name, end in ends.items() if end}
 
 
-def _training_order(
+def _draw_training_order(
     units: Sequence[ReleaseUnit], singles_too: bool, draws: Draws
 ) -> tuple[list[ReleaseUnit], list[ReleaseUnit]]:
-    """Units for the sizes in a drawn order, members in a drawn order too; and those that are for no size."""
-    members = [ReleaseUnit(tuple(_drawn(unit.members, draws)), unit.kept_ids) for unit in units]
-    shuffled = _drawn_units(members, draws)
+    """Return units for the sizes in a drawn order, and units that are for no size."""
+    members = [ReleaseUnit(tuple(_draw_problems(unit.members, draws)), unit.kept_ids) for unit in units]
+    shuffled = _draw_units(members, draws)
     if singles_too or not any(unit.is_group for unit in shuffled):
         return shuffled, []
     return [unit for unit in shuffled if unit.is_group], [unit for unit in shuffled if not unit.is_group]
 
 
-def _drawn(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
+def _draw_problems(problems: Iterable[Problem], draws: Draws) -> list[Problem]:
     return draws.ordered("problems", problems, lambda problem: problem.id)
 
 
-def _drawn_units(units: Iterable[ReleaseUnit], draws: Draws) -> list[ReleaseUnit]:
+def _draw_units(units: Iterable[ReleaseUnit], draws: Draws) -> list[ReleaseUnit]:
     return draws.ordered("units", units, lambda unit: unit.name)
 
 
-def _members(units: Iterable[ReleaseUnit]) -> list[Problem]:
-    return [member for unit in units for member in unit.members]
+def _collect_members(units: Iterable[ReleaseUnit]) -> list[Problem]:
+    return list(chain.from_iterable(unit.members for unit in units))
 
 
-def _kept(unit: ReleaseUnit) -> Sequence[Problem]:
-    """The kept members; one whose twins are not in the release has no group there."""
-    return unit.kept if len(unit.kept) > 1 else [problem.replace(group=None) for problem in unit.kept]
+def _get_kept_members(unit: ReleaseUnit) -> Sequence[Problem]:
+    """Return the kept members. A single one has no group."""
+    if len(unit.kept) > 1:
+        return unit.kept
+    return [problem.replace(group=None) for problem in unit.kept]
 
 
-def _one_per_text(problems: Sequence[Problem], settled: Collection[str] = ()) -> list[Problem]:
-    """The problems without those that have the text of another and one of its candidates; twins stay before others.
+def _select_one_per_text(problems: Sequence[Problem], settled: Collection[str] = ()) -> list[Problem]:
+    """Drop problems with the text and one candidate of another. Twins are preferred.
 
     `--as binary` makes such ones: each has the right candidate and another wrong one, and so has a copy of the text
     with other spaces. What an earlier release had stays before all others: after it, the other one would tell.
     """
     offered: dict[tuple[str, str, str], frozenset[str]] = {}
-    stay = set()
-    first = {problem.group: place for place, problem in reversed([*enumerate(problems)])}
-    for problem in sorted(problems, key=lambda own: (own.id not in settled, own.group is None, first[own.group])):
-        both = frozenset(letters(language_of(problem.language).bare(candidate)) for candidate in problem.candidates)
-        keys = [(letters(problem.before), letters(problem.after), name) for name in both]
-        if all(offered.get(key, both) == both for key in keys):
-            offered |= dict.fromkeys(keys, both)
-            stay.add(problem.id)
-    return list(lone_groups_dropped([problem for problem in problems if problem.id in stay]))
+    selected_ids = set()
+    first_row: dict[str | None, int] = {}
+    for row, problem in enumerate(problems):
+        first_row.setdefault(problem.group, row)
+
+    def rank(problem: Problem) -> tuple[bool, bool, int]:
+        return problem.id not in settled, problem.group is None, first_row[problem.group]
+
+    for problem in sorted(problems, key=rank):
+        language = language_of(problem.language)
+        names = frozenset(letters(language.bare(candidate)) for candidate in problem.candidates)
+        keys = [(letters(problem.before), letters(problem.after), name) for name in names]
+        if all(offered.get(key, names) == names for key in keys):
+            offered |= dict.fromkeys(keys, names)
+            selected_ids.add(problem.id)
+    return list(lone_groups_dropped([problem for problem in problems if problem.id in selected_ids]))
 
 
-def _published(name: str, problems: Iterable[Problem]) -> Dataset:
-    """The problems of a file without their provenance, of which nothing is published one by one.
+def _strip_provenance(name: str, problems: Iterable[Problem]) -> Dataset:
+    """Return the problems of a file without their provenance.
 
     Exact repetitions stand in the order of their numbers, since whoever reads the file counts them so.
     """
-    bare = [problem.replace(provenance={}) for problem in problems]
-    repeated = grouped((p.id.partition(".")[0], p) for p in sorted(bare, key=lambda problem: -problem.occurrence))
-    return Dataset([repeated[problem.id.partition(".")[0]].pop() for problem in bare], Card(name))
+    stripped = [problem.replace(provenance={}) for problem in problems]
+    last_first = sorted(stripped, key=lambda problem: -problem.occurrence)
+    repetitions = grouped((_id_without_number(problem), problem) for problem in last_first)
+    return Dataset([repetitions[_id_without_number(problem)].pop() for problem in stripped], Card(name))
+
+
+def _id_without_number(problem: Problem) -> str:
+    """The id that exact repetitions of a problem share."""
+    return problem.id.partition(".")[0]

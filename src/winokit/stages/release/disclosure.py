@@ -1,4 +1,4 @@
-"""What a release would publish that other releases keep hidden, and what becomes of that.
+"""Hidden problems of other releases that a release would publish.
 
 A problem of dev or training discloses a hidden one if it is a plain copy of it, or differs from it in one word with the
 same candidates (`hidden_registry`). That is refused, except where
@@ -57,7 +57,7 @@ class Disclosure:
 
     @property
     def said(self) -> str:
-        """How many of how many, and whose: "163 of the 190 problems that wino 1.0 keeps hidden"."""
+        """A phrase like "163 of the 190 problems that wino 1.0 keeps hidden"."""
         return f"{len(self):,} of the {plural(len(self.test.secrets), 'problem')} that {self.test.release} keeps hidden"
 
     @property
@@ -68,22 +68,25 @@ class Disclosure:
 
 
 def find_disclosures(tests: Iterable[HiddenTest], published: Mapping[str, Sequence[Problem]]) -> list[Disclosure]:
-    """What the splits of a release disclose of each test; tests of which nothing is disclosed are left out."""
+    """Return what the splits of a release disclose of each hidden test.
+
+    Tests of which nothing is disclosed are left out.
+    """
     tests = list(tests)
     holders: dict[str, list[tuple[int, int]]] = {}
     for number, test in enumerate(tests):
         for row, digests in enumerate(test.secrets):
             for digest in digests:
                 holders.setdefault(digest, []).append((number, row))
-    found: list[dict[int, dict[Giver, None]]] = [{} for _ in tests]
+    givers_by_test: list[dict[int, dict[Giver, None]]] = [{} for _ in tests]
     for split, problems in published.items():
         for problem in problems if holders else ():
             for digest in digests_of(problem):
                 for number, row in holders.get(digest, ()):
-                    found[number].setdefault(row, {})[split, problem.id] = None
+                    givers_by_test[number].setdefault(row, {})[split, problem.id] = None
     return [
         Disclosure(test, {row: tuple(givers) for row, givers in rows.items()})
-        for test, rows in zip(tests, found, strict=True)
+        for test, rows in zip(tests, givers_by_test, strict=True)
         if rows
     ]
 
@@ -97,7 +100,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class DisclosureRules:
-    """What a release may disclose, and why."""
+    """Rules on what a release may disclose."""
 
     content_hash: str
     """Of the release that would disclose it."""
@@ -116,11 +119,11 @@ class DisclosureRules:
         """The parts of a disclosure by what becomes of them: public, known, replaced, revealed or refused."""
         parts: dict[str, dict[int, tuple[Giver, ...]]] = {}
         for row, givers in disclosure.givers.items():
-            parts.setdefault(self._fate(disclosure.test, row, givers), {})[row] = givers
+            parts.setdefault(self._judge_row(disclosure.test, row, givers), {})[row] = givers
         return {fate: Disclosure(disclosure.test, rows) for fate, rows in parts.items()}
 
-    def _fate(self, test: HiddenTest, row: int, givers: Sequence[Giver]) -> str:
-        """What becomes of one disclosed row of a test."""
+    def _judge_row(self, test: HiddenTest, row: int, givers: Sequence[Giver]) -> str:
+        """Return what becomes of one disclosed row of a test."""
         ids = [name for _, name in givers]
         if all(name in self.public_ids for name in ids):
             return PUBLIC
@@ -137,7 +140,7 @@ class DisclosureRules:
 
 @dataclass(frozen=True)
 class AllowedDisclosures:
-    """What a release discloses, and may."""
+    """Disclosures of a release that are allowed."""
 
     revealed: tuple[Disclosure, ...] = ()
     """On purpose: the card says so, and the registry remembers it."""
@@ -145,7 +148,10 @@ class AllowedDisclosures:
 
 
 def public_ids_of(problems: Sequence[Problem]) -> frozenset[str]:
-    """The ids of those problems that are public anyway; all that a release is made from are judged together."""
+    """Return the ids of problems that are public anyway.
+
+    All inputs of a release are judged together.
+    """
     rows = zip(problems, are_public(problems), strict=True)
     return frozenset(problem.id for problem, is_public in rows if is_public)
 
@@ -160,11 +166,11 @@ def allowed_disclosures(
     fates = [rules.fates(disclosure) for disclosure in found]
     refused = [parts[REFUSED] for parts in fates if REFUSED in parts]
     if refused:
-        raise BadInput(_refusal(refused, secret))
+        raise BadInput(_explain_refusal(refused, secret))
     notes = []
     for fate, note in NOTES.items():
         if some := [parts[fate] for parts in fates if fate in parts]:
-            notes.append(note.format(_said_of_all(some)))
+            notes.append(note.format(_describe_disclosures(some)))
     return AllowedDisclosures(tuple(parts[REVEALED] for parts in fates if REVEALED in parts), tuple(notes))
 
 
@@ -179,24 +185,27 @@ NOTES = {
 BY_IDS_ALONE = "{}: its release is not beside it, so of its hidden problems only copies to the letter are found"
 
 
-def _said_of_all(disclosures: Sequence[Disclosure]) -> str:
-    """How much is disclosed of whose test, the largest first; of the others only the sum."""
+def _describe_disclosures(disclosures: Sequence[Disclosure]) -> str:
+    """Describe the disclosures: the largest in detail, the others in sum."""
     first, *others = sorted(disclosures, key=len, reverse=True)
-    said = f"{first.said} ({first.splits_said})"
+    text = f"{first.said} ({first.splits_said})"
     if others:
-        said += f", and {sum(map(len, others)):,} of {plural(len(others), 'other release')}"
-    return said
+        text += f", and {sum(map(len, others)):,} of {plural(len(others), 'other release')}"
+    return text
 
 
-def _refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str:
+def _explain_refusal(refused: Sequence[Disclosure], secret: bytes | None) -> str:
     """One line: what would be published, and what can be done."""
     largest = max(refused, key=len)
-    ways = [*_ways_out(largest.test, secret), "if nobody uses that test, publish them on purpose (--set reveal=on)"]
-    return f"would be published with their answers: {_said_of_all(refused)}; ways out: {'; '.join(ways)}"
+    ways = [
+        *_list_ways_out(largest.test, secret),
+        "if nobody uses that test, publish them on purpose (--set reveal=on)",
+    ]
+    return f"would be published with their answers: {_describe_disclosures(refused)}; ways out: {'; '.join(ways)}"
 
 
-def _ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
-    """How to make a release that keeps the test of another hidden."""
+def _list_ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
+    """Yield ways to make a release that keeps another's test hidden."""
     places = [Path(folder) for folder in test.folders if Path(folder).is_dir()]
     if not places:
         yield f"find its secret (it was in {join(list(test.folders))}), and give that (--set secret=FILE)"
@@ -215,7 +224,7 @@ def _ways_out(test: HiddenTest, secret: bytes | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class DisclosureGuard:
-    """What the registry says about a release before it is written, and is told about it afterwards."""
+    """Checks a release against the registry of hidden tests, and records it there."""
 
     registry: HiddenRegistry
     folder: Path
@@ -242,21 +251,21 @@ class DisclosureGuard:
     def allowed(
         self, contents: ReleaseContents, problems: Sequence[Problem], rules: DisclosureRules, secret: bytes | None
     ) -> AllowedDisclosures:
-        """What the release discloses of other hidden tests. Raises BadInput if that is not allowed.
+        """Return what the release discloses. Raises BadInput if that is not allowed.
 
         `problems` are all that the release is made from, `secret` is its own.
         """
         published = {TRAIN: contents.training.problems, DEV: contents.files[DEV].problems}
-        tests = self._other_tests()
+        tests = self._list_other_tests()
         notes = tuple(BY_IDS_ALONE.format(test.folders[0]) for test in tests if test.is_known_by_ids)
-        found = find_disclosures(tests, published)
-        if not found:
+        disclosures = find_disclosures(tests, published)
+        if not disclosures:
             return AllowedDisclosures(notes=notes)
         rules = replace(rules, replaced=self.replaced, public_ids=public_ids_of(problems))
-        allowed = allowed_disclosures(found, rules, secret)
+        allowed = allowed_disclosures(disclosures, rules, secret)
         return replace(allowed, notes=(*notes, *allowed.notes))
 
-    def _other_tests(self) -> list[HiddenTest]:
+    def _list_other_tests(self) -> list[HiddenTest]:
         """The hidden tests of other releases: those of the registry, and those beside the output."""
         tests = {test.identity: test for test in self.registry.tests()}
         for place in dict.fromkeys((self.folder.resolve().parent, self.hidden.resolve().parent)):
@@ -272,11 +281,11 @@ class DisclosureGuard:
             revealing = Revealing(release_name(about), str(about["content_hash"]), disclosure.rows)
             self.registry.save(disclosure.test.with_revealing(revealing))
         if self.identity is not None:
-            self.registry.save(self._own_test(contents, about))
+            self.registry.save(self._make_own_test(contents, about))
         for identity in self.replaced:
             self.registry.forget(identity, self.hidden)
 
-    def _own_test(self, contents: ReleaseContents, about: Mapping[str, Any]) -> HiddenTest:
+    def _make_own_test(self, contents: ReleaseContents, about: Mapping[str, Any]) -> HiddenTest:
         """The hidden test of the release, with what the registry knows of it already."""
         assert self.identity is not None
         place = str(self.hidden.resolve())

@@ -50,7 +50,9 @@ HUB_QUESTIONS = {
 
 
 def parquet_path(name: str) -> PurePosixPath:
-    """Where the Parquet of a file stands: a folder for each training size, one for dev and test.
+    """Path of a file's Parquet table within a release.
+
+    There is a folder for each training size, and one for dev and test.
 
     >>> str(parquet_path("train_xs")), str(parquet_path("dev"))
     ('data/xs/train-00000-of-00001.parquet', 'data/evaluation/validation-00000-of-00001.parquet')

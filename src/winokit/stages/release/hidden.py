@@ -82,7 +82,10 @@ class Draws:
         return sorted(things, key=key)
 
     def commitment(self, data: bytes) -> str:
-        """What may be published of hidden data: it holds the owner to them, and without the key checks no guess."""
+        """Return a commitment to hidden data that can be published.
+
+        It binds the owner to them, and without the key it cannot confirm a guess.
+        """
         return hmac.digest(self.key, b"commitment\0" + data, "sha256").hex()
 
 
@@ -109,7 +112,10 @@ def read_secret(path: Path) -> bytes:
 
 
 def has_secret(folder: Path, secret: bytes) -> bool:
-    """Whether the hidden labels in a folder have this secret; False where theirs cannot be read."""
+    """Whether the hidden labels in a folder have this secret.
+
+    False if they cannot be read.
+    """
     try:
         return read_secret(folder / SECRET) == secret
     except BadInput:
@@ -134,12 +140,12 @@ class HiddenPart:
 
     @cached_property
     def draws(self) -> Draws:
-        """What is drawn from the secret."""
+        """Draws from the secret."""
         return Draws(read_secret(self.folder / SECRET))
 
 
 def hidden_folder(release: Path) -> Path:
-    """Where the hidden labels of a release are: beside it, with `.hidden` after its name."""
+    """Return the folder of a release's hidden labels: its own name with `.hidden`."""
     release = release.resolve()
     return release.with_name(f"{release.name}.hidden")
 
@@ -161,7 +167,7 @@ def label_lines(rows: list[dict[str, Any]]) -> bytes:
     `answer` is an index from 0, `group` a name or None for a problem alone, `unit` a number from 0.
     """
     for place, row in enumerate(rows, 1):
-        _checked(row, LABELS, place)
+        _check_row(row, LABELS, place)
     labels = ({key: row[key] for key in LABEL_KEYS if key in row} for row in rows)
     return "".join(json.dumps(label) + "\n" for label in labels).encode()
 
@@ -193,8 +199,11 @@ def write_hidden(
         write_private(folder / CHECKS, result_bytes(checks))
 
 
-def _checked(row: Any, file: str, line: int) -> LabelRow:
-    """The id, answer, group and unit of a row; the unit is None where the row has none."""
+def _check_row(row: Any, file: str, line: int) -> LabelRow:
+    """Return id, answer, group and unit of a row.
+
+    The unit is None if the row has none.
+    """
     if not isinstance(row, dict):
         raise Malformed("expected an object", file=file, line=line)
     name, answer, group, unit = (row.get(key) for key in LABEL_KEYS)
@@ -209,17 +218,17 @@ def _checked(row: Any, file: str, line: int) -> LabelRow:
     return name, answer, group, unit
 
 
-def _units_of(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | None:
+def _check_units(units: tuple[int | None, ...], file: str) -> tuple[int, ...] | None:
     """The units of all problems, or None if no problem has one."""
-    known = tuple(unit for unit in units if unit is not None)
-    if known and len(known) < len(units):
+    stored_units = tuple(unit for unit in units if unit is not None)
+    if stored_units and len(stored_units) < len(units):
         line = 1 + units.index(None)
         raise Malformed("missing, and other rows have one", field="unit", file=file, line=line)
-    return known or None
+    return stored_units or None
 
 
 def labels_of(folder: Path) -> dict[str, Any]:
-    """Which release the hidden labels in a folder belong to; refuses a folder of anything else."""
+    """Return the release to which hidden labels belong. Refuses any other folder."""
     if not (folder / RELEASE).is_file():
         raise BadInput(f"{folder}: not empty, and has no hidden labels; choose another --hidden")
     return {key: value for key, value in read_object(folder / RELEASE).items() if key != "schema"}
@@ -234,16 +243,16 @@ def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
     given = read_secret(given) if isinstance(given, Path) else given
     here = folder / SECRET
     lost = given is None and (folder / LABELS).is_file() and COMMITMENT in labels_of(folder)
-    known = read_secret(here) if here.exists() or lost else None
-    if known is not None and given is not None and known != given:
+    stored_secret = read_secret(here) if here.exists() or lost else None
+    if stored_secret is not None and given is not None and stored_secret != given:
         raise BadInput(f"{here}: another secret than the one given; remove that folder, or choose another --hidden")
-    return given or known or secrets.token_bytes(BYTES)
+    return given or stored_secret or secrets.token_bytes(BYTES)
 
 
 def read_labels(folder: Path) -> list[LabelRow]:
     """The id, answer, group and unit in each row of the hidden labels in a folder."""
     path = folder / LABELS
-    return [_checked(row, str(path), line) for line, row in enumerate(json_lines(read_text(path)), 1)]
+    return [_check_row(row, str(path), line) for line, row in enumerate(json_lines(read_text(path)), 1)]
 
 
 def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
@@ -260,7 +269,7 @@ def read_hidden(release: Path, folder: Path | None = None) -> HiddenPart:
         )
     checked = read_labels(folder)
     ids, answers, groups, units = zip(*checked, strict=True) if checked else ((), (), (), ())
-    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups, _units_of(units, str(folder / LABELS)))
+    labels = HiddenPart(folder, labels_of(folder), ids, answers, groups, _check_units(units, str(folder / LABELS)))
     for key, value in labels.release.items():
         theirs = manifest_hash(release) if key == MANIFEST_HASH else manifest.get(key, value)
         if theirs != value:
@@ -304,7 +313,10 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def append_private(path: Path, line: str) -> None:
-    """Add a line to a file that only its owner can read; a line is written at once, so that it is there or not."""
+    """Append a line to a file that only its owner can read.
+
+    A line is written whole or not at all.
+    """
     with refused(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY), "wb") as file:
         cut = path.read_bytes()[-1:] not in (b"", b"\n")  # a line that was cut short must not swallow this one
         file.write(b"\n" * cut + line.encode() + b"\n")

@@ -92,11 +92,14 @@ class HiddenTest:
         return bool(self.problems) and all(len(digests) == 1 for digests in self.problems)
 
     def with_gradings(self, more: Iterable[GradedSubmission]) -> "HiddenTest":
-        """The test with more gradings; those that are known count once."""
+        """Return the test with more gradings. Known ones count once."""
         return replace(self, gradings=tuple(dict.fromkeys((*self.gradings, *more))))
 
     def with_revealing(self, revealing: Revealing) -> "HiddenTest":
-        """The test with more problems that were published; a release that publishes them again counts once."""
+        """Return the test with more published problems.
+
+        A release that publishes them again counts once.
+        """
         others = [known for known in self.revealings if known.content_hash != revealing.content_hash]
         return replace(self, revealings=(*others, revealing))
 
@@ -104,15 +107,15 @@ class HiddenTest:
 def digests_of(problem: Problem) -> Digests:
     """The digests of a problem: of its text, of its other keys, and of its public id."""
     keys = (*copy_keys(problem), f"id {problem.id.partition('.')[0]}")
-    return tuple(map(_digest, keys))
+    return tuple(map(_hash_key, keys))
 
 
-def _digest(key: str) -> str:
+def _hash_key(key: str) -> str:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def identity_of(about: Mapping[str, Any]) -> str:
-    """What identifies a hidden test, from the manifest or from what stands beside the hidden labels.
+    """Return the identity of a hidden test, from its manifest or its labels.
 
     It is the commitment to test and answers, so that a copy of a release is the same test. Where an early version made
     none, it is a hash of what is public.
@@ -129,7 +132,7 @@ def release_name(about: Mapping[str, Any]) -> str:
 
 
 class HiddenRegistry:
-    """The files of the registry; to change them, open it with `open_registry`."""
+    """The files of the registry. `open_registry` opens it for changes."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or user_state(FOLDER)
@@ -139,13 +142,13 @@ class HiddenRegistry:
         return [_read_test(path) for path in sorted(self.folder.glob("*.json"))]
 
     def find(self, identity: str) -> HiddenTest | None:
-        """The test of that identity; None if it is not known."""
-        path = self._path(identity)
+        """Return the test of that identity, or None."""
+        path = self._get_path(identity)
         return _read_test(path) if path.is_file() else None
 
     def save(self, test: HiddenTest) -> None:
         """Write the file of a test."""
-        write_private(self._path(test.identity), _test_bytes(test))
+        write_private(self._get_path(test.identity), _test_bytes(test))
 
     def forget(self, identity: str, folder: Path) -> None:
         """Forget a test whose labels in a folder were replaced, unless they are in another folder too."""
@@ -156,16 +159,16 @@ class HiddenRegistry:
         if left:
             self.save(replace(test, folders=left))
         else:
-            with refused(self._path(identity), "removed"):
-                self._path(identity).unlink()
+            with refused(self._get_path(identity), "removed"):
+                self._get_path(identity).unlink()
 
-    def _path(self, identity: str) -> Path:
+    def _get_path(self, identity: str) -> Path:
         return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[: DIGEST_LENGTH * 2]}.json"
 
 
 @contextmanager
 def open_registry() -> Iterator[HiddenRegistry]:
-    """Open the registry for changes; other processes wait meanwhile."""
+    """Open the registry for changes. Other processes wait meanwhile."""
     registry = HiddenRegistry()
     hint = "the registry of hidden problems; name a folder you can write to in WINOKIT_STATE"
     with private(), _with_hint(hint), refused(registry.folder, "made"):
@@ -208,13 +211,13 @@ def _read_test(path: Path) -> HiddenTest:
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']!r} is not {SCHEMA}: written by another version of winokit")
         test = HiddenTest(
-            identity=_text(content["identity"]),
-            release=_text(content["release"]),
-            folders=tuple(map(_text, content["folders"])),
+            identity=_check_text(content["identity"]),
+            release=_check_text(content["release"]),
+            folders=tuple(map(_check_text, content["folders"])),
             problems=tuple(map(_cut_digests, content["problems"])),
             withheld=tuple(map(_cut_digests, content["withheld"])),
-            gradings=tuple(map(_grading, content["gradings"])),
-            revealings=tuple(map(_revealing, content["revealings"])),
+            gradings=tuple(map(_parse_grading, content["gradings"])),
+            revealings=tuple(map(_parse_revealing, content["revealings"])),
         )
         if any(not 0 <= row < len(test.secrets) for each in test.revealings for row in each.rows):
             raise ValueError("a revealed problem that is not in the test")
@@ -225,15 +228,15 @@ def _read_test(path: Path) -> HiddenTest:
     return test
 
 
-def _grading(row: Mapping[str, Any]) -> GradedSubmission:
-    return GradedSubmission(_text(row["submission"]), _text(row["name"]))
+def _parse_grading(row: Mapping[str, Any]) -> GradedSubmission:
+    return GradedSubmission(_check_text(row["submission"]), _check_text(row["name"]))
 
 
-def _revealing(row: Mapping[str, Any]) -> Revealing:
-    return Revealing(_text(row["release"]), _text(row["content_hash"]), tuple(map(int, row["rows"])))
+def _parse_revealing(row: Mapping[str, Any]) -> Revealing:
+    return Revealing(_check_text(row["release"]), _check_text(row["content_hash"]), tuple(map(int, row["rows"])))
 
 
-def _text(value: object) -> str:
+def _check_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, found {type(value).__name__}")
     return value
@@ -241,7 +244,7 @@ def _text(value: object) -> str:
 
 def _cut_digests(joined: object) -> Digests:
     """The digests of a problem, from one string of all."""
-    text = _text(joined)
+    text = _check_text(joined)
     if not DIGESTS.fullmatch(text):
         raise ValueError("expected digests of a problem")
     return tuple(text[start : start + DIGEST_LENGTH] for start in range(0, len(text), DIGEST_LENGTH))
@@ -274,7 +277,7 @@ def hidden_tests_beside(folder: Path, known: Collection[str] = ()) -> list[Hidde
         if (place / RELEASE).is_file() and (place / LABELS).is_file():
             about = labels_of(place)
             if identity_of(about) not in known:
-                tests.append(_test_in(place, about))
+                tests.append(_read_test_in(place, about))
     return tests
 
 
@@ -287,18 +290,21 @@ def _check_owned(place: Path) -> None:
         )
 
 
-def _test_in(place: Path, about: Mapping[str, Any]) -> HiddenTest:
-    """The test whose hidden labels are in a folder; `about` says of which release."""
+def _read_test_in(place: Path, about: Mapping[str, Any]) -> HiddenTest:
+    """Return the test whose hidden labels are in a folder. `about` says of which release."""
     release = place.with_name(place.name.removesuffix(SUFFIX))
     if _is_release_of(release, identity_of(about)):
         return hidden_test_of(release, about, place)
     ids = (row[0].partition(".")[0] for row in read_labels(place))
-    problems = tuple((_digest(f"id {name}"),) for name in ids)
+    problems = tuple((_hash_key(f"id {name}"),) for name in ids)
     return HiddenTest(identity_of(about), release_name(about), (str(place.resolve()),), problems)
 
 
 def _is_release_of(release: Path, identity: str) -> bool:
-    """Whether a folder is the release with that hidden test; False where it cannot be read."""
+    """Whether a folder is the release with that hidden test.
+
+    False if it cannot be read.
+    """
     try:
         return identity_of(read_manifest(release)) == identity
     except BadInput:

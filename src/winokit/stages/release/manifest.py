@@ -45,7 +45,7 @@ PASSED_OVER = frozenset({"__pycache__", ".git", ".gitattributes", ".cache", ".DS
 
 
 def problems_path(name: str) -> str:
-    """Where the problems of a file (train_xs, …, dev, test) stand inside a release."""
+    """Path of a file of problems (train_xs, …, dev, test) within a release."""
     return f"winogrande/{name}.jsonl"
 
 
@@ -68,7 +68,7 @@ def write_manifest(folder: Path, about: dict[str, Any]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a release; refuses a folder that is none."""
+    """Read the manifest of a release. Refuses any other folder."""
     path = folder / MANIFEST
     if not folder.exists():
         raise BadInput(f"{folder}: no such folder")
@@ -123,8 +123,8 @@ def row_of(problem: Problem, status: str | None = None) -> dict[str, Any]:
     """The row of a problem of which everything may be known."""
     row = winogrande.render(problem, WriteOptions())
     labels = dict(problem.labels) or None
-    more = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
-    return row | {key: value for key, value in more.items() if value is not None}
+    extra_fields = {"pronoun": problem.pronoun, "domain": problem.domain, "labels": labels, "status": status}
+    return row | {key: value for key, value in extra_fields.items() if value is not None}
 
 
 def hidden_row_of(problem: Problem) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def write_lineage(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lineage(path: Path) -> list[Row]:
-    """The rows of a lineage; a missing `since` is left for the caller to fill."""
-    return [_checked(row, str(path), line) for line, row in Source(path).json_lines()]
+    """Read the rows of a lineage. The caller fills in a missing `since`."""
+    return [_check_row(row, str(path), line) for line, row in Source(path).json_lines()]
 
 
-def _checked(row: Row, file: str, line: int) -> Row:
+def _check_row(row: Row, file: str, line: int) -> Row:
     if not isinstance(row.get("id"), str):
         raise Malformed("expected an object with an id", file=file, line=line)
     if row.get("split") not in (None, *SPLITS):

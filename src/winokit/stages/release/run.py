@@ -27,7 +27,7 @@ from winokit.stages.release.disclosure import DisclosureGuard, DisclosureRules
 from winokit.stages.release.formats import croissant_bytes, parquet_bytes, parquet_path, registration_bytes, task_files
 from winokit.stages.release.hidden import COMMITMENT, Draws
 from winokit.stages.release.hidden_registry import open_registry
-from winokit.stages.release.settings import NAME, NOT_STATED, ReleaseExtras, ReleaseSettings
+from winokit.stages.release.settings import NAME, NOT_STATED, Given, ReleaseExtras, ReleaseSettings
 from winokit.text.language import languages_of
 
 BELONGS = ("name", "version", "content_hash", COMMITMENT)
@@ -38,7 +38,7 @@ STEPS = 4
 
 @dataclass(frozen=True, repr=False)
 class Release(Brief):
-    """What was released."""
+    """A release that was made."""
 
     folder: Path
     hidden: Path | None
@@ -51,11 +51,8 @@ class Release(Brief):
 
     @property
     def settings(self) -> ReleaseSettings:
-        """What it was asked to be, its name filled in."""
+        """Settings of the release, with its name."""
         return self.facts.settings
-
-
-Given = str | Path | Dataset | None
 
 
 @verb
@@ -118,34 +115,27 @@ def write_release(
     settings = settings or ReleaseSettings()
     extras = extras or ReleaseExtras()
     step = progress or (lambda done, total: None)
-    place = _hidden_place(folder, extras.hidden)
-    stale = _earlier_files(folder)
+    hidden_folder = _choose_hidden_folder(folder, extras.hidden)
+    stale = _list_earlier_files(folder)
     step(0, STEPS)
     inputs = read_inputs(kept, removed, loading)
-    card = inputs.problems.card
-    asked = settings.formalization
-    if all_whole(inputs.problems) and asked.partition("?")[0] in MASKING:
-        settings = replace(settings, formalization="mc-sent")
-        tell([f"formalization mc-sent: {asked} needs a blank, and the problems are whole texts"])
-    if not settings.name and not NAME.fullmatch(card.file_name):
-        raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
-    title = settings.name or card.title
-    settings = replace(settings, name=settings.name or card.file_name)
+    title = settings.name or inputs.problems.card.title
+    settings = _complete_settings(settings, inputs.problems)
     hides = bool(settings.test) or manifest.TEST in succession.fixed.values()
-    secret = Draws(hidden.release_secret(place, extras.secret)) if hides else None
+    secret = Draws(hidden.release_secret(hidden_folder, extras.secret)) if hides else None
     step(1, STEPS)
     contents = fill(inputs, settings, succession.fixed, secret)
-    problem_files = _problem_files(contents)
+    problem_files = _make_problem_files(contents)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in problem_files.items()}
     test = contents.files.get(manifest.TEST)
     labels = b""
     commitment = None
     if test is not None and secret is not None:
-        labels = _labels_of(test, hidden.units_by_id(inputs.problems, succession.units))
+        labels = _make_labels(test, hidden.units_by_id(inputs.problems, succession.units))
         commitment = secret.commitment(labels)
     step(2, STEPS)
     with open_registry() as registry:  # until the release is written, so that no other can be made of the same data
-        guard = DisclosureGuard.before_writing(registry, folder, place, commitment)
+        guard = DisclosureGuard.before_writing(registry, folder, hidden_folder, commitment)
         rules = DisclosureRules(
             manifest.content_hash(hashes),
             reveal=extras.reveal,
@@ -155,53 +145,80 @@ def write_release(
         allowed = guard.allowed(contents, inputs.problems.problems, rules, secret.key if secret else None)
         facts = card_facts(kept, inputs, contents, settings, extras, title, allowed.revealed)
         step(3, STEPS)
-        files = _files(contents, facts, problem_files)
-        about = _about(contents, facts, hashes)
+        files = _make_files(contents, facts, problem_files)
+        manifest_content = _make_manifest(contents, facts, hashes)
         if commitment is not None:
-            about[COMMITMENT] = commitment
-            belongs = {key: about[key] for key in BELONGS}
-            _check_hidden(place, belongs, folder)
+            manifest_content[COMMITMENT] = commitment
+            belongs = {key: manifest_content[key] for key in BELONGS}
+            _check_hidden(hidden_folder, belongs, folder)
         for name, data in files.items():
             write_whole(folder / name, data)
-        where = contents.where
-        why = "in the first release"
-        added = (
-            manifest.lineage_row(name, split, manifest.ADDED, why, settings.version) for name, split in where.items()
-        )
-        rows = succession.lineage(where) if succession.lineage else added
-        manifest.write_lineage(folder / manifest.LINEAGE, rows)
+        manifest.write_lineage(folder / manifest.LINEAGE, _make_lineage(contents, succession, settings.version))
         # A manifest may come from anybody: what it lists outside the folder is not ours to remove.
         for name in stale.intersection(manifest.file_names(folder)) - {*files, manifest.LINEAGE}:
             (folder / name).unlink()
         if test is not None and secret is not None:
-            checks = {
-                "leaks": [asdict(leak) for leak in facts.test_leaks],
-                "first_candidate_is_the_answer": first_answers(test),
-                "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
-            }  # what the card may not say: everything that was found on the test with its answers
-            hidden.write_hidden(place, belongs, labels, secret.key, checks)
-        manifest.write_manifest(folder, about)
-        guard.remember(contents, about, allowed)
+            hidden.write_hidden(hidden_folder, belongs, labels, secret.key, _make_hidden_checks(facts, test))
+        manifest.write_manifest(folder, manifest_content)
+        guard.remember(contents, manifest_content, allowed)
     notes = (*inputs.problems.notes, *contents.notes, *allowed.notes)
-    return Release(folder, place if test is not None else None, contents, facts, notes)
+    return Release(folder, hidden_folder if test is not None else None, contents, facts, notes)
 
 
-def _labels_of(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
-    """The hidden labels of a test; its units are numbered from 0, in order of appearance."""
-    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(unit_by_id[p.id] for p in test))}
-    return hidden.label_lines(
-        [{"id": p.id, "answer": p.answer, "group": p.group, "unit": numbers[unit_by_id[p.id]]} for p in test]
-    )
+def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseSettings:
+    """The settings with a name, and a formalization that can read the problems."""
+    given = settings.formalization
+    if all_whole(problems) and given.partition("?")[0] in MASKING:
+        settings = replace(settings, formalization="mc-sent")
+        tell([f"formalization mc-sent: {given} needs a blank, and the problems are whole texts"])
+    card = problems.card
+    if not settings.name and not NAME.fullmatch(card.file_name):
+        raise BadInput(f"the problems are called {card.name!r}; give the release a --name")
+    return replace(settings, name=settings.name or card.file_name)
 
 
-def _hidden_place(folder: Path, asked: Path | None) -> Path:
-    """Where hidden answers go: never into the folder that is given away."""
-    place = asked or hidden.hidden_folder(folder)
-    if place.resolve() == folder.resolve() or folder.resolve() in place.resolve().parents:
-        raise BadInput(f"{place}: hidden answers inside the release would be published with it")
-    if place.exists() and not place.is_dir():
-        raise BadInput(f"{place}: a file; hidden answers go into a folder: --hidden")
-    return place
+def _make_lineage(contents: ReleaseContents, succession: Succession, version: str) -> list[manifest.Row]:
+    """The rows of the lineage: those of the succession, or that every problem is new."""
+    where = contents.where
+    if succession.lineage:
+        return succession.lineage(where)
+    rows = []
+    for name, split in where.items():
+        rows.append(manifest.lineage_row(name, split, manifest.ADDED, "in the first release", version))
+    return rows
+
+
+def _make_hidden_checks(facts: CardFacts, test: Dataset) -> dict[str, Any]:
+    """Checks of the test with its answers, which the card may not show."""
+    return {
+        "leaks": [asdict(leak) for leak in facts.test_leaks],
+        "first_candidate_is_the_answer": first_answers(test),
+        "audits": [asdict(audit) for audit in facts.audits if audit.shared.get(manifest.TEST)],
+    }
+
+
+def _make_labels(test: Dataset, unit_by_id: Mapping[str, int]) -> bytes:
+    """Return the hidden labels of a test, as a file's content.
+
+    Units are numbered from 0, in order of appearance.
+    """
+    units = dict.fromkeys(unit_by_id[problem.id] for problem in test)
+    numbers = {unit: number for number, unit in enumerate(units)}
+    rows = []
+    for problem in test:
+        unit_number = numbers[unit_by_id[problem.id]]
+        rows.append({"id": problem.id, "answer": problem.answer, "group": problem.group, "unit": unit_number})
+    return hidden.label_lines(rows)
+
+
+def _choose_hidden_folder(folder: Path, asked: Path | None) -> Path:
+    """Return the folder for hidden answers, which is never the release's own."""
+    hidden_place = asked or hidden.hidden_folder(folder)
+    if hidden_place.resolve() == folder.resolve() or folder.resolve() in hidden_place.resolve().parents:
+        raise BadInput(f"{hidden_place}: hidden answers inside the release would be published with it")
+    if hidden_place.exists() and not hidden_place.is_dir():
+        raise BadInput(f"{hidden_place}: a file; hidden answers go into a folder: --hidden")
+    return hidden_place
 
 
 def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> None:
@@ -212,14 +229,22 @@ def _check_hidden(place: Path, belongs: Mapping[str, object], folder: Path) -> N
     if not place.exists() or not any(place.iterdir()):
         return
     theirs = hidden.labels_of(place)
-    replaced = manifest.read_manifest(folder) if (folder / manifest.MANIFEST).is_file() else {}
-    if not any(all(theirs.get(key) == ours.get(key) for key in BELONGS) for ours in (belongs, replaced)):
+    replaced: Mapping[str, object] = {}
+    if (folder / manifest.MANIFEST).is_file():
+        replaced = manifest.read_manifest(folder)
+    owner = [theirs.get(key) for key in BELONGS]
+    is_ours = owner == [belongs.get(key) for key in BELONGS]
+    is_replaced = owner == [replaced.get(key) for key in BELONGS]
+    if not is_ours and not is_replaced:
         whose = f"{theirs.get('name')} {theirs.get('version')}"
         raise BadInput(f"{place}: has the answers of another release ({whose}); remove it, or choose another --hidden")
 
 
-def _earlier_files(folder: Path) -> set[str]:
-    """The files of an earlier release in the same place; refuses a folder of anything else."""
+def _list_earlier_files(folder: Path) -> set[str]:
+    """Return the files of an earlier release in the same folder.
+
+    Refuses a folder of anything else.
+    """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file; winokit needs a folder there")
     if not folder.exists() or not any(folder.iterdir()):
@@ -230,30 +255,33 @@ def _earlier_files(folder: Path) -> set[str]:
         raise BadInput(f"{folder}: not empty, and no release of winokit; choose another --out") from None
 
 
-def _problem_files(contents: ReleaseContents) -> dict[str, bytes]:
+def _make_problem_files(contents: ReleaseContents) -> dict[str, bytes]:
     """The JSON lines of each file of problems, by its name: what a release's content hash is of."""
-    return {name: json_rows(_rows_of(contents, name)).encode() for name in contents.files}
+    return {name: json_rows(_make_rows(contents, name)).encode() for name in contents.files}
 
 
-def _rows_of(contents: ReleaseContents, name: str) -> list[manifest.Row]:
-    """The rows of a file of problems; those of the test have no answers."""
+def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
+    """Return the rows of a file of problems, without answers for the test."""
     problems = contents.files[name]
     if name == manifest.TEST:
         return list(map(manifest.hidden_row_of, problems))
-    statuses = [contents.status(problem) if name.startswith(manifest.TRAIN) else None for problem in problems]
-    return list(map(manifest.row_of, problems, statuses))
+    if name.startswith(manifest.TRAIN):
+        return [manifest.row_of(problem, contents.status(problem)) for problem in problems]
+    return [manifest.row_of(problem, None) for problem in problems]
 
 
-def _files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _make_files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Every file of a release but lineage and manifest, by its path."""
     files: dict[str, bytes] = {}
     tables: dict[str, bytes] = {}
     for name, data in contents.files.items():
-        rows = _rows_of(contents, name)
+        rows = _make_rows(contents, name)
         files[manifest.problems_path(name)] = problem_files[name]
         if name != manifest.TEST:
-            files[f"winogrande/{name}-labels.lst"] = "".join(f"{row['answer']}\n" for row in rows).encode()
-        tables[name] = parquet_bytes({"status": contents.status(p), **row} for p, row in zip(data, rows, strict=True))
+            labels = "".join(f"{row['answer']}\n" for row in rows)
+            files[f"winogrande/{name}-labels.lst"] = labels.encode()
+        statuses = map(contents.status, data)
+        tables[name] = parquet_bytes({"status": status, **row} for status, row in zip(statuses, rows, strict=True))
         files[str(parquet_path(name))] = tables[name]
     description = f"{facts.title}: texts with one blank and two candidates, in twins that differ in a word or two."
     files["croissant.json"] = croissant_bytes(
@@ -265,14 +293,15 @@ def _files(contents: ReleaseContents, facts: CardFacts, problem_files: Mapping[s
     return files
 
 
-def _about(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """What the manifest says.
+def _make_manifest(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the content of the manifest.
 
     Hashes are of what is public: were the test's answers in them, those of a short test could be guessed until they
     fit.
     """
     settings = facts.settings
-    about: dict[str, Any] = {
+    scoring = scoring_of(contents.files[manifest.DEV])
+    content: dict[str, Any] = {
         "name": settings.name,
         "version": settings.version,
         "licence": facts.licence,
@@ -281,7 +310,7 @@ def _about(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str
         "winokit": winokit.__version__,
         "seed": settings.seed,
         "settings": settings.to_json(),
-        "formalization": {"fine_tuned": settings.formalization, "causal": scoring_of(contents.files[manifest.DEV])},
+        "formalization": {"fine_tuned": settings.formalization, "causal": scoring},
         "counts": {name: len(data) for name, data in contents.files.items()},
         "groups": {name: len(data.groups) for name, data in contents.shown.items()},
         "sizes": {name.removeprefix("train_"): len(data) for name, data in contents.sizes.items()},
@@ -290,11 +319,11 @@ def _about(contents: ReleaseContents, facts: CardFacts, hashes: Mapping[str, str
         "content_hash": manifest.content_hash(hashes),
     }
     if facts.revealed:
-        about["revealed"] = _revealed_rows(facts)
-    return about
+        content["revealed"] = _make_revealed_rows(facts)
+    return content
 
 
-def _revealed_rows(facts: CardFacts) -> list[dict[str, Any]]:
+def _make_revealed_rows(facts: CardFacts) -> list[dict[str, Any]]:
     """Of each release whose hidden problems are published on purpose, its name and how many there are."""
     return [{"release": each.test.release, "problems": len(each)} for each in facts.revealed]
 
@@ -305,7 +334,7 @@ COUNTS = ("problems", "kept", "removed", "groups", "single")
 
 
 def warnings(release: Release) -> Iterator[str]:
-    """What a maker of benchmarks must not overlook."""
+    """Yield warnings that a maker of benchmarks must not overlook."""
     facts = release.facts
     if facts.licence == NOT_STATED:
         yield "THE LICENCE IS NOT STATED, and the card says so: nobody may use the release. State one with --licence"
@@ -314,15 +343,19 @@ def warnings(release: Release) -> Iterator[str]:
             repeated = f"{sum(crossing.repeated.values()):,} repeated texts"
             yield f"{crossing.one} and {crossing.other}: {repeated}, {crossing.groups:,} groups in both"
     for name, leaks in facts.leaks.items():
-        yield from (f"{name}: {leak.says} in {leak.right:,} of {leak.n:,}" for leak in leaks)
+        for leak in leaks:
+            yield f"{name}: {leak.says} in {leak.right:,} of {leak.n:,}"
     if facts.test_leaks and release.hidden is not None:
         yield f"test: something predicts its answers without reading: {from_here(release.hidden / 'checks.json')}"
 
 
 def lines(release: Release) -> Iterator[Any]:
     """The splits as a table, what stayed out, and where everything is."""
-    splits = _splits(release).items()
-    yield table(("file", *COUNTS), [(name, *(f"{row[key]:,}" for key in COUNTS)) for name, row in splits])
+    rows = []
+    for name, counts in _count_splits(release).items():
+        cells = [f"{counts[key]:,}" for key in COUNTS]
+        rows.append((name, *cells))
+    yield table(("file", *COUNTS), rows)
     for reason, count in release.contents.left_out.items():
         yield f"left out: {count:,} ({reason})"
     settings = release.settings
@@ -333,13 +366,14 @@ def lines(release: Release) -> Iterator[Any]:
         yield f"what changed, and how models score: {release.page}"
 
 
-def _splits(release: Release) -> dict[str, dict[str, int]]:
+def _count_splits(release: Release) -> dict[str, dict[str, int]]:
     """The counts of each file."""
     splits = {}
     for name, data in release.contents.shown.items():
-        kept = release.contents.count_kept(data)
-        single = len(data) - sum(map(len, data.groups.values()))
-        splits[name] = dict(zip(COUNTS, (len(data), kept, len(data) - kept, len(data.groups), single), strict=True))
+        kept_count = release.contents.count_kept(data)
+        grouped_count = sum(map(len, data.groups.values()))
+        counts = (len(data), kept_count, len(data) - kept_count, len(data.groups), len(data) - grouped_count)
+        splits[name] = dict(zip(COUNTS, counts, strict=True))
     return splits
 
 
@@ -352,12 +386,12 @@ def as_json(release: Release) -> dict[str, Any]:
         "licence": facts.licence,
         "language": languages_of(release.contents.training.languages),
         "seed": facts.settings.seed,
-        "splits": _splits(release),
+        "splits": _count_splits(release),
         "left_out": release.contents.left_out,
         "crossings": [asdict(crossing) for crossing in facts.crossings],
         "leaks": {name: [asdict(leak) for leak in leaks] for name, leaks in facts.leaks.items()},
         "test_leaks": bool(facts.test_leaks),
-        "revealed": _revealed_rows(facts),
+        "revealed": _make_revealed_rows(facts),
         "notes": [*release.notes, *warnings(release)],
         "out": str(release.folder),
         "hidden": str(release.hidden) if release.hidden else None,

@@ -1,4 +1,4 @@
-"""What a release is asked to be: its name and licence, how large its splits, how they are drawn, what its card says."""
+"""Settings of a release: name and licence, sizes of splits, draws, and card."""
 
 import math
 import re
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from winokit.errors import BadInput, UnknownName
 from winokit.files import our_toml
+from winokit.problem import Dataset
 from winokit.settings import Help, Settings
 from winokit.stages.release.manifest import SIZES
 
@@ -26,6 +27,8 @@ COLUMNS: Mapping[str, str] = _FACTS["columns"]
 """What a release says of these names: Liu et al.'s six, the hub's licences (their addresses), columns of Parquet."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 NOT_STATED = "not stated"
+Given = str | Path | Dataset | None
+"""Problems as a user gives them: DATA, or loaded."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,11 @@ class ReleaseSettings(Settings):
     licence: Annotated[str | None, Help("Its licence. Default: that of the data, if stated.", also="license")] = None
     date: Annotated[str | None, Help("The publication date, for the card.", "YYYY-MM-DD", section="release")] = None
     """Never the clock's: the same input must give the same bytes."""
-    dev: Annotated[float, Help("A share of the kept problems, or a number of them.", typed=str)] = 0.1
-    test: Annotated[float, Help("The same; 0 for no hidden test.", typed=str)] = 0.15
+    dev: Annotated[float, Help("A share of the kept problems, or a number of them.", above=0, typed=str)] = 0.1
+    test: Annotated[
+        float,
+        Help("A share of the kept problems for the hidden test, or a number; 0 for none.", least=0, typed=str),
+    ] = 0.15
     sizes: Annotated[
         tuple[int, ...] | None,
         Help(
@@ -75,10 +81,10 @@ class ReleaseSettings(Settings):
     seed: Annotated[int, Help("Seed for the public parts: the order of dev and training.")] = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dev", _check_amount("dev", self.dev))
+        object.__setattr__(self, "test", _check_amount("test", self.test))
         super().__post_init__()
-        object.__setattr__(self, "dev", _amount("dev", self.dev, above=0))
-        object.__setattr__(self, "test", _amount("test", self.test, above=-1))
-        object.__setattr__(self, "sizes", _sizes(self.sizes))
+        object.__setattr__(self, "sizes", _check_sizes(self.sizes))
         if self.formalization.partition("?")[0] not in FORMALIZATIONS:
             raise UnknownName("formalization", self.formalization, FORMALIZATIONS)
         if self.name is not None and not NAME.fullmatch(self.name):
@@ -86,10 +92,10 @@ class ReleaseSettings(Settings):
         if not self.version.strip() or not self.version.isprintable():
             raise BadInput("--version: expected a version, such as 1.0")
         try:
-            known = self.date is None or str(date.fromisoformat(self.date)) == self.date
+            is_date = self.date is None or str(date.fromisoformat(self.date)) == self.date
         except ValueError:
-            known = False
-        if not known:
+            is_date = False
+        if not is_date:
             raise BadInput(f"--set date: expected a date such as 2026-05-01, found {self.date!r}")
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +105,7 @@ class ReleaseSettings(Settings):
 
 @dataclass(frozen=True)
 class ReleaseExtras(Settings):
-    """What else goes into a card, and where hidden answers go."""
+    """Further content of a card, and the folder for hidden answers."""
 
     audit: Annotated[
         tuple[Path, ...], Help("A run of winokit audit, for the card; repeatable.", "RUN", section="release")
@@ -126,23 +132,27 @@ class ReleaseExtras(Settings):
     ] = False
 
 
-def _amount(option: str, value: float | str, *, above: float) -> float:
+def _check_amount(name: str, value: float | str) -> float:
     """A share or a number of problems, also as users write it.
 
-    >>> _amount("dev", "0.1", above=0), _amount("dev", "15%", above=0), _amount("dev", "1,267", above=0)
+    >>> _check_amount("dev", "0.1"), _check_amount("dev", "15%"), _check_amount("dev", "1,267")
     (0.1, 0.15, 1267.0)
     """
+    expected = f"{name}: expected a share below 1 or a whole number of problems, found {value}"
     try:
         if isinstance(value, str):
             value = float(value[:-1]) / 100 if value.endswith("%") else float(value.replace(",", ""))
     except ValueError:
-        raise BadInput(f"--{option} {value}: expected a share such as 0.1 or a number of problems") from None
-    if not above < value < math.inf or (value >= 1 and value != int(value)):
-        raise BadInput(f"--{option} {value:g}: expected a share below 1 or a number of problems")
+        raise BadInput(expected) from None
+    if not isinstance(value, (int, float)):
+        return value  # refused by its type
+    is_part = abs(value) >= 1 and value % 1 != 0
+    if not math.isfinite(value) or is_part:
+        raise BadInput(expected)
     return value
 
 
-def _sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
+def _check_sizes(value: tuple[int, ...] | str | None) -> tuple[int, ...] | None:
     """Numbers of problems, also as users write them: with commas between."""
     if value is None:
         return None

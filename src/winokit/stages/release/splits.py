@@ -1,4 +1,4 @@
-"""Which problems go to train, dev or test, and what a split may not cut.
+"""Splits of a release: which problems go to train, dev or test, and what stays together.
 
 A unit is a group, kept and removed members together, or a problem alone. Units that share a key (a near-duplicate text,
 a possible twin that nothing names, or, in a knowledge split, a special word with a candidate) may not stand in
@@ -17,6 +17,7 @@ stays out, what shares one with training follows it there.
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from winokit.data.checks.groups import possible_twins
 from winokit.data.checks.nearest_fact import fact_pairs
@@ -39,14 +40,14 @@ AT_LEAST = 2
 
 @dataclass(frozen=True)
 class ReleaseUnit:
-    """A group or a problem alone, with its members in the order of the input."""
+    """A group or a single problem, with its members in the order of the input."""
 
     members: tuple[Problem, ...]
     kept_ids: frozenset[str]
 
     @cached_property
     def name(self) -> str:
-        """A name for draws that says nothing of order or answers: the least id of a member."""
+        """The least id of a member: a name that reveals neither order nor answers."""
         return min(member.id for member in self.members)
 
     @property
@@ -65,43 +66,58 @@ class ReleaseUnit:
         return tuple(member for member in self.members if member.id not in self.kept_ids)
 
     def map(self, change: Callable[[Problem], Problem]) -> "ReleaseUnit":
-        """The same unit with every member changed; ids must stay."""
+        """Return the unit with every member changed. Ids must stay."""
         return ReleaseUnit(tuple(map(change, self.members)), self.kept_ids)
 
 
 def units_of(problems: Dataset, kept: frozenset[str]) -> list[ReleaseUnit]:
     """The units of a dataset, in order of their first members."""
-    members = grouped((f"row {at}" if p.group is None else f"group {p.group}", p) for at, p in enumerate(problems))
-    return [ReleaseUnit(tuple(own), frozenset(p.id for p in own if p.id in kept)) for own in members.values()]
+    members_by_unit: dict[str, list[Problem]] = {}
+    for row, problem in enumerate(problems):
+        unit_name = f"row {row}" if problem.group is None else f"group {problem.group}"
+        members_by_unit.setdefault(unit_name, []).append(problem)
+    units = []
+    for members in members_by_unit.values():
+        kept_ids = kept.intersection(member.id for member in members)
+        units.append(ReleaseUnit(tuple(members), kept_ids))
+    return units
 
 
 def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Key]]:
-    """For each unit the keys that it shares with others.
+    """Return for each unit the keys that it shares with others.
 
     One for every problem that a near-duplicate in another unit gives away; one for the problem that is perhaps the twin
     of a problem alone, by content; with `facts` also the (special word, candidate) pairs of its members. Answers are
     not looked at: what is public of a release must not depend on those that are hidden.
     """
-    keys: list[set[Key]] = [
-        {("fact", *pair) for pair in fact_pairs(unit.members)} if facts else set() for unit in units
-    ]
-    where = [place for place, unit in enumerate(units) for _ in unit.members]
-    bare = [member.replace(answer=None) for unit in units for member in unit.members]
-    for number, match in enumerate(find_matches([bare], within=True)):
-        both = {where[match.first[1]], where[match.second[1]]}
-        for place in both if len(both) == 2 else ():
-            keys[place].add(("text", number))
-    alone = [place for place, unit in enumerate(units) if not unit.is_group]
-    for pair in possible_twins([units[place].members[0].replace(answer=None) for place in alone]):
+    keys: list[set[Key]] = [set() for _ in units]
+    unit_of_row: list[int] = []
+    unanswered: list[Problem] = []
+    for index, unit in enumerate(units):
+        if facts:
+            keys[index] |= {("fact", *pair) for pair in fact_pairs(unit.members)}
+        unit_of_row += [index] * len(unit.members)
+        unanswered += [member.replace(answer=None) for member in unit.members]
+    for number, match in enumerate(find_matches([unanswered], within=True)):
+        first_unit = unit_of_row[match.first[1]]
+        second_unit = unit_of_row[match.second[1]]
+        if first_unit != second_unit:
+            keys[first_unit].add(("text", number))
+            keys[second_unit].add(("text", number))
+    single_units = [index for index, unit in enumerate(units) if not unit.is_group]
+    singles = [units[index].members[0].replace(answer=None) for index in single_units]
+    for pair in possible_twins(singles):
         for row in pair:
-            keys[alone[row]].add(("twins", *pair))
+            keys[single_units[row]].add(("twins", *pair))
     return keys
 
 
 def blocks_of(keys: Sequence[Collection[Key]]) -> list[list[int]]:
-    """The places of units that hang together, in order of their first."""
-    firsts = joined([("key", key) for key in own] for own in keys)
-    return list(grouped((first, place) for place, first in enumerate(firsts)).values())
+    """Return the indices of units linked by keys, in order of the first."""
+    links = [[("key", key) for key in unit_keys] for unit_keys in keys]
+    block_numbers = joined(links)
+    blocks = grouped((block, index) for index, block in enumerate(block_numbers))
+    return list(blocks.values())
 
 
 def split_units(
@@ -111,29 +127,37 @@ def split_units(
     draws: Draws,
     fixed: Mapping[str, str],
 ) -> "ReleaseSplit":
-    """Draw test and dev from the kept problems; the rest is for training. `fixed` has the splits of some ids."""
-    kept = sum(len(unit.kept) for unit in units)
-    wanted = {}
-    for name, amount in ((TEST, settings.test), (DEV, settings.dev)):  # a number of problems, or a share of the kept
-        wanted[name] = int(amount) if amount >= 1 or amount == 0 else max(AT_LEAST, round(amount * kept))
-    if sum(wanted.values()) >= kept:
+    """Draw test and dev from the kept problems. The rest is for training.
+
+    `fixed` has the splits of some ids.
+    """
+    kept_count = sum(len(unit.kept) for unit in units)
+    sizes = {TEST: _split_size(settings.test, kept_count), DEV: _split_size(settings.dev, kept_count)}
+    if sum(sizes.values()) >= kept_count:
         raise BadInput(
-            f"dev {wanted[DEV]:,} and test {wanted[TEST]:,} leave nothing of {kept:,} kept problems to train on"
+            f"dev {sizes[DEV]:,} and test {sizes[TEST]:,} leave nothing of {kept_count:,} kept problems to train on"
         )
-    split = ReleaseSplit(units, keys, settings.complete, wanted)
+    split = ReleaseSplit(units, keys, settings.complete, sizes)
     split.settle(fixed)
-    blocks = [block for block in blocks_of(keys) if not any(split.is_placed(place) for place in block)]
-    blocks = draws.ordered("blocks of the split", blocks, lambda block: min(units[place].name for place in block))
-    left = [block for block in blocks if not split.place_block(block, SMALL_BLOCKS)]
-    left = [block for block in left if not split.place_block(block, MOST_BLOCKS)]
-    places = [place for block in left for place in block]
-    for place in draws.ordered("units of the split", places, lambda place: units[place].name):
-        split.place_unit(place)
+    blocks = [block for block in blocks_of(keys) if not any(map(split.is_placed, block))]
+    blocks = draws.ordered("blocks of the split", blocks, lambda block: min(units[index].name for index in block))
+    unplaced = [block for block in blocks if not split.place_block(block, SMALL_BLOCKS)]
+    unplaced = [block for block in unplaced if not split.place_block(block, MOST_BLOCKS)]
+    unplaced_units = list(chain.from_iterable(unplaced))
+    for index in draws.ordered("units of the split", unplaced_units, lambda index: units[index].name):
+        split.place_unit(index)
     return split
 
 
+def _split_size(amount: float, kept_count: int) -> int:
+    """The size of a split from a number of problems, or from a share of the kept ones."""
+    if amount >= 1 or amount == 0:
+        return int(amount)
+    return max(AT_LEAST, round(amount * kept_count))
+
+
 class ReleaseSplit:
-    """Which units are placed in which split, and how much room is left; what has no place is for training."""
+    """Units placed in splits, and the room left. Unplaced units are for training."""
 
     def __init__(
         self, units: Sequence[ReleaseUnit], keys: Sequence[set[Key]], complete: bool, wanted: Mapping[str, int]
@@ -146,7 +170,10 @@ class ReleaseSplit:
         self.where: dict[int, str] = {}
         self.shared: set[int] = set()
         """Units that stay out, since they share a key with dev or test."""
-        self.with_key = grouped((key, place) for place, own in enumerate(keys) for key in own)
+        self.with_key: dict[Key, list[int]] = {}
+        for index, unit_keys in enumerate(keys):
+            for key in unit_keys:
+                self.with_key.setdefault(key, []).append(index)
 
     def units_in(self, name: str) -> list[ReleaseUnit]:
         """The units of a split, in the order of the input."""
@@ -155,53 +182,62 @@ class ReleaseSplit:
 
     def settle(self, fixed: Mapping[str, str]) -> None:
         """Place the units whose split is given, and those that share a key with them."""
-        for place, unit in enumerate(self.units):
+        for index, unit in enumerate(self.units):
             name = next((fixed[member.id] for member in unit.members if member.id in fixed), None)
             if name is not None:
-                self._take([place], name, len(unit.kept))
+                self._assign_units([index], name, len(unit.kept))
         settled = dict(self.where)
-        for place, own in enumerate(self.keys):
-            beside = {settled[other] for key in own for other in self.with_key[key] if other in settled}
-            if beside and place not in settled:
-                if beside == {TRAIN}:
-                    self._take([place], TRAIN, 0)
-                else:
-                    self.shared.add(place)
+        for index in range(len(self.units)):
+            if index in settled:
+                continue
+            neighbour_splits = {settled[other] for other in self._find_neighbours(index) if other in settled}
+            if neighbour_splits == {TRAIN}:
+                self._assign_units([index], TRAIN, 0)
+            elif neighbour_splits:
+                self.shared.add(index)
+
+    def _find_neighbours(self, index: int) -> set[int]:
+        """The other units that share a key with a unit."""
+        neighbours: set[int] = set()
+        for key in self.keys[index]:
+            neighbours.update(self.with_key[key])
+        return neighbours - {index}
 
     def is_placed(self, place: int) -> bool:
-        """Whether it is decided where a unit goes."""
+        """Whether the split of a unit is decided."""
         return place in self.where or place in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
-        """Place a whole block in dev or test, where it fits and is at most that share of it."""
+        """Place a whole block in dev or test if it fits and is small enough."""
         size = sum(len(self.units[place].kept) for place in block)
         if not all(self._may_evaluate(place) for place in block):
             return False
         for name in (TEST, DEV):
             # Four problems are never too many: a pair and its near-duplicate.
             if size <= self.room[name] and size <= max(4, share * self.wanted[name]):
-                self._take(block, name, size)
+                self._assign_units(block, name, size)
                 return True
         return False
 
     def _may_evaluate(self, place: int) -> bool:
-        """Whether a unit may stand in dev or test at all."""
+        """Whether a unit may be in dev or test."""
         unit = self.units[place]
-        return bool(unit.kept) and not (self.complete and (unit.removed or not unit.is_group))
+        is_whole_group = unit.is_group and not unit.removed
+        return bool(unit.kept) and (is_whole_group or not self.complete)
 
-    def _take(self, places: Sequence[int], name: str, size: int) -> None:
+    def _assign_units(self, places: Sequence[int], name: str, size: int) -> None:
         self.where.update(dict.fromkeys(places, name))
         self.room[name] -= size
 
     def place_unit(self, place: int) -> None:
-        """Take one unit out of a big block, where dev or test is so short that others should stay out for its sake."""
+        """Take one unit out of a big block for dev or test, if these are short."""
         size = len(self.units[place].kept)
         short = [name for name in (TEST, DEV) if self.room[name] > SHORT * self.wanted[name]]
         name = next((name for name in short if 0 < size <= self.room[name]), None)
         if name is None or self.is_placed(place) or not self._may_evaluate(place):
             return
-        rivals = {other for key in self.keys[place] for other in self.with_key[key]} - {place}
+        rivals = self._find_neighbours(place)
         if any(self.where.get(other, name) != name for other in rivals):
             return
-        self._take([place], name, size)
+        self._assign_units([place], name, size)
         self.shared |= {other for other in rivals if other not in self.where}

@@ -1,4 +1,4 @@
-"""What a search found: the spread of every formalization, the trial that is chosen, the ensemble, and luck.
+"""Findings of a search: spread of scores, chosen trial, ensemble, and luck.
 
 The ensemble is the five best trials as one: each votes and the majority decides, as Liu et al. (2020) made their test
 predictions.
@@ -7,6 +7,7 @@ predictions.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,13 @@ ENSEMBLE = "ensemble"
 ANY = "any"
 TRIES = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 TOP = 5
+NO = 0
+"""Index of "no" among the candidates of a judgement."""
 
 
 @dataclass(frozen=True)
 class SearchFinding:
-    """What was found under one formalization."""
+    """Findings of the trials under one formalization."""
 
     formalization: str
     trials: tuple[Trial, ...]
@@ -67,27 +70,33 @@ class SearchFinding:
         return sorted(self.trials, key=lambda trial: (-(trial.ended.accuracy or -1.0), trial.number))
 
     def count(self, state: str) -> int:
-        """How many trials ended so."""
+        """Number of trials that ended in this state."""
         return sum(trial.ended.state == state for trial in self.trials)
 
     @property
     def degenerate(self) -> int:
-        """How many trials show a sign of having learned nothing, diverged ones among them."""
+        """Number of trials that show a sign of having learned nothing.
+
+        Diverged trials are among them.
+        """
         return sum(trial.degenerate for trial in self.trials)
 
     def row(self, protocol: str, subset: str, metric: str) -> Metric | None:
         """A row of `metrics`."""
-        named = protocol, subset, metric
-        return next((row for row in self.metrics if (row.protocol, row.subset, row.metric) == named), None)
+        key = (protocol, subset, metric)
+        return next((row for row in self.metrics if (row.protocol, row.subset, row.metric) == key), None)
 
     def score(self, protocol: str, subset: str) -> Metric | None:
-        """Accuracy of the chosen trial or the ensemble; undecided problems count as guesses, where there are any."""
+        """Accuracy row of the chosen trial or the ensemble.
+
+        Undecided problems count as guesses, if there are any.
+        """
         return self.row(protocol, subset, "expected_accuracy") or self.row(protocol, subset, "accuracy")
 
 
 @dataclass(frozen=True, repr=False)
 class SearchFindings(Brief):
-    """What a search found."""
+    """Findings of a search."""
 
     shown_by = "winokit.stages.search.table"
     folder: Path
@@ -108,28 +117,37 @@ class SearchFindings(Brief):
 
     @property
     def best(self) -> SearchFinding:
-        """The formalization of the best trial on the dev set; of equals, the first."""
+        """Finding that has the best trial on the dev set (the first of equals)."""
         ensembled = (finding for finding in self.found if finding.ensemble)
         return max(ensembled, key=lambda finding: finding.scores and max(finding.scores))
 
     @property
     def answered(self) -> dict[str, Dataset]:
         """The test sets whose answers are known."""
-        return {name: test for name, test in self.tests.items() if any(problem.answer is not None for problem in test)}
+        answered = {}
+        for name, test in self.tests.items():
+            if any(problem.answer is not None for problem in test):
+                answered[name] = test
+        return answered
 
     @property
     def metrics(self) -> list[Metric]:
-        """All rows; those of all formalizations together last, where there are several."""
-        metrics = [row for finding in self.found for row in finding.metrics]
+        """All rows, with those of all formalizations together at the end."""
+        metrics: list[Metric] = []
+        for finding in self.found:
+            metrics += finding.metrics
         if len(self.found) > 1:
-            row = partial(_row, self.dev.card.name, self.run["model"], ANY)
-            metrics += _lucky_rows(self.overall, self.chance, row)
+            row = partial(_make_row, self.dev.card.name, self.run["model"], ANY)
+            metrics += _make_luck_rows(self.overall, self.chance, row)
         return metrics
 
     @property
     def trials(self) -> list[Trial]:
         """All trials, formalization by formalization."""
-        return [trial for finding in self.found for trial in finding.trials]
+        trials: list[Trial] = []
+        for finding in self.found:
+            trials += finding.trials
+        return trials
 
 
 class TrialPredictions:
@@ -137,13 +155,14 @@ class TrialPredictions:
 
     def __init__(self, data: TrainingData, out: Path) -> None:
         assert data.dev is not None
-        self.out, self.dev = out, data.dev
+        self.out = out
+        self.dev = data.dev
         self.tests = {file_name(test, at, data.tests): test for at, test in enumerate(data.tests)}
         self.chance = chance([len(problem.candidates) for problem in self.dev])
         self.majority = majority_class([problem.answer or 0 for problem in self.dev])
 
     def predictions(self, trial: Trial, name: str) -> list[Prediction]:
-        """What a trial predicted of a set."""
+        """Return the predictions of a trial for a set."""
         path = self.out / trial.folder / PREDICTIONS / f"{name}.jsonl"
         dataset = self.dev if name == DEV else self.tests[name]
         try:
@@ -157,7 +176,7 @@ class TrialPredictions:
         return predictions
 
     def luck(self, trials: Sequence[Trial], seed: int) -> BestOfTrials:
-        """What the best on the dev set of some trials that are done owes to luck."""
+        """Judge what the best of some finished trials owes to luck, on the dev set."""
         choices = {}
         for trial in trials:
             predictions = self.predictions(trial, DEV)
@@ -173,20 +192,19 @@ def search_findings(
     ended: Mapping[str, Sequence[Trial]],
     human: float | None = None,
 ) -> SearchFindings:
-    """What the trials of every formalization come to; `human` is the share people get right, where it is given."""
+    """Summarise the trials of every formalization.
+
+    `human` is people's share right, or None for the one on the dataset's card.
+    """
     sets = TrialPredictions(data, out)
     findings = tuple(finding(name, trials, sets, run["model"], run["seed"]) for name, trials in ended.items())
-    trials = [trial for each in ended.values() for trial in each]
+    trials = list(chain.from_iterable(ended.values()))
     if not any(finding.ensemble for finding in findings):
-        why = next((trial.ended.why for trial in trials if trial.ended.why), "")
-        raise BadInput(f"no trial finished (the first: {why})")
-    notes = list(dict.fromkeys(note for trial in trials for note in trial.ended.notes))
-    failed = [trial for trial in trials if trial.ended.state == FAILED]
-    if failed:
-        notes.append(
-            f"{len(failed):,} trials failed; the same command tries them again (the first, {failed[0].formalization} "
-            f"{failed[0].number}: {failed[0].ended.why})"
-        )
+        reason = next((trial.ended.why for trial in trials if trial.ended.why), "")
+        raise BadInput(f"no trial finished (the first: {reason})")
+    done = [trial for trial in trials if trial.ended.state == DONE]
+    if human is None:
+        human = sets.dev.card.human_accuracy
     return SearchFindings(
         folder=out,
         run=run,
@@ -196,28 +214,41 @@ def search_findings(
         found=findings,
         chance=sets.chance,
         majority=sets.majority,
-        human=sets.dev.card.human_accuracy if human is None else human,
-        overall=sets.luck([trial for trial in trials if trial.ended.state == DONE], run["seed"]),
-        notes=tuple(notes),
+        human=human,
+        overall=sets.luck(done, run["seed"]),
+        notes=tuple(_collect_notes(trials)),
     )
+
+
+def _collect_notes(trials: Sequence[Trial]) -> list[str]:
+    """The notes of all trials, each once, and one on failed trials."""
+    notes = list(dict.fromkeys(chain.from_iterable(trial.ended.notes for trial in trials)))
+    failed = [trial for trial in trials if trial.ended.state == FAILED]
+    if failed:
+        first = failed[0]
+        notes.append(
+            f"{len(failed):,} trials failed; the same command tries them again "
+            f"(the first, {first.formalization} {first.number}: {first.ended.why})"
+        )
+    return notes
 
 
 def finding(
     formalization: str, trials: Sequence[Trial], predictions: TrialPredictions, model: str, seed: int
 ) -> SearchFinding:
-    """Findings of the trials of one formalization."""
+    """Summarise the trials of one formalization."""
     best_first = ranked(trials)
     dev = predictions.dev
     guess, _ = chances_of_guessing(dev, formalization)
-    row = partial(_row, dev.card.name, model, formalization)
+    row = partial(_make_row, dev.card.name, model, formalization)
     if not best_first:
-        return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_counts(trials, row)))
+        return SearchFinding(formalization, tuple(trials), guess, metrics=tuple(_count_states(trials, row)))
     accuracies = [trial.ended.accuracy or 0.0 for trial in best_first]
     spread_of_scores = spread(accuracies)
     luck = predictions.luck(sorted(best_first, key=lambda trial: trial.number), seed)
     ensemble = best_first[:TOP]
-    metrics = [*_counts(trials, row), *_spread_rows(spread_of_scores, best_first, guess, row)]
-    metrics += [row("search", "majority_class", predictions.majority, len(dev)), *_lucky_rows(luck, guess, row)]
+    metrics = [*_count_states(trials, row), *_make_spread_rows(spread_of_scores, best_first, guess, row)]
+    metrics += [row("search", "majority_class", predictions.majority, len(dev)), *_make_luck_rows(luck, guess, row)]
     for tries in tries_up_to(spread_of_scores.n):
         expected = best_of(accuracies, tries)
         metrics.append(row("luck", f"best_of_{tries}_accuracy", expected, spread_of_scores.n, chance=guess))
@@ -242,7 +273,7 @@ def finding(
     )
 
 
-def _spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row: Any) -> Iterator[Metric]:
+def _make_spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row: Any) -> Iterator[Metric]:
     """Rows of the distribution of scores on the dev set."""
     for name in ("median", "lower_quartile", "upper_quartile", "best", "worst"):
         yield row("search", f"{name}_accuracy", getattr(scores, name), scores.n, chance=guess)
@@ -256,37 +287,43 @@ def _spread_rows(scores: Spread, trials: Sequence[Trial], guess: float, row: Any
 
 
 def ranked(trials: Sequence[Trial]) -> list[Trial]:
-    """Trials that are done, the best on the dev set first; of equals, the one with the lower number."""
+    """Return the finished trials, the best on the dev set first.
+
+    Of equals, the one with the lower number comes first.
+    """
     done = [trial for trial in trials if trial.ended.state == DONE and trial.ended.accuracy is not None]
     return sorted(done, key=lambda trial: (-(trial.ended.accuracy or 0.0), trial.number))
 
 
 def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str) -> list[Prediction]:
-    """One prediction per problem: the shares of the votes as scores, abstentions not counted.
+    """Return one prediction per problem, with shares of the votes as scores.
+
+    Abstentions are not counted.
 
     A tie is a "no" where problems ask yes or no, as in the authors' code, and an abstention elsewhere.
     """
     predictions = []
     for problem, *votes in zip(dataset, *ballots, strict=True):
-        cast = [vote.prediction for vote in votes if vote.prediction is not None]
-        named = votes[0].id, votes[0].variant, model, votes[0].scoring
-        if not cast:
-            predictions.append(Prediction(*named, None, None, problem.answer, "no trial decided"))
+        choices = [vote.prediction for vote in votes if vote.prediction is not None]
+        question = (votes[0].id, votes[0].variant, model, votes[0].scoring)
+        if not choices:
+            predictions.append(Prediction(*question, None, None, problem.answer, "no trial decided"))
             continue
-        shares = tuple(cast.count(index) / len(cast) for index in range(len(problem.candidates)))
+        shares = tuple(choices.count(index) / len(choices) for index in range(len(problem.candidates)))
         choice, why = decide(shares)
         if choice is None and problem.query is not None:
-            choice, why = 0, None  # the place of "no" among the candidates of a judgement
-        predictions.append(Prediction(*named, shares, choice, problem.answer, why))
+            choice = NO
+            why = None
+        predictions.append(Prediction(*question, shares, choice, problem.answer, why))
     return predictions
 
 
 def tries_up_to(most: int) -> list[int]:
-    """For how many trials the expected best is told: round numbers, and all."""
+    """Return the numbers of trials for which the expected best is reported."""
     return [*(tries for tries in TRIES if tries < most), most]
 
 
-def _lucky_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Metric]:
+def _make_luck_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Metric]:
     n = lucky.trials
     yield row("luck", "best_accuracy", lucky.best, n, chance=guess)
     yield row("luck", "best_of_guessers_accuracy", lucky.guessing, n, chance=guess)
@@ -298,7 +335,7 @@ def _lucky_rows(lucky: BestOfTrials, guess: float, row: Any) -> Iterator[Metric]
         yield row("luck", "corrected_accuracy", lucky.corrected, lucky.problems, **ends)
 
 
-def _counts(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
+def _count_states(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
     states = [trial.ended.state for trial in trials]
     yield row("search", "n_trials", states.count(DONE), len(trials))
     yield row("search", "n_degenerate", sum(trial.degenerate for trial in trials), len(trials))
@@ -306,7 +343,7 @@ def _counts(trials: Sequence[Trial], row: Any) -> Iterator[Metric]:
     yield row("search", "n_failed", states.count(FAILED), len(trials))
 
 
-def _row(
+def _make_row(
     dataset: str, model: str, formalization: str, protocol: str, metric: str, value: float, n: int, **more: Any
 ) -> Metric:
     return Metric(dataset, model, formalization, formalization, protocol, DEV, metric, value, n, **more)

@@ -1,4 +1,4 @@
-"""How the scores of many trials lie, and what fewer of them would have given.
+"""The spread of scores over trials, and the expected best of fewer trials.
 
 The spread is Liu et al.'s (2020) Figure 1 and Table 2, with the estimators of their code; `best_of` is of Dodge et al.,
 "Show Your Work" (2019). What the best of them owes to having been chosen is `methods/metrics/judge_best.py`.
@@ -13,7 +13,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Spread:
-    """Scores in a few numbers."""
+    """Summary of scores."""
 
     n: int
     worst: float
@@ -31,17 +31,21 @@ class Spread:
 
 
 def spread(scores: Sequence[float]) -> Spread:
-    """The spread of one score or more; quartiles lie between scores in straight lines.
+    """Return the spread of one or more scores.
+
+    Quartiles are interpolated linearly.
 
     >>> found = spread([0.5, 0.5, 0.5, 0.5, 0.75])
     >>> found.median, round(found.std, 4), round(found.excess_kurtosis, 4)
     (0.5, 0.1118, 5.0)
     """
-    worst, lower, median, upper, best = (float(value) for value in np.quantile(scores, (0, 0.25, 0.5, 0.75, 1)))
+    quantiles = np.quantile(scores, (0, 0.25, 0.5, 0.75, 1))
+    worst, lower, median, upper, best = map(float, quantiles)
     n = len(scores)
     std = float(np.std(scores, ddof=1)) if n > 1 else None
-    curved = n >= 4 and worst < best
-    kurtosis = float(stats.kurtosis(scores, fisher=True, bias=False)) if curved else None
+    kurtosis = None
+    if n >= 4 and worst < best:
+        kurtosis = float(stats.kurtosis(scores, fisher=True, bias=False))
     return Spread(n, worst, lower, median, upper, best, std, kurtosis)
 
 

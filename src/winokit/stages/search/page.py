@@ -32,7 +32,10 @@ PARTS = 3
 
 
 class TrialDot(NamedTuple):
-    """A trial: where it lies on the axis, in per cent; how far from the middle line; and whether it learned nothing."""
+    """A trial as a dot: its place on the axis, in per cent, and its row.
+
+    `hollow` marks a trial that learned nothing.
+    """
 
     x: float
     y: int
@@ -42,9 +45,12 @@ class TrialDot(NamedTuple):
 
 
 def axis(findings: SearchFindings) -> Forest:
-    """An axis that holds every trial and every line that means something."""
-    lines = [findings.chance, findings.majority, *([] if findings.human is None else [findings.human])]
-    values = [*lines, *(score for finding in findings.found for score in (finding.chance, *finding.scores))]
+    """Return an axis that holds every trial and every reference line."""
+    values = [findings.chance, findings.majority]
+    if findings.human is not None:
+        values.append(findings.human)
+    for finding in findings.found:
+        values += [finding.chance, *finding.scores]
     low = math.floor(min(values) / STEP) * STEP
     high = math.ceil(max(values) / STEP) * STEP
     return Forest((), max(0.0, low), min(1.0, max(high, low + 2 * STEP)))
@@ -56,28 +62,33 @@ def ticks(scale: Forest) -> tuple[float, ...]:
     >>> ticks(Forest((), 0.45, 1.0))
     (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     """
-    between = next(step for step in (0.05, 0.1, 0.2) if (scale.high - scale.low) / step < 6 or step == 0.2)
+    width = scale.high - scale.low
+    between = next((step for step in (0.05, 0.1) if width / step < 6), 0.2)
     first = math.ceil(scale.low / between - 1e-9)
     last = math.floor(scale.high / between + 1e-9)
     return tuple(round(number * between, 2) for number in range(first, last + 1))
 
 
 def dots_of(trials: Sequence[Trial], scale: Forest) -> Iterator[TrialDot]:
-    """Dots in order of score; those that would cover one another take turns above and below."""
-    last: dict[int, float] = {}
-    places = [0, *(side * step for step in range(1, ROOM + 1) for side in (1, -1))]
+    """Yield dots in order of score, stacked where they would overlap."""
+    last_x: dict[int, float] = {}
+    heights = [0]
+    for step in range(1, ROOM + 1):
+        heights += [step, -step]
     scored = [(trial.ended.accuracy, trial.number, trial) for trial in trials if trial.ended.accuracy is not None]
     for score, _, trial in sorted(scored, key=lambda dot: dot[:2]):
         x = scale.place(score)
-        y = next(
-            (place for place in places if x - last.get(place, -math.inf) >= CLOSE), places[trial.number % len(places)]
-        )
-        last[y] = x
+        free_heights = [height for height in heights if x - last_x.get(height, -math.inf) >= CLOSE]
+        y = free_heights[0] if free_heights else heights[trial.number % len(heights)]
+        last_x[y] = x
         yield TrialDot(x, y, score, trial.number, trial.degenerate)
 
 
 def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[tuple[float, int] | None]]]:
-    """Each value of a setting, and for each formalization the median and of how many; None where no trial has it."""
+    """Yield each value of a setting, with median and number of trials by formalization.
+
+    None for a formalization without such a trial.
+    """
     setting = findings.space.parts[name]
     parts = [(f"{value:g}", value, math.nextafter(value, math.inf)) for value in setting.values]
     if setting.is_range:
@@ -87,9 +98,17 @@ def by_setting(findings: SearchFindings, name: str) -> Iterator[tuple[str, list[
         # the last part has its end in it
         parts = list(zip(titles, edges[:-1], [*edges[1:-1], math.inf], strict=True))
     for title, low, high in parts:
-        within = ([trial for trial in finding.trials if low <= trial.drawn[name] < high] for finding in findings.found)
-        scores = [[t.ended.accuracy for t in trials if t.ended.accuracy is not None] for trials in within]
-        yield title, [(float(np.median(own)), len(own)) if own else None for own in scores]
+        medians = []
+        for finding in findings.found:
+            trials = [trial for trial in finding.trials if low <= trial.drawn[name] < high]
+            medians.append(_median_score(trials))
+        yield title, medians
+
+
+def _median_score(trials: Sequence[Trial]) -> tuple[float, int] | None:
+    """Median accuracy of the trials that have one, and their number; None without such a trial."""
+    scores = [trial.ended.accuracy for trial in trials if trial.ended.accuracy is not None]
+    return (float(np.median(scores)), len(scores)) if scores else None
 
 
 def write_search_page(findings: SearchFindings, folder: Path) -> Path:
@@ -98,26 +117,31 @@ def write_search_page(findings: SearchFindings, folder: Path) -> Path:
 
 
 def search_page(findings: SearchFindings) -> dict[str, Any]:
-    """Everything the page of a search shows, by the names its template has for it."""
+    """Values of the page by the names in its template."""
     scale = axis(findings)
     done = [finding for finding in findings.found if finding.luck is not None]
     lucky = [(finding.formalization, finding.luck, finding) for finding in done]
     if len(done) > 1:
         lucky.append(("any of these", findings.overall, findings.best))
     tries = tries_up_to(max(len(finding.scores) for finding in done))
-    tests = {name: test.card.name for name, test in findings.answered.items()}
+    sets = {DEV: f"dev: {findings.dev.card.name}"}
+    for name, test in findings.answered.items():
+        sets[name] = test.card.name
+    expected_bests = []
+    for finding in done:
+        expected_bests.append((finding.formalization, [best_of(finding.scores, number) for number in tries]))
     return {
         "findings": findings,
         "verdict": verdict_of_search(findings),
-        "tiles": list(_tiles(findings)),
+        "tiles": list(_make_tiles(findings)),
         "scale": scale,
         "ticks": ticks(scale),
         "strips": [(finding, list(dots_of(finding.trials, scale))) for finding in done],
         "done": done,
         "lucky": lucky,
-        "sets": {DEV: f"dev: {findings.dev.card.name}", **tests},
+        "sets": sets,
         "tries": tries,
-        "best_of": [(finding.formalization, [best_of(finding.scores, number) for number in tries]) for finding in done],
+        "best_of": expected_bests,
         "by_setting": {name: list(by_setting(findings, name)) for name in findings.space.varied},
         "settings": flat(findings.run),
         "sources": [CITATIONS[name] for name in ("LIU", "DODGE", "TSAMARDINOS", "WHITE")],
@@ -125,13 +149,13 @@ def search_page(findings: SearchFindings) -> dict[str, Any]:
     }
 
 
-def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
-    """Label, value and small print: trials, those that learned nothing, the best on dev, what is left of it, tests."""
+def _make_tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
+    """Yield label, value and small print of each tile."""
     lucky = findings.overall
     trials = findings.trials
     failed = sum(finding.count(FAILED) for finding in findings.found)
-    more = f", {failed} failed" if failed else ""
-    yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{more}")
+    failed_note = f", {failed} failed" if failed else ""
+    yield ("Trials", f"{lucky.trials:,}", f"of {plural(len(findings.found), 'formalization')}{failed_note}")
     diverged = sum(finding.count(DIVERGED) for finding in findings.found)
     degenerate = sum(finding.degenerate for finding in findings.found)
     yield ("Degenerate", f"{degenerate:,}", f"of {len(trials):,}, {diverged} diverged")
@@ -139,5 +163,6 @@ def _tiles(findings: SearchFindings) -> Iterator[tuple[str, str, str]]:
     if lucky.corrected is not None:
         yield ("Corrected", percent(lucky.corrected), f"{percent(lucky.low)} to {percent(lucky.high)}")
     for name, dataset in findings.answered.items():
-        if (row := findings.best.score(CHOSEN, name)) is not None:
+        row = findings.best.score(CHOSEN, name)
+        if row is not None:
             yield (f"Test: {dataset.card.name}", percent(row.value), f"{percent(row.low)} to {percent(row.high)}")

@@ -41,7 +41,7 @@ def search(
     out: Annotated[str | Path | None, Help("The folder to write. Default: searched/DATA.")] = None,
     progress: Progress | None = None,
 ) -> "SearchFindings":
-    """Fine-tune a model many times under each formalization; show the spread of scores and what the best is worth.
+    """Fine-tune a model many times under each formalization, and compare the trials.
 
     The same command continues an interrupted search; a higher --trials adds trials.
 

@@ -1,4 +1,4 @@
-"""What a search varies, on which sets, and who trains its trials."""
+"""Settings of a search: what it varies, its sets, and who trains its trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ UNOFFERED = ("tokens", "clip", "keep", "checkpoint_every")
 
 @dataclass(frozen=True)
 class SearchDesign(Settings):
-    """What is varied, and how many trials there are."""
+    """Settings that are varied, and the number of trials."""
 
     formalization: Annotated[
         Sequence[str],
@@ -63,7 +63,7 @@ class SearchDesign(Settings):
 
     @property
     def human_share(self) -> float | None:
-        """Human accuracy as a share; None if it is not given."""
+        """Human accuracy as a share, or None if it is not given."""
         return None if self.human is None else self.human / 100
 
 
@@ -76,7 +76,10 @@ class SearchSets(Sets):
     ] = ()
 
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
-        """Load every set; they may overlap. Raises BadInput if there is no dev set."""
+        """Load every set. Raises BadInput if there is no dev set.
+
+        The sets may overlap.
+        """
         if self.dev is None and self.holdout is None:
             raise BadInput(
                 "a search needs a dev set to choose on: --dev DATA, or --holdout N for a part of the training set"
@@ -86,7 +89,7 @@ class SearchSets(Sets):
 
 @dataclass(frozen=True)
 class Crew(Settings):
-    """Who trains the trials: processes of this machine, or a Ray cluster."""
+    """Processes of this machine, or a Ray cluster, that train the trials."""
 
     workers: Annotated[int, Help("Trials at a time, each in a process of its own.", least=1)] = 1
     devices: Annotated[
@@ -109,14 +112,17 @@ class Crew(Settings):
 
     @property
     def trial_crew(self) -> "TrialCrew":
-        """How many trials are trained at a time, and on which devices."""
+        """Number of trials at a time, and their devices."""
         from winokit.stages.search.workers import TrialCrew
 
         devices = self.devices.split(",") if isinstance(self.devices, str) else self.devices or ()
         return TrialCrew(self.workers, tuple(devices), self.threads)
 
     def hired(self) -> "RunTrials":
-        """A call that trains trials. Raises BadInput if this machine does not have one of the devices."""
+        """Return a call that trains trials.
+
+        Raises BadInput if this machine does not have one of the devices.
+        """
         from winokit.stages.search.workers import engine_of
 
         return engine_of(self.engine, self.address, self.trial_crew)

@@ -1,4 +1,4 @@
-"""The settings a search draws from, and which of them a trial gets.
+"""The settings a search draws from, and the draw for each trial.
 
 Liu et al. (2020) draw learning rate {1e-5, 2e-5, 3e-5}, batch size {8, 16, 32, 64}, epochs {10, 20, 40} and a seed,
 60 times; warm-up (0.06 of the steps) and weight decay (0.001) stand still. In their released scripts the seed that is
@@ -29,13 +29,16 @@ Values: TypeAlias = str | Number | Sequence[Number]
 
 @dataclass(frozen=True)
 class SearchValues:
-    """The values of a setting: a list, each as likely as the next, or the ends of a range, drawn by logarithms."""
+    """Values of a setting: a list, or the ends of a range, drawn on a log scale."""
 
     values: tuple[Number, ...]
     is_range: bool = False
 
     def at(self, share: float) -> Number:
-        """The value at a share of the list, or of the way from end to end; whole where the ends are."""
+        """Value at a share of the list or of the range.
+
+        An integer if the ends of the range are integers.
+        """
         if not self.is_range:
             return self.values[int(share * len(self.values))]
         low, high = self.values
@@ -44,26 +47,28 @@ class SearchValues:
         return float(min(high, low * (high / low) ** share))
 
     def __str__(self) -> str:
-        return (BETWEEN if self.is_range else ",").join(f"{value:g}" for value in self.values)
+        separator = BETWEEN if self.is_range else ","
+        return separator.join(f"{value:g}" for value in self.values)
 
 
 @dataclass(frozen=True)
 class SearchSpace(Settings):
-    """What is varied, and how trials are drawn: at random, or without repetition until the grid is through.
+    """Settings that are varied, and how trials are drawn: at random, or as a grid.
 
     Values as a user writes them: `1e-5,2e-5` for a list, `1e-6..1e-4` for a range; in Python a number or a list of them
     too. The defaults are the paper's.
     """
 
-    learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", typed=str)] = "1e-5,2e-5,3e-5"
-    batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", typed=str)] = "8,16,32,64"
-    epochs: Annotated[Values, Help("Passes over the data.", "VALUES", typed=str)] = "10,20,40"
+    learning_rate: Annotated[Values, Help("1e-5,2e-5 or 1e-6..1e-4.", "VALUES", above=0, typed=str)] = "1e-5,2e-5,3e-5"
+    batch_size: Annotated[Values, Help("Problems per batch.", "VALUES", least=1, typed=str)] = "8,16,32,64"
+    epochs: Annotated[Values, Help("Passes over the data.", "VALUES", least=1, typed=str)] = "10,20,40"
     warmup: Annotated[
-        Values, Help("Shares of the steps used for warm-up.", "VALUES", typed=str, section="training")
+        Values,
+        Help("Shares of the steps used for warm-up.", "VALUES", least=0, below=1, typed=str, section="training"),
     ] = "0.06"
-    weight_decay: Annotated[Values, Help("Weight decay, on every weight.", "VALUES", typed=str, section="training")] = (
-        "0.001"
-    )
+    weight_decay: Annotated[
+        Values, Help("Weight decay, on every weight.", "VALUES", least=0, typed=str, section="training")
+    ] = "0.001"
     sampler: Annotated[
         Sampler, Help("random, or grid: each combination once, in random order.", section="training")
     ] = "random"
@@ -78,46 +83,49 @@ class SearchSpace(Settings):
 
     @cached_property
     def parts(self) -> dict[str, SearchValues]:
-        """The settings by name, in an order that decides which random number is whose."""
+        """Values of each setting, in the order of their random numbers."""
         names = [field.name for field in fields(self) if field.name != "sampler"]
         return {name: parse(name, getattr(self, name)) for name in names}
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """The settings that are not the same in every trial."""
+        """Names of the settings that differ between trials."""
         return tuple(name for name, part in self.parts.items() if len(part.values) > 1)
 
     @property
     def size(self) -> int | None:
-        """How many different settings there are, seeds aside; None for a space without end."""
+        """Number of different settings, or None if a setting is a range.
+
+        Seeds are not counted.
+        """
         parts = self.parts.values()
         return None if any(part.is_range for part in parts) else math.prod(len(part.values) for part in parts)
 
     def draw(self, seed: int, number: int) -> dict[str, Any]:
-        """The settings of a trial, its own seed among them.
+        """Draw the settings of a trial, with its seed.
 
         One random number for each setting, varied or not: to hold one still leaves the others as they were.
         """
         import numpy as np  # here, so that help does not wait for it
 
         rng = np.random.default_rng([seed, number])
-        drawn: dict[str, Any] = {name: part.at(rng.random()) for name, part in self.parts.items()}
+        trial_settings: dict[str, Any] = {name: part.at(rng.random()) for name, part in self.parts.items()}
         if self.sampler == "grid":  # in random order, again in another once it is through
             size = self.size or 1
-            turn, place = divmod(number, size)
-            index = int(np.random.default_rng([seed, turn, size]).permutation(size)[place])
+            round_number, grid_index = divmod(number, size)
+            index = int(np.random.default_rng([seed, round_number, size]).permutation(size)[grid_index])
             for name, part in self.parts.items():
                 index, at = divmod(index, len(part.values))
-                drawn[name] = part.values[at]
-        return {**drawn, "seed": int(rng.integers(SEEDS))}
+                trial_settings[name] = part.values[at]
+        return {**trial_settings, "seed": int(rng.integers(SEEDS))}
 
     def told(self) -> dict[str, str]:
-        """The space as a user would write it."""
+        """Return the space as a user would write it."""
         return {"sampler": self.sampler, **{name: str(part) for name, part in self.parts.items()}}
 
 
 def parse(name: str, values: Values) -> SearchValues:
-    """A list or a range from what a user wrote, or from numbers.
+    """Parse a list or a range from what a user wrote, or from numbers.
 
     >>> parse("epochs", "10,20") == parse("epochs", [10, 20])
     True
@@ -128,25 +136,27 @@ def parse(name: str, values: Values) -> SearchValues:
     spelled = spelling(SearchSpace, name)
     option = f"{spelled}={text}" if spelled.startswith("--set ") else f"{spelled} {text}"
     if BETWEEN in text:
-        low, high = (_number(name, part, option) for part in text.split(BETWEEN, 1))
+        low, high = (_parse_number(name, part, option) for part in text.split(BETWEEN, 1))
         if not 0 < low < high:
             raise BadInput(f"{option}: a range must rise from above 0, since it is drawn on a logarithmic scale")
         return SearchValues((low, high), is_range=True)
-    numbers = tuple(_number(name, part, option) for part in text.split(","))
+    numbers = tuple(_parse_number(name, part, option) for part in text.split(","))
     for number in numbers:
         if numbers.count(number) > 1:
             raise BadInput(f"{option}: {number:g} is given twice")
     return SearchValues(numbers)
 
 
-def _number(name: str, text: str, option: str) -> Number:
-    whole = name in WHOLE
+def _parse_number(name: str, text: str, option: str) -> Number:
+    is_whole = name in WHOLE
     try:
-        number = int(text) if whole else float(text)
+        number = int(text) if is_whole else float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        kind, values, ends = ("whole numbers", "8,16", "8..64") if whole else ("numbers", "1e-5,2e-5", "1e-6..1e-4")
-        expected = f"{kind} with commas between ({values}) or a range ({ends})"
+        if is_whole:
+            expected = "whole numbers with commas between (8,16) or a range (8..64)"
+        else:
+            expected = "numbers with commas between (1e-5,2e-5) or a range (1e-6..1e-4)"
         raise BadInput(f"{option}: expected {expected}, found {text.strip()!r}")
     return number

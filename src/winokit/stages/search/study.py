@@ -1,4 +1,4 @@
-"""The book a search is kept in: `study.db`, SQLite by way of optuna, one study per formalization.
+"""The record of a search: `study.db`, SQLite through optuna, one study per formalization.
 
 A trial is written down with its settings before it is run, and how it ended after. One process does all the writing,
 so that workers on any machine need not reach the file. A trial that a kill left running is crossed out and begun again
@@ -32,7 +32,7 @@ IDENTITY = "identity"
 
 
 class TrialBook:
-    """The studies of a search, open for one process at a time."""
+    """The studies of a search. One process at a time can open them."""
 
     def __init__(self, out: Path, identity: dict[str, Any], space: SearchSpace, seed: int) -> None:
         self.out = out
@@ -47,9 +47,9 @@ class TrialBook:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         with refused(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(self.out / LOCK)
+        self._lock = _lock_file(self.out / LOCK)
         try:
-            self._storage = _storage(self.out / DATABASE)
+            self._storage = _open_storage(self.out / DATABASE)
             for summary in optuna.get_all_study_summaries(self._storage):
                 check_same(self.out, summary.user_attrs.get(IDENTITY, {}), self._identity)
         except BaseException:
@@ -63,7 +63,7 @@ class TrialBook:
         self._lock.close()
 
     def plan(self, formalizations: Iterable[str], trials: int) -> None:
-        """Find the trials that are still to be done: the first of every formalization, then the second, and so on."""
+        """Plan the trials to run: the first of every formalization, then the second, …"""
         pending = []
         for place, name in enumerate(formalizations):
             study = optuna.create_study(
@@ -81,7 +81,7 @@ class TrialBook:
         self._pending = deque((name, number) for number, _, name in sorted(pending))
 
     def ask(self) -> SearchTask | None:
-        """The next trial to run; None where none is left."""
+        """Return the next trial to run, or None if there is none."""
         if not self._pending:
             return None
         name, number = self._pending.popleft()
@@ -92,7 +92,7 @@ class TrialBook:
         return SearchTask(name, number, trial.params)
 
     def tell(self, task: SearchTask, ended: EndedTrial) -> None:
-        """Write down how a trial ended."""
+        """Record how a trial ended."""
         trial = self._running.pop((task.formalization, task.number))
         trial.set_user_attr(ENDED, asdict(ended))
         for name in ("group_accuracy", "warnings", "why"):
@@ -106,53 +106,65 @@ class TrialBook:
 
     @property
     def left(self) -> int:
-        """How many trials have not ended."""
+        """Number of trials that have not ended."""
         return len(self._pending) + len(self._running)
 
     def trials(self, formalization: str, trials: int) -> list[Trial]:
-        """The trials below a number that ended, the last attempt of each, in the order of their numbers."""
+        """Return the ended trials below a number, in order, each with its last attempt."""
         by_number: dict[int, Trial] = {}
         names = list(distributions(self.space))
         for row in self._studies[formalization].get_trials(deepcopy=False):
-            ended = row.user_attrs.get(ENDED) if row.state.is_finished() else None  # None: it waits, runs or was killed
             try:
                 number = int(row.user_attrs[NUMBER])
-                lists = {} if ended is None else {name: tuple(ended[name]) for name in ("warnings", "notes")}
-                how = None if ended is None else EndedTrial(**{**ended, **lists})
+                ended = _read_outcome(row)
             except (KeyError, TypeError, ValueError) as error:
                 raise BadInput(
                     f"{self.out / DATABASE}: has notes on trials that cannot be read ({error}): written by another "
                     "version of winokit; choose another --out"
                 ) from None
-            if number < trials and how is not None:
-                by_number[number] = Trial(formalization, number, {name: row.params[name] for name in names}, how)
+            if number < trials and ended is not None:
+                drawn = {name: row.params[name] for name in names}
+                by_number[number] = Trial(formalization, number, drawn, ended)
         return [by_number[number] for number in sorted(by_number)]
 
 
+def _read_outcome(row: optuna.trial.FrozenTrial) -> EndedTrial | None:
+    """The recorded outcome of a trial; None while it waits or runs, or if it was killed."""
+    outcome = row.user_attrs.get(ENDED) if row.state.is_finished() else None
+    if outcome is None:
+        return None
+    tuples = {name: tuple(outcome[name]) for name in ("warnings", "notes")}
+    return EndedTrial(**{**outcome, **tuples})
+
+
 def identity_of(data: TrainingData, job: SearchJob, space: SearchSpace, seed: int) -> dict[str, Any]:
-    """What decides the trials, flat, so that a difference has a name."""
-    drawn = (*space.parts, "seed", "formalization")
+    """Settings that determine the trials, as a flat dict.
+
+    It is flat so that a difference can be named.
+    """
+    drawn_names = (*space.parts, "seed", "formalization")
+    fixed_settings = {name: value for name, value in job.settings.identity().items() if name not in drawn_names}
     return {
         **model_identity(job.model),
         **data.identity(),
         "tests": [test.card.name for test in data.tests],
         "tests_content": [test.content_hash for test in data.tests],
         **space.told(),
-        **{name: value for name, value in job.settings.identity().items() if name not in drawn},
+        **fixed_settings,
         "seed": seed,
     }
 
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
-    """The space in optuna's words."""
-    known: dict[str, BaseDistribution] = {}
+    """Return the space as optuna's distributions."""
+    by_name: dict[str, BaseDistribution] = {}
     for name, part in space.parts.items():
         kind: Any = IntDistribution if isinstance(part.values[0], int) else FloatDistribution
-        known[name] = kind(*part.values, log=True) if part.is_range else CategoricalDistribution(part.values)
-    return known | {"seed": IntDistribution(0, SEEDS - 1)}
+        by_name[name] = kind(*part.values, log=True) if part.is_range else CategoricalDistribution(part.values)
+    return by_name | {"seed": IntDistribution(0, SEEDS - 1)}
 
 
-def _storage(path: Path) -> optuna.storages.RDBStorage:
+def _open_storage(path: Path) -> optuna.storages.RDBStorage:
     try:
         return optuna.storages.RDBStorage(f"sqlite:///{path}")
     except Exception as error:  # whatever is no database of optuna's fails in its own way
@@ -160,8 +172,11 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
         raise BadInput(f"{path}: cannot be opened as a study ({first}); choose another --out") from None
 
 
-def _lock(path: Path) -> sqlite3.Connection:
-    """Hold a file that a second search of the same folder cannot; a killed process lets go of it."""
+def _lock_file(path: Path) -> sqlite3.Connection:
+    """Lock a file so that a second search of the folder is refused.
+
+    The lock of a killed process is released.
+    """
     with refusing(f"{path}: cannot be written", sqlite3.OperationalError):
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:

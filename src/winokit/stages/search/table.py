@@ -27,7 +27,7 @@ def as_json(findings: "SearchFindings") -> dict[str, Any]:
     return {
         "out": str(findings.folder),
         "report": str(findings.folder / "report" / INDEX),
-        **_results_of(findings),
+        **_make_results(findings),
     }
 
 
@@ -36,14 +36,14 @@ def lines(findings: "SearchFindings") -> Lines:
     heads = list(HEADS)
     for test in findings.answered.values():
         heads += [f"chosen on {test.card.name}", f"five on {test.card.name}"]
-    yield table(heads, [[finding.formalization, *_cells_of_finding(finding, findings)] for finding in findings.found])
-    yield from _lines_of_luck(findings)
+    yield table(heads, [[finding.formalization, *_make_cells(finding, findings)] for finding in findings.found])
+    yield from _describe_luck(findings)
     folder = findings.folder
     yield f"{folder / TRIAL_LIST}, results.json, study.db; page: {folder / 'report' / INDEX}"
 
 
-def _lines_of_luck(findings: "SearchFindings") -> Iterator[str]:
-    """What guessing and people score, and what the best trial owes to luck."""
+def _describe_luck(findings: "SearchFindings") -> Iterator[str]:
+    """Lines on what guessing and people score, and on luck."""
     luck = findings.overall
     people = "" if findings.human is None else f", people {percent(findings.human)}"
     guessing = f"guessing {percent(findings.chance)}, commonest answer {percent(findings.majority)}"
@@ -56,8 +56,8 @@ def _lines_of_luck(findings: "SearchFindings") -> Iterator[str]:
     yield f"{best}; of as many guessers {percent(luck.guessing)} (p {p}){expected}"
 
 
-def _cells_of_finding(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
-    """The cells of a formalization; only two if no trial is done."""
+def _make_cells(finding: "SearchFinding", findings: "SearchFindings") -> list[str]:
+    """Cells of a formalization. Only two if no trial is finished."""
     spread = finding.spread
     luck = finding.luck
     if spread is None or luck is None:
@@ -85,17 +85,17 @@ def save_search(findings: "SearchFindings") -> None:
 
     trials.csv has no test scores: no trial can be chosen by them.
     """
-    rows = [_row_of_trial(trial) for trial in findings.trials]
+    rows = [_make_trial_row(trial) for trial in findings.trials]
     heads = list(rows[0])
     write_whole(findings.folder / TRIAL_LIST, csv_bytes([heads, *(list(row.values()) for row in rows)]))
     for finding in findings.found:
         folder = findings.folder / ENSEMBLES / as_file_name(finding.formalization)
         for set_name, predictions in finding.voted.items():
             write_predictions(predictions, folder / f"{set_name}.jsonl")
-    write_whole(findings.folder / RESULTS, result_bytes(_results_of(findings)))
+    write_whole(findings.folder / RESULTS, result_bytes(_make_results(findings)))
 
 
-def _row_of_trial(trial: "Trial") -> dict[str, Any]:
+def _make_trial_row(trial: "Trial") -> dict[str, Any]:
     """A row of trials.csv by its columns."""
     return {
         "formalization": trial.formalization,
@@ -108,6 +108,6 @@ def _row_of_trial(trial: "Trial") -> dict[str, Any]:
     }
 
 
-def _results_of(findings: "SearchFindings") -> dict[str, Any]:
+def _make_results(findings: "SearchFindings") -> dict[str, Any]:
     """The contents of results.json."""
     return {"run": findings.run, "metrics": rows_to_json(findings.metrics), "notes": findings.notes}

@@ -1,4 +1,4 @@
-"""A trial: one fine-tuning run of a search, in a folder of its own, and what came of it."""
+"""A trial: one fine-tuning run of a search, in its own folder, and its outcome."""
 
 import gc
 import traceback
@@ -26,7 +26,7 @@ ERROR = "error.txt"
 
 @dataclass(frozen=True)
 class SearchJob:
-    """What all trials of a search have in common."""
+    """Settings that all trials of a search share."""
 
     data: TrainingData
     out: Path
@@ -37,7 +37,7 @@ class SearchJob:
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A trial that is to be run."""
+    """A trial to run."""
 
     formalization: str
     number: int
@@ -51,7 +51,9 @@ class SearchTask:
 
 @dataclass(frozen=True)
 class EndedTrial:
-    """How a trial ended. A run that learned nothing is done, with warnings; one whose loss is no number diverged.
+    """Outcome of a trial.
+
+    A run that learned nothing is done, with warnings. A run whose loss is not a number diverged.
 
     One that failed says why, and is tried again by the next call: memory ran out, a worker died.
     """
@@ -71,30 +73,38 @@ class EndedTrial:
 
 @dataclass(frozen=True)
 class Trial(SearchTask):
-    """A trial that ended."""
+    """A trial with its outcome."""
 
     ended: EndedTrial
 
     @property
     def degenerate(self) -> bool:
-        """Whether it shows a sign of having learned nothing (`training.evaluation.symptoms`), or diverged."""
+        """Whether it diverged or shows a sign of having learned nothing."""
         return bool(self.ended.warnings) or self.ended.state == DIVERGED
 
 
 def attempt(
     job: SearchJob, task: SearchTask, device: str | None = None, progress: Progress | None = None
 ) -> EndedTrial:
-    """Run a trial, or go on with it. What would stop every trial is raised; what concerns this one is in the answer."""
+    """Run a trial, or resume it.
+
+    Errors that would stop every trial are raised. Errors of this trial are in the outcome.
+    """
     folder = job.out / task.folder
     try:
         settings = replace(job.settings, formalization=task.formalization, **task.drawn)
         outcome = finetune(job.data, folder, job.model, settings, device=device, save=False, progress=progress)
-        expected = outcome.value("expected_accuracy")
+        accuracy = outcome.value("expected_accuracy")
+        if accuracy is None:
+            accuracy = outcome.value("accuracy")
         return EndedTrial(
             DONE,
-            accuracy=outcome.value("accuracy") if expected is None else expected,
+            accuracy=accuracy,
             group_accuracy=outcome.value("group_accuracy"),
-            **{name: outcome.curve[name] for name in ("steps", "kept_step", "stopped_early", "seconds")},
+            steps=outcome.curve["steps"],
+            kept_step=outcome.curve["kept_step"],
+            stopped_early=outcome.curve["stopped_early"],
+            seconds=outcome.curve["seconds"],
             warnings=tuple(outcome.warnings),
             notes=tuple(outcome.notes),
         )

@@ -1,4 +1,4 @@
-"""The verdict on a search: what its best trial is worth, in sentences made from its rows."""
+"""The verdict on a search: the value of its best trial, in sentences from its rows."""
 
 from collections.abc import Iterator
 
@@ -37,11 +37,11 @@ def state_of(findings: SearchFindings) -> dict[str, str]:
         EQUALS: ABOVE if luck.p_equal < SMALL else AT,
         CORRECTED: corrected,
         TEST: decision.together(decision.standing(row, len(tests)) for row in tests),
-        DEGENERATE: _share_of_degenerate_trials(findings),
+        DEGENERATE: _find_degenerate_share(findings),
     }
 
 
-def _share_of_degenerate_trials(findings: SearchFindings) -> str:
+def _find_degenerate_share(findings: SearchFindings) -> str:
     """Whether no trial is degenerate, some are, or all."""
     degenerate_count = sum(finding.degenerate for finding in findings.found)
     if degenerate_count == 0:
@@ -50,7 +50,7 @@ def _share_of_degenerate_trials(findings: SearchFindings) -> str:
 
 
 def where_lies(low: float, high: float, level: float) -> str:
-    """Where an interval lies against a level."""
+    """Whether an interval lies above a level, below it, or contains it."""
     if low > level:
         return ABOVE
     return BELOW if high < level else AT
@@ -68,18 +68,18 @@ def verdict_of_search(findings: SearchFindings) -> Verdict:
     headline = f"The best of {plural(lucky.trials, 'trial')}, {which}, has {percent(lucky.best)} of the dev set."
     if lucky.corrected is not None:
         headline += f" On problems it was not chosen on, {percent(lucky.corrected)} may be expected."
-    return Verdict(word, case.tone, headline, tuple(_points_of_search(findings, state)))
+    return Verdict(word, case.tone, headline, tuple(_make_points(findings, state)))
 
 
-def _points_of_search(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
-    yield from _points_of_luck(findings, state)
-    yield from _points_of_formalizations(findings)
-    yield _point_of_degenerate_trials(findings, state[DEGENERATE])
-    yield from _points_of_tests(findings)
+def _make_points(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
+    yield from _compare_with_luck(findings, state)
+    yield from _compare_formalizations(findings)
+    yield _describe_degenerate_trials(findings, state[DEGENERATE])
+    yield from _describe_tests(findings)
 
 
-def _points_of_luck(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
-    """The best trial against the best of as many guessers, and of as many equal trials."""
+def _compare_with_luck(findings: SearchFindings, state: dict[str, str]) -> Iterator[VerdictPoint]:
+    """Points that compare the best trial with guessers and with equal trials."""
     luck = findings.overall
     yield VerdictPoint(
         f"The best of as many guessers that prefer what these trials prefer would reach {percent(luck.guessing)}, "
@@ -99,8 +99,8 @@ def _points_of_luck(findings: SearchFindings, state: dict[str, str]) -> Iterator
         )
 
 
-def _points_of_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """How far the medians of formalizations lie apart, and within which of them settings and seeds matter most."""
+def _compare_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
+    """Points on the medians of formalizations and the spread within them."""
     spreads = {finding.formalization: finding.spread for finding in findings.found if finding.spread is not None}
     if len(spreads) > 1:
         medians = {name: spread.median for name, spread in spreads.items()}
@@ -118,7 +118,7 @@ def _points_of_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint
         yield VerdictPoint(text, BAD if ranges[widest] > WIDE else PLAIN)
 
 
-def _point_of_degenerate_trials(findings: SearchFindings, kind: str) -> VerdictPoint:
+def _describe_degenerate_trials(findings: SearchFindings, kind: str) -> VerdictPoint:
     if kind == NONE:
         return VerdictPoint("No trial is degenerate.", GOOD, {DEGENERATE: NONE})
     degenerate_count = sum(finding.degenerate for finding in findings.found)
@@ -128,7 +128,7 @@ def _point_of_degenerate_trials(findings: SearchFindings, kind: str) -> VerdictP
     return VerdictPoint(f"{share}. The table of trials says by which sign.", BAD, {DEGENERATE: kind})
 
 
-def _points_of_tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
+def _describe_tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
     """The score of the trial chosen on the dev set on each test set."""
     for name, dataset in findings.tests.items():
         row = findings.best.score(CHOSEN, name)
@@ -137,8 +137,8 @@ def _points_of_tests(findings: SearchFindings) -> Iterator[VerdictPoint]:
                 f"{dataset.card.name} has no answers; the ensembles' predictions for it are in ensembles/."
             )
             continue
-        place = decision.standing(row, len(findings.tests))
+        row_standing = decision.standing(row, len(findings.tests))
         set_name = f"On {dataset.card.name}, which had no say in the choice"
         yield decision.point_of(
-            f"{name}/{TEST}", place, f"{set_name}, the chosen trial has {decision.said(row, place)}."
+            f"{name}/{TEST}", row_standing, f"{set_name}, the chosen trial has {decision.said(row, row_standing)}."
         )

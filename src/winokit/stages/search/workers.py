@@ -1,4 +1,4 @@
-"""What runs trials: this process, one after the other; processes of their own, side by side; or a Ray cluster.
+"""Workers that run trials: this process, processes side by side, or a Ray cluster.
 
 A worker is a Python of its own that reads tasks from its standard input. When this process dies, however it dies, the
 inputs close and the workers end, so that no trial is run twice at a time. Ctrl-C reaches this process alone. Run as a
@@ -51,7 +51,7 @@ GONE = "gone"
 
 @dataclass(frozen=True)
 class TrialCrew:
-    """How many run trials at a time, and on what."""
+    """Number of trials at a time, with their devices and threads."""
 
     workers: int = 1
     devices: tuple[str, ...] = ()
@@ -60,17 +60,17 @@ class TrialCrew:
     """Of each worker on the CPU; None for an equal share of the cores."""
 
     def device(self, worker: int) -> str | None:
-        """The device of a worker; None for the best there is."""
+        """Device of a worker, or None for the best one."""
         return self.devices[worker % len(self.devices)] if self.devices else None
 
     @property
     def threads_each(self) -> int:
-        """How many threads a worker has."""
+        """Number of threads per worker."""
         return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
 
 
 def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
-    """What trains trials: this process, several workers of this machine, or Ray at an address.
+    """Return the call that trains trials.
 
     Raises BadInput if this machine does not have one of the crew's devices.
     """
@@ -89,18 +89,22 @@ def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> A
     torch.set_num_threads(crew.threads or before)
     try:
         while (task := ask()) is not None:
-            yield task, attempt(job, task, crew.device(0), partial(_share, partial(moved, task)))
+            report = partial(_report_share, partial(moved, task))
+            yield task, attempt(job, task, crew.device(0), report)
     finally:
         torch.set_num_threads(before)
 
 
-def _share(moved: Callable[[float], None], done: float, of: float) -> None:
+def _report_share(moved: Callable[[float], None], done: float, of: float) -> None:
     moved(done / max(1, of))
 
 
 def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in worker processes; one that dies fails its trial and is replaced."""
-    said: SimpleQueue[tuple[_TrialWorker, str, Any]] = SimpleQueue()
+    """Run trials in worker processes.
+
+    If a worker dies, its trial fails and another worker starts.
+    """
+    messages: SimpleQueue[tuple[_TrialWorker, str, Any]] = SimpleQueue()
     busy: dict[_TrialWorker, SearchTask] = {}
     with ExitStack() as open_workers:
 
@@ -108,14 +112,14 @@ def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) ->
             task = ask()
             if task is not None:
                 if worker is None:
-                    worker = open_workers.enter_context(_TrialWorker(place, job, crew, said))
+                    worker = open_workers.enter_context(_TrialWorker(place, job, crew, messages))
                 worker.send(task)
                 busy[worker] = task
 
         for place in range(crew.workers):
             give(place)
         while busy:
-            worker, kind, what = said.get()
+            worker, kind, what = messages.get()
             if worker not in busy:  # its last word was that it has gone, and that is known
                 continue
             task = busy[worker]
@@ -148,7 +152,7 @@ class _TrialWorker:
                 start_new_session=True,
             )
         self.send((job, crew.device(place), crew.threads_each))
-        self._ear = threading.Thread(target=self._listen, daemon=True)
+        self._ear = threading.Thread(target=self._forward_messages, daemon=True)
         self._ear.start()
 
     def send(self, what: Any) -> None:
@@ -158,7 +162,7 @@ class _TrialWorker:
             pickle.dump(what, self._process.stdin)
             self._process.stdin.flush()
 
-    def _listen(self) -> None:
+    def _forward_messages(self) -> None:
         assert self._process.stdout is not None
         try:
             while True:
@@ -166,8 +170,8 @@ class _TrialWorker:
                 self._said.put((self, kind, what))
         except (EOFError, pickle.UnpicklingError):
             code = self._process.wait()
-            why = f"its worker ended with code {code} ({self.log} has its output)"
-            self._said.put((self, GONE, EndedTrial(FAILED, why=why)))
+            reason = f"its worker ended with code {code} ({self.log} has its output)"
+            self._said.put((self, GONE, EndedTrial(FAILED, why=reason)))
 
     def __enter__(self) -> "_TrialWorker":
         return self
@@ -183,7 +187,10 @@ class _TrialWorker:
 
 
 def work() -> None:
-    """Run the tasks that come by standard input until none comes; end at once where the one who gives them has gone."""
+    """Run the tasks that come by standard input.
+
+    The process ends when standard input is closed, even in the middle of a trial.
+    """
     # Standard output for answers alone: whatever a library prints goes to the log.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -204,7 +211,7 @@ def work() -> None:
             answer(STEP, done / max(1, of))
 
     def receive() -> None:
-        """Wait for tasks; the end of them is the end of this process, in the middle of a trial too."""
+        """Read tasks. At the end of the input, end this process."""
         try:
             while True:
                 tasks.put(pickle.load(sys.stdin.buffer))
@@ -224,7 +231,7 @@ def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address:
     """Run trials as tasks of Ray, as many at a time as there are workers."""
     ray = started(address, "searching on Ray")
     shared = ray.put(job)
-    run = ray.remote(**resources(ray.cluster_resources(), crew))(_remote)
+    run = ray.remote(**resources(ray.cluster_resources(), crew))(_run_remotely)
     running: dict[Any, SearchTask] = {}
     try:
         while True:
@@ -234,27 +241,30 @@ def on_ray(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving, address:
                 return
             (ready,), _ = ray.wait(list(running), num_returns=1)
             task = running.pop(ready)
-            yield task, _received(ray, ready, job, task)
+            yield task, _receive_result(ray, ready, job, task)
     finally:
         for reference in running:
             ray.cancel(reference)
 
 
 def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
-    """What a trial takes of the cluster: its threads, and its share of a GPU where there are GPUs.
+    """Resources of the cluster that a trial takes: threads, and a share of a GPU.
 
     >>> resources({"CPU": 64.0, "GPU": 2.0}, TrialCrew(workers=8, threads=4))
     {'num_cpus': 4, 'num_gpus': 0.25}
     """
     gpus = there.get("GPU", 0)
     cores = int(there.get("CPU", 1))
-    share = 1 / max(1, math.ceil(crew.workers / gpus)) if gpus else 0
+    gpu_share = 0.0
+    if gpus:
+        workers_per_gpu = math.ceil(crew.workers / gpus)
+        gpu_share = 1 / max(1, workers_per_gpu)
     # More than a machine has would wait for ever.
-    return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": share}
+    return {"num_cpus": max(1, min(crew.threads_each, cores)), "num_gpus": gpu_share}
 
 
-def _remote(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
-    """Run a trial where Ray has put us; its answer and its files."""
+def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
+    """Run a trial on a Ray worker, and return its outcome and files."""
     torch.set_num_threads(threads)
     ended = attempt(job, task)
     folder = job.out / task.folder
@@ -262,8 +272,8 @@ def _remote(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial,
     return ended, {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def _received(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
-    """The answer of a task; its files are put where a trial of this machine would have left them."""
+def _receive_result(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
+    """Return the outcome of a task, and write its files to the search's folder."""
     try:
         ended, files = ray.get(ready)
     except ray.exceptions.RayTaskError as error:

@@ -21,7 +21,7 @@ import winokit
 from winokit.data.loading import Loading, load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
-from winokit.errors import AskingStopped, BadInput, WinokitError, check_known
+from winokit.errors import AskingStopped, BadInput, UnusedSetting, WinokitError, check_known
 from winokit.files import as_file_name, check_own_folder, result_bytes, write_whole
 from winokit.methods.cluster import ClusterSettings, started
 from winokit.methods.scoring.asking import Asking
@@ -37,7 +37,6 @@ from winokit.models.registry import Spec, check_model, release
 from winokit.problem import ORIGINAL, Dataset
 from winokit.progress import telling
 from winokit.settings import Help, Stored, Without, verb
-from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.run import URL, audit
 from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.matrix import DONE, EMPTY, FAILED, RUNNING, Entrant, SuiteCell, SuiteRun, Watch, write_suite
@@ -117,9 +116,10 @@ def describe_suite(
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "models": [model.title for model in models],
         "datasets": {cell.dataset: cell.data.asked.content_hash for cell in cells},
-        "scorings": list(settings.scoring),
+        "scorings": list(settings.scoring or ()),
         "shots": list(settings.shots),
         "protocol": list(settings.protocol),
+        **({"subset": list(settings.subset)} if settings.subset else {}),
         "seed": plan.seed,
         "substitution": plan.substitution,
     }
@@ -139,12 +139,10 @@ def _planned(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None) ->
             check_model(model.spec)
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
-    for name in settings.scoring:
+    for name in settings.scoring or ():
         parse_scoring(name)
-    for name in settings.protocol:
-        PROTOCOLS[name.partition("@")[0]]
     if plan.shots_from is not None and not any(settings.shots):
-        raise BadInput("--set shots_from needs --shots: how many to put before each problem")
+        raise UnusedSetting("shots_from", "it needs --shots: how many to put before each problem")
     if folder is not None:
         check_own_folder(folder, ("index.html", "cells"), ours=(folder / RESULTS).exists(), of="a suite")
     entrants = _entrants(models, settings)
@@ -195,8 +193,8 @@ def _entrants(models: Sequence[SuiteModel], settings: SuiteSettings) -> list[Ent
     entrants: list[Entrant] = []
     for model in models:
         stored = model.predictions is not None
-        for scoring, shots in [(None, 0)] if stored else product(settings.scoring or (None,), settings.shots):
-            more = [scoring] if scoring and len(settings.scoring) > 1 else []
+        for scoring, shots in [(None, 0)] if stored else product(settings.scorings, settings.shots):
+            more = [scoring] if scoring and len(settings.scorings) > 1 else []
             more += [f"{shots} shots"] if len(settings.shots) > 1 and not stored else []
             entrants.append(Entrant(model, scoring, shots, " · ".join([model.title, *more]), len(entrants) + 1))
     return entrants
@@ -268,7 +266,9 @@ class _Work:
         texts += [each.content_hash if isinstance(each, Dataset) else str(each) for each in cell.data.perturbed]
         texts += [pool.content_hash if isinstance(pool := self.plan.shots_from, Dataset) else str(pool)]
         plan = asdict(replace(self.plan, scoring=cell.entrant.scoring, shots=cell.entrant.shots, shots_from=None))
-        return hashlib.sha256(repr([texts, plan, list(self.settings.protocol)]).encode()).hexdigest()
+        rows = list(self.settings.protocol)
+        rows += [f"@{subset}" for subset in self.settings.subset]
+        return hashlib.sha256(repr([texts, plan, rows]).encode()).hexdigest()
 
     def resumed(self, cell: SuiteCell, identity: str) -> bool:
         """Whether a cell is done, and was read back from its folder."""
@@ -310,6 +310,7 @@ class _Work:
 
         settings = AuditSettings(
             protocol=self.settings.protocol,
+            subset=self.settings.subset,
             perturbed=cell.data.perturbed,
             loading=Loading(limit=cell.data.limit),
         )

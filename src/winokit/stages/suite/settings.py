@@ -10,10 +10,12 @@ from typing import Annotated, Any
 from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, expand, load, load_one
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text
+from winokit.methods.scoring.base import check_scorings
 from winokit.models.base import Model
 from winokit.models.registry import MODEL_HELP, Spec
 from winokit.problem import Dataset
 from winokit.settings import Help, Settings
+from winokit.stages.audit.protocols import check_protocols
 
 
 @dataclass(frozen=True)
@@ -106,14 +108,44 @@ class SuiteSettings(Settings):
         Help("A file of predictions for a dataset by its name; repeatable. Each is a model.", metavar="DATA=FILE"),
     ] = ()
     scoring: Annotated[
-        Sequence[str],
+        Sequence[str] | None,
         Help("How to score; repeatable. Default: depends on the kind of model.", metavar="NAME", was="scorings"),
-    ] = ()
+    ] = None
     shots: Annotated[
         Sequence[int], Help("Solved problems to put before each, never its twin; repeatable.", metavar="N", least=0)
     ] = (0,)
     limit: Limit = None
     protocol: Annotated[Sequence[str], Help("Only this protocol; repeatable.", metavar="NAME")] = ()
+    subset: Annotated[
+        Sequence[str],
+        Help("Only problems with this yes/no label, or without it (non_associative); repeatable.", metavar="LABEL"),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_scorings(self.scorings)
+        check_protocols(self.protocol)
+
+    @property
+    def scorings(self) -> tuple[str | None, ...]:
+        """The scorings by name. None is the default of a model's kind."""
+        return (None,) if self.scoring is None else tuple(self.scoring)
+
+
+def _former_subsets(table: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The protocols and the subsets of a file that names both in one: `artifacts@non_associative`.
+
+    Nothing if it does not, or if protocols have different subsets: then the settings refuse it.
+    """
+    named = table.get("protocol")
+    if not isinstance(named, list) or "subset" in table:
+        return {}
+    pairs = [str(name).partition("@")[::2] for name in named]
+    protocols = list(dict.fromkeys(protocol for protocol, _ in pairs))
+    subsets = list(dict.fromkeys(subset for _, subset in pairs))
+    if "" in subsets or len(pairs) != len(protocols) * len(subsets):
+        return {}
+    return {"protocol": protocols, "subset": subsets}
 
 
 def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
@@ -125,6 +157,7 @@ def read_suite(path: Path, given: SuiteSettings) -> SuiteSettings:
     for former, name in FORMER_KEYS.items():
         if former in table and name not in table:
             table[name] = table.pop(former)
+    table |= _former_subsets(table)
     names, defaults = [each.name for each in fields(SuiteSettings)], SuiteSettings()
     for key in table:
         check_known(f"key of {path.name}", key, names)

@@ -7,6 +7,7 @@ function takes an `AuditSheet` and yields rows under the entry point's name.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from winokit.errors import BadInput, check_known
 from winokit.methods.scoring.cache import Cache
 from winokit.models.base import Model
 from winokit.problem import Dataset
@@ -37,6 +38,15 @@ class Protocol:
 def protocol(*variants: str, asks: Asks | None = None) -> Callable[[Rows], Protocol]:
     """Make a protocol of the function that gives its rows."""
     return lambda rows: Protocol(rows, variants, asks)
+
+
+def check_protocols(names: Iterable[str]) -> None:
+    """Refuse protocols that nobody knows, and a subset that is named with its protocol."""
+    for name in names:
+        protocol_name, at, subset = name.partition("@")
+        if at:
+            raise BadInput(f"--protocol {name}: name the subset apart: --protocol {protocol_name} --subset {subset}")
+        check_known("protocol", name, PROTOCOLS)
 
 
 _HOMES = {

@@ -6,9 +6,8 @@ The lucky draw is of Trichelair et al. (2018), appendix B: one coin, the best of
 from collections import Counter
 from collections.abc import Iterable
 
-from winokit.data.errata import WITHOUT_ERRATA, has_erratum
 from winokit.methods.metrics.accuracy import abstained, majority_class
-from winokit.results import TIE, Metric
+from winokit.results import TIE, WITHOUT_ERRATA, Metric
 from winokit.stages.audit.protocols import protocol
 from winokit.stages.audit.sheet import AuditSheet, flags
 
@@ -26,7 +25,7 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     yield from sheet.accuracy("accuracy", "all", answers)
     if not len(answers):
         return
-    is_sound = flags(not has_erratum(problem) for problem in answers.problems)
+    is_sound = flags(not problem.has_erratum for problem in answers.problems)
     if not is_sound.all():
         yield from sheet.accuracy("accuracy", WITHOUT_ERRATA, answers.subset(is_sound))
     yield from sheet.judge.expected_accuracy("all", answers)
