@@ -21,7 +21,8 @@ LEADERBOARD = "leaderboard-v1"
 ORDERS = (LINE, AS_DATA, LEADERBOARD)
 """Orders of rows that no column says."""
 ROLES = frozenset(
-    "text id order option1 prediction scores scores1 losses losses1 candidate answer correct model where layout".split()
+    "text id order option1 prediction prediction1 scores scores1 losses losses1 candidate answer correct model sample "
+    "where layout".split()
 )
 TEXTS, PROMPTS = ("sentence", "text", "premise"), ("input", "prompt", "question", "context", "query")
 MODELS = ("model", "model_name", "model_id", "system")
@@ -102,6 +103,10 @@ class PredictionColumns:
     correct: str | None = None
     """Says whether the prediction is right."""
     model: str | None = None
+    sample: str | None = None
+    """Numbers several answers to one problem, or LINE if the order of the lines does."""
+    copies: int = 1
+    """How many times the table has its rows, one under the other: of a column for each sample, so many."""
     base: int | None = None
     """What predictions count from, where that was said."""
     is_given: bool = False
@@ -124,7 +129,7 @@ class PredictionColumns:
             keys = [role] if len(names) == 1 else [f"{role}{number}" for number in range(1, len(names) + 1)]
             roles |= dict(zip(keys, names, strict=True))
         single = {"order": self.order, "prediction": self.prediction, "answer": self.answer, "correct": self.correct}
-        single |= {"candidate": self.candidate, "model": self.model}
+        single |= {"candidate": self.candidate, "model": self.model, "sample": self.sample}
         return roles | {role: name for role, name in single.items() if name is not None}
 
     @property
@@ -146,7 +151,8 @@ def are_of_predictions(given: str | Mapping[str, str]) -> bool:
     Rows may be selected (`where`) in both; columns of candidates then say that they are of problems.
     """
     roles = list(re.findall(r"(\w+)\s*=", given) if isinstance(given, str) else given)
-    if any(role in ("prediction", "correct", "layout") or role.startswith(("scores", "losses")) for role in roles):
+    starts = ("prediction", "scores", "losses")
+    if any(role in ("correct", "layout") or role.startswith(starts) for role in roles):
         return True
     return "where" in roles and not any(role.startswith(("option", "text1", "good")) for role in roles)
 
@@ -190,8 +196,12 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
     is_told = base in ("0", "1") and given["prediction"] not in table.columns
     wanted = {**given, "prediction": column} if is_told else dict(given)
     order = wanted.pop("order", None)
-    is_column = order is not None and order not in ORDERS
-    places = table.places({**wanted, "order": order} if is_column else wanted)  # type: ignore[dict-item]
+    sample = wanted.pop("sample", None)
+    if order is not None and order not in ORDERS:
+        wanted["order"] = order
+    if sample is not None and sample != LINE:
+        wanted["sample"] = sample
+    places = table.places(wanted)
     for role, name in places.items():
         if role.startswith(("scores", "losses")) and is_by_rightness(name):
             raise BadInput(f"{table.path}: column {name!r}: {BY_RIGHTNESS}")
@@ -211,6 +221,7 @@ def columns_of(table: Table, given: Mapping[str, str] | None = None) -> Predicti
         answer=places.get("answer"),
         correct=places.get("correct"),
         model=places.get("model"),
+        sample=LINE if sample == LINE else places.get("sample"),
         base=int(base) if is_told else None,
         are_losses=bool(losses),
         is_given=True,
@@ -221,7 +232,7 @@ def _told_by_names(table: Table) -> PredictionColumns:
     folded = {re.sub(r"[\s-]+", "_", name.casefold().strip()): name for name in reversed(table.columns)}
     ids = tuple(folded[name] for name in IDS if name in folded)
     texts = tuple(folded[name] for name in TEXTS if name in folded)
-    scores = _in_a_row(table, SCORES)
+    scores = columns_in_a_row(table, SCORES)
     first = table.rows[0][1] if table.rows else {}
     several = {name for name, cell in first.items() if len(FLOAT.findall(str(cell))) > 1}
     lists = tuple(name for name in table.columns if ALL_SCORES.fullmatch(name.casefold()) and name in several)
@@ -237,9 +248,9 @@ def _told_by_names(table: Table) -> PredictionColumns:
         chosen, gold = gold, None
     scores = scores or (lists if len(lists) == 1 else ())
     losses = () if scores or chosen is not None else _losses_of(table, several)
-    scores = scores or losses or (_in_a_row(table, DIGIT) if chosen is None else ())
+    scores = scores or losses or (columns_in_a_row(table, DIGIT) if chosen is None else ())
     prompts = tuple(folded[name] for name in PROMPTS if name in folded and folded[name] != chosen)
-    options = _in_a_row(table, OPTIONS)
+    options = columns_in_a_row(table, OPTIONS)
     told = PredictionColumns(
         (*texts, *prompts),
         ids,
@@ -286,7 +297,7 @@ def _losses_of(table: Table, several: Collection[str]) -> tuple[str, ...]:
     endings = {name: ENDING.fullmatch(name) for name in names}
     stems = {match["stem"].casefold() for match in endings.values() if match}
     if len(names) > 1 and len(stems) == 1 and all(endings.values()):
-        return _in_a_row(Table(table.path, tuple(names), table.rows), ENDING, "number")
+        return columns_in_a_row(Table(table.path, tuple(names), table.rows), ENDING, "number")
     return tuple(names) if len(names) == 1 and names[0] in several else ()
 
 
@@ -331,7 +342,7 @@ def is_by_rightness(column: str) -> bool:
     return not RIGHTNESS.isdisjoint(words)
 
 
-def _in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
+def columns_in_a_row(table: Table, pattern: re.Pattern[str], group: int | str = 1) -> tuple[str, ...]:
     """The columns that are numbered from 0 or 1, or lettered from A, two or more, and nothing between them missing."""
     numbers: dict[int, str] = {}
     for name in table.columns:
@@ -351,9 +362,10 @@ def listed_columns(table: Table) -> str:
 
 def check_order(table: Table, columns: PredictionColumns, dataset: Dataset) -> None:
     """Refuse rows that are matched by order, and are not as many as the problems."""
-    if columns.order is not None and len(table.rows) != len(dataset):
+    row_count = len(table.rows) // columns.copies
+    if columns.order is not None and row_count != len(dataset):
         raise BadInput(
-            f"{table.path}: {len(table.rows):,} rows for the {len(dataset):,} problems of "
+            f"{table.path}: {row_count:,} rows for the {len(dataset):,} problems of "
             f"{dataset.card.name}: rows are matched by order, so the counts must agree"
         )
     is_judged_by_line = columns.order == LINE and columns.is_judged_only

@@ -59,6 +59,8 @@ class PredictionRow:
     """Whether the file itself says that the prediction is right."""
     surprisal: float | None = None
     """Of the solved text, per word, where that was scored and not the candidates."""
+    sample: int | None = None
+    """Which of several answers to one problem, from 0; None where the file has one each."""
 
 
 class Unmatched(Exception):

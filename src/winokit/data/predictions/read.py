@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -85,7 +85,10 @@ class ReadPredictions:
     scoring: str
     variant: str
     predictions: list[Prediction] = field(default_factory=list)
-    """One for each matched problem, in the order of the dataset; none for a problem the file says nothing about."""
+    """One for each matched problem and sample, in the order of the dataset.
+
+    There is none for a problem the file says nothing about.
+    """
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
@@ -96,8 +99,8 @@ class ReadPredictions:
 
     @property
     def right(self) -> int | None:
-        """The number of right predictions, or None if no problem has an answer."""
-        known = [made for made in self.predictions if made.answer is not None]
+        """The number of right predictions in the first sample, or None if no problem has an answer."""
+        known = [made for made in self.predictions if made.answer is not None and not made.sample]
         return sum(made.prediction == made.answer for made in known) if known else None
 
 
@@ -175,10 +178,14 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     rows = grouped(((row.model, row.scoring, row.variant), row) for row in reader(source, matcher))
     reads = []
     for key, own in rows.items():
-        matching = RowMatching(ReadPredictions(*key), matcher, source)
-        for row in own:
-            matching.take(row)
-        reads.append(matching.finish())
+        by_sample = grouped((row.sample or 0, row) for row in own)
+        parts = []
+        for sample in sorted(by_sample):
+            matching = RowMatching(ReadPredictions(*key), matcher, source)
+            for row in by_sample[sample]:
+                matching.take(row)
+            parts.append(matching.finish())
+        reads.append(parts[0] if len(parts) == 1 else _join_samples(parts, matcher))
     notes = list(source.notes)
     if source.skipped:
         notes.append(f"{path}: skipped {len(source.skipped):,} malformed rows; the first: {source.first_skipped}")
@@ -196,6 +203,20 @@ def rows_read(source: Source, matcher: Matcher, reader: Reader) -> list[ReadPred
     for read in useful:
         read.notes = notes + [f"{path}: {note}" for note in read.notes]
     return useful
+
+
+def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadPredictions:
+    """The samples of one scorer on one variant together, problem by problem."""
+    first = samples[0]
+    first.predictions = [replace(row, sample=0) for row in first.predictions]
+    for number, part in enumerate(samples[1:], 1):
+        first.predictions += [replace(row, sample=number) for row in part.predictions]
+        first.unmatched += part.unmatched
+        first.contradictions += part.contradictions
+    first.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
+    for number, part in enumerate(samples[1:], 2):
+        first.notes += [f"sample {number}: {note}" for note in part.notes if note not in first.notes]
+    return first
 
 
 def recognise(path: Path) -> str:
@@ -376,6 +397,11 @@ class RowMatching:
         answer = problem.answer if known else gold
         return Prediction(name, row.variant, row.model, row.scoring, scores, prediction, answer, row.why)
 
+    @property
+    def _sample_hint(self) -> str:
+        """The option that reads rows of one problem as samples, in brackets."""
+        return f" ({self.source.sample_hint})" if self.source.sample_hint else ""
+
     def _reasons(self) -> Iterator[tuple[str, list[str]]]:
         """The reasons of abstentions, the commonest first, those beyond a few together."""
         ordered = sorted(self.silent.items(), key=lambda item: -len(item[1]))
@@ -391,8 +417,12 @@ class RowMatching:
         if self.contradictions and not self.source.lenient:
             others = len(self.contradictions) - 1
             more = f"; so do {others:,} other rows" if others else ""
+            if self.source.sample_hint:
+                more += f". {self.source.sample_hint}; else"
+            else:
+                more += ":"
             raise BadInput(
-                f"{self.source.path}: {self.contradictions[0]}{more}: keep the one that counts, "
+                f"{self.source.path}: {self.contradictions[0]}{more} keep the one that counts, "
                 "or leave such problems out (audit --lenient)"
             )
         for place in self.contradicted:
@@ -408,7 +438,7 @@ class RowMatching:
             )
         for places, what in (
             *((places, f"{reason}; they are abstentions") for reason, places in self._reasons()),
-            (self.repeated, "an earlier row is repeated with the same prediction; it counts once"),
+            (self.repeated, f"an earlier row is repeated with the same prediction; it counts once{self._sample_hint}"),
             (self.other_gold, "the file's answer differs from the dataset's, which counts"),
         ):
             if places:

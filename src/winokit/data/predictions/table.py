@@ -37,11 +37,11 @@ from winokit.data.predictions.columns import (
     PROMPTS,
     PredictionColumns,
     check_order,
-    columns_of,
     verdict_of,
 )
 from winokit.data.predictions.match import DOCUMENT_HASH, Matcher, PredictionRow, Unmatched, align, listed, shown, which
 from winokit.data.predictions.readings import ReplyReadings
+from winokit.data.predictions.sampled import sample_hint, sample_numbers, told_columns
 from winokit.errors import BadInput, Malformed
 from winokit.problem import Problem
 from winokit.results import decide
@@ -79,12 +79,13 @@ def read_rows(
         from winokit.data.predictions.proposals import refuse_lists
 
         refuse_lists(table, given, attempt)
-    columns = columns_of(table, given)
+    table, columns = told_columns(table, given)
     check_order(table, columns, matcher.dataset)
     if not columns.is_complete:
         from winokit.data.predictions.proposals import TableProposals
 
         TableProposals(table, columns, matcher.dataset, attempt).refuse()
+    source.sample_hint = sample_hint(table, columns)
     source.roles = columns.roles() | ({"where": given_all["where"]} if given_all and "where" in given_all else {})
     if columns.candidate is not None:
         from winokit.data.predictions.by_candidate import CandidateReading
@@ -93,6 +94,9 @@ def read_rows(
         yield from CandidateReading(table, columns, matcher, reading.find_problem).rows(reading.stem, reading.scoring)
         return
     reading = TableReading(table, columns, matcher, source)
+    if columns.sample is not None and given is None:
+        count = 1 + max(filter(None, reading.samples), default=0)
+        source.note(f"{count} samples of each problem, by {columns.sample!r}")
     for number, (line, cells) in enumerate(table.rows):
         place = name_place(line)
         if _is_nameless(cells, columns):
@@ -198,6 +202,8 @@ class TableReading:
             self.source.note(f"predictions in {self.columns.prediction!r} count from 0")
         self.bases = int(not from_0), int(not (0 in gold and max(gold) < most))
         """What predictions and answers count from."""
+        self.samples = sample_numbers(self.table, self.columns)
+        """The number of the sample of each row; None where there is one answer to each problem."""
         if self.columns.order == LEADERBOARD:
             from winokit.data.predictions.leaderboard import leaderboard_rows
 
@@ -236,6 +242,7 @@ class TableReading:
         """The place in the dataset of each row, by a column that counts."""
         column = str(self.columns.order)
         numbers = self._numbers(column, POSITION)
+        numbers = numbers[: len(numbers) // self.columns.copies]
         start = min(numbers, default=0)
         if sorted(numbers) != [*range(start, start + len(self.matcher.dataset))] or start > 1:
             raise BadInput(
@@ -251,13 +258,14 @@ class TableReading:
         candidates = options if len(options) > 1 else None
         model = said(cells.get(columns.model)) if columns.model else ""
         named = place, model or self.stem, self.scoring
+        sample = self.samples[number]
         try:
             hits = self._hits(cells, candidates, number)
             own, language = self.matcher.dataset[hits[0]].candidates, self.matcher.dataset[hits[0]].language
             if candidates is not None and align(candidates, own, language) is None:
                 raise Unmatched(f"its problem has the candidates {listed(own)}, not {listed(candidates)}")
         except Unmatched as reason:
-            return PredictionRow(*named, reason=str(reason))
+            return PredictionRow(*named, reason=str(reason), sample=sample)
         names = candidates or own
         scores = self._scores(cells, names)
         prediction, why = (None, "a score is missing") if scores is None else decide(scores)
@@ -282,7 +290,7 @@ class TableReading:
             try:
                 prediction, why = self._judged(verdict, self.matcher.dataset[hits[0]], names, gold), None
             except Unmatched as reason:
-                return PredictionRow(*named, reason=str(reason))
+                return PredictionRow(*named, reason=str(reason), sample=sample)
         kept = scores if scores is not None and all(abs(score) < float("inf") for score in scores) else None
         return PredictionRow(
             *named,
@@ -293,6 +301,7 @@ class TableReading:
             why=why,
             gold=gold,
             verdict=verdict,
+            sample=sample,
         )
 
     def _listed_in_prompt(self, cells: Mapping[str, Any], reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -323,7 +332,7 @@ class TableReading:
         """The problem a row names, by the best name it has."""
         matcher, refused = self.matcher, ""
         if self.columns.order is not None:
-            return (self.positions[number],)
+            return (self.positions[number % (len(self.table.rows) // self.columns.copies)],)
         for column in () if self.columns.is_given else self.columns.texts:
             if column.casefold() not in PROMPTS and (text := cell_text(cells.get(column))):
                 return matcher.find(text, candidates)

@@ -13,11 +13,13 @@ from winokit.data.predictions.board import UNASKED, Board, ItemNames, is_board, 
 from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, tables_in_memory
 from winokit.data.predictions.logs import prediction_files
 from winokit.data.predictions.read import ReadPredictions, read_files
+from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import read_text
 from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.families import FEWEST_ITEMS, families_by_agreement, families_by_name, family_numbers
 from winokit.methods.metrics.judge_items import AnswerMatrix
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.problem import Dataset
 from winokit.stages.items.settings import AGREEMENT, NAME
 
@@ -70,7 +72,8 @@ def _sort_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path],
         if inside:
             boards += inside
             if len(files) > len(inside):
-                notes.append(f"{path}: {len(inside):,} boards read; {len(files) - len(inside):,} other files skipped")
+                others_count = plural(len(files) - len(inside), "other file")
+                notes.append(f"{path}: {plural(len(inside), 'board')} read; {others_count} skipped")
         else:
             others.append(path)
     return boards, others, notes
@@ -81,6 +84,7 @@ def _read_predictions(parts: Sequence[ReadPredictions], items: ItemNames) -> Boa
     originals = [part for part in parts if part.variant == ORIGINAL]
     choices = np.full((len(originals), len(items.asked)), UNASKED, np.int8)
     for number, part in enumerate(originals):
+        refuse_samples(part.predictions, "items")
         for row in part.predictions:
             place = items.row_of_id.get(row.id)
             if place is not None:
