@@ -81,7 +81,7 @@ def test_a_log_gives_all_fifteen_protocols_the_rows_of_a_direct_run(data, logs):
     direct = audit(data, Causal(), scoring="partial", perturbed=[later(data)])
     back = audit(data, predictions=[logs], perturbed=[later(data)])
     assert {row.protocol for row in back.metrics} == set(PROTOCOLS) - OF_SAMPLES
-    assert len(PROTOCOLS) == 15
+    assert len(PROTOCOLS) - len(OF_SAMPLES) == 15
     assert rows(back) == rows(direct)
     assert back.left_out == direct.left_out
     named = {(row.id, row.variant): (row.scores, row.prediction) for row in back.predictions}
