@@ -233,7 +233,8 @@ def listing_ranks(problems: Sequence[Problem], rows: arrays.IntArray) -> list[in
 def sort_members(problems: Sequence[Problem], rows: arrays.IntArray) -> arrays.IntArray:
     """Sort the members of a unit by shape, then by text.
 
-    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and questions are alike.
+    Questions on one text stay together. Texts with many questions come first, so that units of as many texts and
+    questions are alike.
     """
     questions = Counter((problems[row].before, problems[row].after) for row in rows if problems[row].query is not None)
     ranks = dict(zip(rows.tolist(), listing_ranks(problems, rows), strict=True))
