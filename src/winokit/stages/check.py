@@ -107,10 +107,12 @@ def _date_findings(findings: Sequence[checkup.Finding], corpus: Corpus | None) -
         return list(findings)
     tell(corpus.notes)
     replayed = {"replayed": corpus.replayed}
-    return [
-        replace(finding, details={**finding.details, **replayed}) if finding.check == checkup.CORPUS else finding
-        for finding in findings
-    ]
+    dated = []
+    for finding in findings:
+        if finding.check == checkup.CORPUS:
+            finding = replace(finding, details={**finding.details, **replayed})
+        dated.append(finding)
+    return dated
 
 
 def _read_understood(

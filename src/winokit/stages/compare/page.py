@@ -26,10 +26,10 @@ class ComparePage:
     ) -> None:
         all_columns = columns_of_named(runs) if columns is None else columns
         self.columns = tuple(replace(each.scorer, model=each.name, name=each.name) for each in all_columns)
-        self.datasets = [
-            (name, run.dataset.card.name, len(run.dataset), [each.name for each in all_columns if each.run == name])
-            for name, run in runs.items()
-        ]
+        self.datasets = []
+        for name, run in runs.items():
+            column_names = [each.name for each in all_columns if each.run == name]
+            self.datasets.append((name, run.dataset.card.name, len(run.dataset), column_names))
         """Each run's name, dataset, number of problems and columns."""
         self.same_data = len({run.dataset.content_hash for run in runs.values()}) == 1
         self.pairs = paired(comparisons, margin)

@@ -100,7 +100,9 @@ def columns_of_models(runs: Mapping[str, Run]) -> list[RunColumn]:
 
     Scoring or run are added only to tell two of one name apart.
     """
-    columns = [RunColumn(scorer.name, name, scorer) for name, run in runs.items() for scorer in scorers(run)]
+    columns = []
+    for name, run in runs.items():
+        columns += [RunColumn(scorer.name, name, scorer) for scorer in scorers(run)]
     columns = _lengthen_names(_add_scoring, columns)
     columns = _lengthen_names(_add_run, columns)
     return _make_distinct(columns)

@@ -130,7 +130,10 @@ def replay_notes(runs: Mapping[str, Run]) -> list[str]:
 
     Two runs may show the same answers.
     """
-    return [f"{name}: {sentence}" for name, run in runs.items() for sentence in run.replay_notes]
+    notes = []
+    for name, run in runs.items():
+        notes += [f"{name}: {sentence}" for sentence in run.replay_notes]
+    return notes
 
 
 def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:

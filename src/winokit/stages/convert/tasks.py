@@ -142,7 +142,9 @@ def _make_harness_files(
     group = {"name": written.name, "tasks": list(written.tasks), "about": descriptions, "metadata": metadata}
     files = {f"{written.name}.yaml": rendered_plain(f"{TEMPLATES}/lm_eval_group.yaml.j2", **group)}
     for task, (key, docs) in zip(written.tasks, rows.items(), strict=True):
-        asks = SOLVED if key == SOLVED else "full" if "filled" in docs[0] else "partial"
+        asks = "full" if "filled" in docs[0] else "partial"
+        if key == SOLVED:
+            asks = SOLVED
         files[f"{task}.yaml"] = lmeval_task(task, f"{task}.jsonl", descriptions, metadata, asks=asks)
     return files | {"utils.py": lmeval_utils("winokit's tasks")}
 

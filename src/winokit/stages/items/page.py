@@ -60,7 +60,9 @@ class ItemsPage:
         self.canary_sentences = list(canary_sentences(run))
         self.items_by_row = {item.row: item for item in self.judged.items}
         self.items_by_id = {self.judged.asked.problems[item.row].id: item for item in self.judged.items}
-        self.pairs_by_row = {row: pair for pair in self.judged.pairs for row in pair.rows}
+        self.pairs_by_row: dict[int, JudgedPair] = {}
+        for pair in self.judged.pairs:
+            self.pairs_by_row |= dict.fromkeys(pair.rows, pair)
         self.pair_count = plural(len(self.judged.pairs), "pair")
 
     @cached_property

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _draw_dev_measure(curve: Mapping[str, Any], measure: str, title: str, chance
     steps = tuple(row["step"] for row in dev)
     # Only accuracy has intervals in the curve.
     band = tuple((row["low"], row["high"]) for row in dev) if measure == "accuracy" else ()
-    ends = [end for interval in band for end in interval]
+    ends = list(chain.from_iterable(band))
     low, high = tenths_around((*values, chance - MARGIN, chance + MARGIN, *ends))
     return Chart(
         title,

@@ -11,6 +11,7 @@ setting are compared, as the authors' code does; `keep="best"` chooses among the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +78,7 @@ class Transfer(Brief):
     @property
     def metrics(self) -> list[Metric]:
         """The rows of results.json."""
-        return [row for cell in self.cells for row in cell.rows]
+        return list(chain.from_iterable(cell.rows for cell in self.cells))
 
     def to_json(self) -> dict[str, Any]:
         """The contents of results.json, without the notes."""
@@ -342,15 +343,23 @@ def describe_transfer(
     for test in tests:
         if test.chosen_on and test.dropped:
             dropped[test.chosen_on.name] = test.dropped
+    stages_by_arm: dict[str, list[str]] = {}
+    hashes_by_arm: dict[str, list[str]] = {}
+    for arm in arms:
+        stages_by_arm[arm.name] = [f"{stage.card.name}, {len(stage):,}" for stage in arm.stages]
+        hashes_by_arm[arm.name] = [stage.content_hash for stage in arm.stages]
+    chosen_on = {}
+    for test in tests:
+        chosen_on[test.name] = test.chosen_on.name if test.chosen_on else None
     return {
         "winokit": winokit.__version__,
         "model": plan.model,
         "formalization": Formalization.parse(plan.grid[0].formalization).spec,
-        "arms": {arm.name: [f"{stage.card.name}, {len(stage):,}" for stage in arm.stages] for arm in arms},
-        "arms_content": {arm.name: [stage.content_hash for stage in arm.stages] for arm in arms},
+        "arms": stages_by_arm,
+        "arms_content": hashes_by_arm,
         "tests": card_names,
         "tests_content": {test.name: test.data.content_hash for test in tests},
-        "chosen_on": {test.name: test.chosen_on.name if test.chosen_on else None for test in tests},
+        "chosen_on": chosen_on,
         "dropped": dropped,
         "settings": [settings.identity() for settings in plan.grid],
     }

@@ -9,6 +9,7 @@ choose on, nothing is chosen: one setting, its last weights.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Self
 
 from winokit.errors import BadInput
@@ -157,7 +158,7 @@ def check_plan(arms: Sequence[TrainingArm], tests: Sequence[TransferTarget], pla
             raise BadInput(f"two {what} named {', '.join(sorted(twice))}: NAME=DATA tells them apart")
         if not names:
             raise BadInput(f"no {what}: --train DATA and --test DATA, one or more of each")
-    for stage in (stage for arm in arms for stage in arm.stages):
+    for stage in chain.from_iterable(arm.stages for arm in arms):
         TrainingData(stage).checked()
     idle = [test.name for test in tests if test.chosen_on is None]
     if idle and (len(plan.grid) > 1 or plan.chooses_weights):
@@ -171,9 +172,12 @@ def held_sets(tests: Sequence[TransferTarget]) -> list[NamedData]:
     Raises BadInput if two have one name.
     """
     held: dict[str, NamedData] = {}
-    for named in (named for test in tests for named in (test, test.chosen_on) if named is not None):
-        if held.setdefault(named.name, named).data.content_hash != named.data.content_hash:
-            raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
+    for test in tests:
+        sets = [test] if test.chosen_on is None else [test, test.chosen_on]
+        for named in sets:
+            first = held.setdefault(named.name, named)
+            if first.data.content_hash != named.data.content_hash:
+                raise BadInput(f"two sets named {named.name}: NAME=DATA tells them apart")
     return list(held.values())
 
 
@@ -205,7 +209,7 @@ def refuse_overlap(reasons: Mapping[tuple[str, str], str]) -> None:
 
 def why_not(arm: TrainingArm, test: TransferTarget) -> str | None:
     """Reason why an arm is not tested on a set, or None."""
-    trained_on = Dataset([problem for stage in arm.stages for problem in stage])
+    trained_on = Dataset(list(chain.from_iterable(arm.stages)))
     for held in held_sets([test]):
         shared = overlap(trained_on, held.data)
         if shared.held:
