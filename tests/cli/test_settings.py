@@ -157,6 +157,7 @@ def test_a_setting_is_given_for_one_command_or_in_a_file(tmp_path, monkeypatch):
     ("words", "error", "said"),
     [
         (("--set", "cahce=off"), UnknownName, "Did you mean 'cache'"),
+        (("--set", "limit=5"), BadInput, "--set limit=5: an option of this command and no setting: --limit 5"),
         (("--set", "cache"), BadInput, "expected name=value, found no equals sign"),
         (("--set", "max_requests=few"), BadInput, "--set max_requests: expected a whole number, found 'few'"),
         (("--set", "max_requests=0"), BadInput, "max_requests"),

@@ -191,6 +191,12 @@ def test_training_asks_for_the_part():
 def test_a_wrong_part_or_name_says_what_exists():
     with pytest.raises(UnknownName, match=r"No part of winogrande named 'xxl'\. Did you mean 'xl'"):
         load("winogrande/xxl")
+    with pytest.raises(
+        UnknownName, match=r"No file or part of winogrande named 'dev\.jsonl'\. Did you mean winogrande/dev\?"
+    ):
+        load("winogrande/dev.jsonl")
+    with pytest.raises(UnknownName, match=r"No part of xwinograd named 'jp'\. Did you mean xwinograd\?"):
+        load("xwinograd/jp")
     with pytest.raises(UnknownName, match=r"No dataset or file named 'winogrnade'\. Did you mean 'winogrande'"):
         load("winogrnade")
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spelling, stored_parameters
+from winokit.cli.stored import as_typed_text, read_stored, refuse_former_spelling, refuse_options, stored_parameters
 from winokit.cli.typed import is_switch, kinds_of, read_texts, takes_several
 from winokit.drawing.tables import Lines, console, progress_bar
 from winokit.errors import BadInput
@@ -90,7 +90,11 @@ def command(
             given[name] = one_of_two(name, given[name], given.pop(f"{BARE}{name}"))
         for parameter in own_parameters:
             given[parameter.name] = read_given(parameter, given[parameter.name])
-        settings = read_stored(stored, given.pop(SET, None) or (), Path())
+        typed = given.pop(SET, None) or ()
+        refuse_options(
+            typed, {each.name: option_name(each.name) for each in own_parameters if each.default is not each.empty}
+        )
+        settings = read_stored(stored, typed, Path())
         asked = questions({**given, **settings.values})  # which may refuse what is given
         somebody = sys.stdin.isatty() and sys.stderr.isatty()  # where nobody can answer, the verb says what it misses
         for name, (question, kind) in asked.items() if somebody else ():

@@ -61,6 +61,15 @@ def stored_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return {name: each for name, each in signature_of(verb).parameters.items() if is_stored(each)}
 
 
+def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
+    """Refuse an option that is written as a setting, with how it is typed; `options` are by parameter."""
+    for part in "&".join(typed).split("&"):
+        name, _, value = part.partition("=")
+        option = options.get(name.strip().replace("-", "_"))
+        if option is not None:
+            raise BadInput(f"--set {part}: an option of this command and no setting: {option} {value}".rstrip())
+
+
 def read_stored(parameters: Mapping[str, inspect.Parameter], typed: Sequence[str], folder: Path) -> StoredValues:
     """The values of these parameters, as typed or else as in the winokit.toml of a folder.
 

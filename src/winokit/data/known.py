@@ -91,7 +91,9 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         return entry, entry.default
     stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
     if part not in entry.files and part not in stems:
-        raise UnknownName(f"part of {dataset}", part, entry.files)
+        known = next((known for stem, known in stems.items() if stem == part.partition(".")[0]), None)
+        named = dataset if len(entry.files) == 1 else f"{dataset}/{known}" if known else None
+        raise UnknownName(f"{'file or ' if '.' in part else ''}part of {dataset}", part, entry.files, named)
     return entry, (part if part in entry.files else stems[part],)
 
 

@@ -52,6 +52,8 @@ class VerdictPoint:
     text: str
     tone: str = PLAIN
     claims: State = field(default_factory=dict)
+    is_needed: bool = False
+    """Whether the numbers cannot be read without it: then a terminal shows it whatever its tone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from winokit.errors import BadInput
 from winokit.methods.metrics.judge import judge
 from winokit.methods.metrics.judge_pairs import compare_answers
 from winokit.problem import Dataset, Problem
+from winokit.stages.audit.table import lines
 from winokit.stages.audit.verdict import verdict
 
 
@@ -273,3 +274,20 @@ def test_epochs_of_an_inspect_log_are_audited_as_samples(tmp_path):
     assert found["all", "accuracy"] == pytest.approx((3 + 3 + 2 + 3 + 2 + 2 + 0 + 3) / 24)
     assert found["complete", "group_accuracy"] == 1 / 4
     assert {(row.model, row.scoring) for row in run.metrics} == {("mock/model", "inspect:choice")}
+
+
+def test_a_terminal_says_how_much_samples_agree(tmp_path):
+    data = pairs(50)
+    choices = [[problem.answer] * 4 for problem in data]
+    choices[0] = [0, 1, 0, 1]
+    said = [line for line in lines(audited(tmp_path, data, choices)) if isinstance(line, str)]
+    assert any(line.startswith("It gives the same answer in all 4 samples on 99.0") for line in said)
+
+
+def test_a_terminal_says_how_many_problems_are_left_undecided(tmp_path):
+    data = pairs(50)
+    choices = [[problem.answer] for problem in data]
+    for undecided_count, is_said in ((40, True), (0, False)):
+        silent = [[None]] * undecided_count + choices[undecided_count:]
+        said = [line for line in lines(audited(tmp_path, data, silent)) if isinstance(line, str)]
+        assert any("40.0\u00a0% of problems are left undecided" in line for line in said) == is_said

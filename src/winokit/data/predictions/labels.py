@@ -84,7 +84,8 @@ def read_labels(source: Source, matcher: Matcher) -> Iterator[PredictionRow]:
     if len(labels) != len(matcher.dataset):
         raise BadInput(
             f"{source.path}: {len(labels):,} labels for the {len(matcher.dataset):,} problems of "
-            f"{matcher.dataset.card.name}: a bare list is matched by order, so the counts must agree"
+            f"{matcher.dataset.card.name}: a bare list is matched by order, so the counts must agree; "
+            f"for some of the problems, a csv file with the columns id and prediction"
         )
     place, first = next(((place, cell) for place, cell in labels if LABELS.match(cell)), labels[0])
     count = first.count(",") + 1 if LABELS.match(first) else 1

@@ -20,6 +20,9 @@ from winokit.stages.audit.scored_rows import (
     before_and_after,
 )
 
+UNDECIDED_TO_SAY = 0.01
+"""From this share of problems left undecided on, the numbers cannot be read without it."""
+
 
 def _chance_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Where the score over all problems lies against chance."""
@@ -108,14 +111,14 @@ def _samples_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     count = int(same.details.get(SAMPLES) or 0)
     if same.value == 1:
         text = f"It gives the same answer in all {count} samples on every problem: they say no more than one would."
-        return VerdictPoint(text, PLAIN)
+        return VerdictPoint(text, PLAIN, is_needed=True)
     text = f"It gives the same answer in all {count} samples on {percent(same.value)} of problems"
     is_like_coin = same.p is not None and (same.p >= USUAL_LEVEL or same.value < (same.chance or 0.0))
     if is_like_coin:
         text += f", as a coin in every sample may do too ({percent(same.chance)})"
     if state["places"] == SEVERAL:
         text += _right_in_samples(rows)
-    return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN)
+    return VerdictPoint(f"{text}.", BAD if is_like_coin else PLAIN, is_needed=True)
 
 
 def _right_in_samples(rows: MetricRows) -> str:
@@ -258,7 +261,8 @@ def _abstained_finding(rows: MetricRows, state: State) -> VerdictPoint | None:
     if expected is not None:
         would_be = f"{percent(expected.value)} (chance: {percent(expected.level)})"
         text += f". With guesses for these the score would be {would_be}"
-    return VerdictPoint(f"{text}.", BAD if state["abstained"] == ALL else PLAIN, {"abstained": state["abstained"]})
+    tone = BAD if state["abstained"] == ALL else PLAIN
+    return VerdictPoint(f"{text}.", tone, {"abstained": state["abstained"]}, is_needed=row.value >= UNDECIDED_TO_SAY)
 
 
 def _unfinished_finding(rows: MetricRows, state: State) -> VerdictPoint | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from winokit.data.runs import Run
-from winokit.drawing.decision import BAD
+from winokit.drawing.decision import BAD, VerdictPoint
 from winokit.drawing.plots import forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval
@@ -41,9 +41,7 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
     for each in judged if len(judged) <= MANY else ():
         yield f"{each.scorer.name} on {run.dataset.card.name}: {each.verdict.headline}"
         if len(judged) == 1:
-            yield from (
-                point.text for point in each.verdict.points if point.tone == BAD and not FIRST & {*point.claims}
-            )
+            yield from (point.text for point in each.verdict.points if _is_shown_first(point))
     yield ""
     if len(judged) > MANY:
         yield _comparison(judged[:LISTED])
@@ -58,6 +56,11 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield "Every row: --all"
     if run.report is not None:
         yield f"Full report: {run.report}"
+
+
+def _is_shown_first(point: VerdictPoint) -> bool:
+    """Whether a terminal shows a finding below the headline."""
+    return point.is_needed or (point.tone == BAD and not FIRST & {*point.claims})
 
 
 def summary(run: Run) -> Iterator[str]:
