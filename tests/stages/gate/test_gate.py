@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from typer.testing import CliRunner
 
 import winokit
 from winokit.cli.main import app
+from winokit.data.predictions.logs import logged_data
+from winokit.data.predictions.read import PredictionFile
 from winokit.data.runs import Run
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.metrics.compare import paired_interval
@@ -285,6 +288,17 @@ def test_files_of_predictions_take_the_problems_of_the_run_beside_them(tmp_path)
     assert winokit.gate(**files, data=tmp_path / "data.jsonl").passed
     with pytest.raises(BadInput, match=r"new\.jsonl: predictions without their problems; name those with --data DATA"):
         winokit.gate(**files)
+
+
+def test_logs_bring_the_problems_that_both_sides_are_about(tmp_path):
+    log = Path(__file__).parents[2] / "data/predictions/logs/samples_winogrande_0.4.13.jsonl"
+    problems = logged_data([PredictionFile(log)])[0]
+    first = tmp_path / "labels.lst"
+    first.write_text("1\n" * len(problems))
+    outcome = winokit.gate(first, against=log)
+    assert outcome.tests == winokit.gate(first, against=log, data=problems).tests
+    accuracy = next(test for test in outcome.tests if test.metric == "accuracy")
+    assert (accuracy.new, accuracy.old) == (0.5, pytest.approx(5 / 12))
 
 
 def test_the_command_line_exits_with_1_and_writes_a_summary(tmp_path):

@@ -7,11 +7,21 @@ from typing import Any
 
 from winokit.answers import Answers
 from winokit.data.loading import DataLike, load_one
-from winokit.data.predictions.in_memory import Predictions, columns_of_frame, is_folder, run_of_predictions
+from winokit.data.predictions.in_memory import (
+    Predictions,
+    are_files,
+    columns_of_frame,
+    file_paths,
+    is_folder,
+    run_of_predictions,
+)
+from winokit.data.predictions.logs import logged_data
+from winokit.data.predictions.read import PredictionFile
 from winokit.data.runs import Run
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.base import SCORINGS
+from winokit.problem import Dataset
 from winokit.stages.gate.settings import GateSettings
 
 RunLike = Run | Predictions
@@ -78,7 +88,7 @@ def read_sides(new: RunLike, old: RunLike, settings: GateSettings) -> "tuple[Gat
 def _load_runs(given: Mapping[str, RunLike], data: DataLike | None) -> dict[str, Run]:
     """Load both runs.
 
-    Predictions are read with the problems of `data`, or of the other run.
+    Predictions are read with the problems of `data`, of the other run, or of a log that holds its own.
     """
     runs: dict[str, Run] = {}
     for name, side in given.items():
@@ -87,11 +97,25 @@ def _load_runs(given: Mapping[str, RunLike], data: DataLike | None) -> dict[str,
         elif is_folder(side, data):
             runs[name] = Run.load(Path(str(side)))
     dataset = load_one(data) if data is not None else next((run.dataset for run in runs.values()), None)
+    if dataset is None:
+        dataset = _logged_problems([side for side in given.values() if are_files(side)])
     for name, side in given.items():
         if name not in runs:
             assert not isinstance(side, Run)
             runs[name] = run_of_predictions(columns_of_frame(side, data), dataset)
     return {name: runs[name] for name in given}
+
+
+def _logged_problems(sides: Iterable[Any]) -> Dataset | None:
+    """Return the problems of the first file that holds them."""
+    for path in (Path(path) for side in sides for path in file_paths(side)):
+        try:
+            logged = logged_data([PredictionFile(path)])
+        except BadInput:
+            continue  # such as predictions by id; whether they fit is told as they are read
+        if logged is not None:
+            return logged[0]
+    return None
 
 
 def _check_alike(new: GateSide, old: GateSide) -> None:
