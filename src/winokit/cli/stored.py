@@ -62,7 +62,10 @@ def stored_parameters(verb: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def refuse_options(typed: Sequence[str], options: Mapping[str, str]) -> None:
-    """Refuse an option that is written as a setting, with how it is typed; `options` are by parameter."""
+    """Refuse an option that is written as a setting.
+
+    The options are by parameter, and the message says how to type one.
+    """
     for part in "&".join(typed).split("&"):
         name, _, value = part.partition("=")
         option = options.get(name.strip().replace("-", "_"))

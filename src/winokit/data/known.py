@@ -91,10 +91,16 @@ def named_parts(name: str) -> tuple[CatalogueEntry, tuple[str, ...]] | None:
         return entry, entry.default
     stems = {Path(path).name.partition(".")[0]: known for known, (path, _) in entry.files.items()}
     if part not in entry.files and part not in stems:
-        known = next((known for stem, known in stems.items() if stem == part.partition(".")[0]), None)
-        named = dataset if len(entry.files) == 1 else f"{dataset}/{known}" if known else None
-        raise UnknownName(f"{'file or ' if '.' in part else ''}part of {dataset}", part, entry.files, named)
+        kind = f"file or part of {dataset}" if "." in part else f"part of {dataset}"
+        raise UnknownName(kind, part, entry.files, _meant_part(entry, stems.get(part.partition(".")[0])))
     return entry, (part if part in entry.files else stems[part],)
+
+
+def _meant_part(entry: CatalogueEntry, known: str | None) -> str | None:
+    """The name of a known part, or of a dataset with one part only."""
+    if len(entry.files) == 1:
+        return entry.name
+    return f"{entry.name}/{known}" if known else None
 
 
 def dataset_names() -> list[str]:
