@@ -161,6 +161,11 @@ def forest(
     return Forest(_blocks(chosen, known, title))
 
 
+def every_row(rows: Iterable[Metric], known: Sequence[ShownScorer]) -> tuple[ForestBlock, ...]:
+    """Rows of any sort by protocol, for a table: they have no axis in common."""
+    return _blocks(rows, known, title)
+
+
 def difference_forest(
     rows: Iterable[Metric], known: Sequence[ShownScorer], titled: Callable[[Metric], str] = title
 ) -> Forest:

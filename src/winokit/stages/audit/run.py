@@ -27,6 +27,7 @@ from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import WATCHES, Progress, tell
 from winokit.results import READINGS, Metric
 from winokit.settings import Help, verb
+from winokit.stages.audit.asked_for import PROTOCOLS_NAMED
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.settings import AuditSettings
@@ -523,6 +524,8 @@ def describe_run(
         "substitution": plan.substitution,
         "shots": plan.shots,
     }
+    if settings.protocol:
+        description[PROTOCOLS_NAMED] = True
     if isinstance(plan.shots_from, Dataset):
         description["shots_from"] = plan.shots_from.content_hash
     if isinstance(plan.prompt, PromptTemplate):
