@@ -14,6 +14,8 @@ WIDTH, HEIGHT = 200, 40
 """Of the drawing, without the numbers below it."""
 REACH = 3.2
 """Standard deviations of the null that a hill shows on each side."""
+LEAST_REACH = 0.1
+"""What the axis shows at least on each side of a null: ten points."""
 STEPS = 40
 """Straight pieces of an outline."""
 SPACINGS = (0.05, 0.1, 0.25)
@@ -88,5 +90,6 @@ def _ends_of(row: Metric) -> list[float]:
     """The ends of a row's hill, its score and its interval."""
     null = float(row.details[NULL] or 0.0)
     error = float(row.details[NULL_ERROR] or 0.0)
-    known = [null - REACH * error, null + REACH * error, row.value, row.low, row.high]
+    reach = max(REACH * error, LEAST_REACH)
+    known = [null - reach, null + reach, row.value, row.low, row.high]
     return [end for end in known if end is not None]

@@ -16,7 +16,7 @@ from winokit.drawing.wording import SHARE, kind
 from winokit.methods.scoring.scorer import Prediction
 from winokit.problem import Card, Dataset, Problem
 from winokit.stages.audit.page import AuditPage, write_report
-from winokit.stages.audit.problems import failed_pair
+from winokit.stages.audit.failures import find_failures
 
 FETCHING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "link": "href"}
 EMPTY = {"meta", "link", "img", "input", "br", "hr"}
@@ -238,7 +238,7 @@ def pair_run(**chosen):
 
 def test_the_pair_shown_is_the_one_that_most_fail_with_its_special_words_marked():
     run = pair_run(one=(0, 0, 0, 0), two=(0, 1, 1, 1), three=(0, 1, 0, 1))
-    ann, eve = failed_pair(run, scorers(run))
+    ann, eve = find_failures(run, scorers(run), 1)[0].texts
     assert ann.parts == (("Ann thanked Eve because ", False), (None, False), (" had", False), (" got.", True))
     assert eve.parts[-1] == (" given.", True)
     assert (ann.right, eve.right) == ("Ann", "Eve")
@@ -258,14 +258,14 @@ def test_the_pair_shown_has_the_spaces_of_its_text_and_in_japanese_none():
     ):
         rows = [Prediction(each.id, "original", "one", "own", None, 1 - each.answer, each.answer) for each in pair]
         run = Run({}, [], rows, Dataset(pair))
-        shown = failed_pair(run, scorers(run))[0]
+        shown = find_failures(run, scorers(run), 1)[0].texts[0]
         assert (shown.parts, shown.language) == (parts, pair[0].language)
 
 
 @pytest.mark.parametrize("choices", [(0, 1, 0, 1), (None, 0, 0, None)])
 def test_no_pair_is_shown_that_nobody_fails_or_answers_in_full(choices):
     run = pair_run(one=choices)
-    assert failed_pair(run, scorers(run)) == []
+    assert find_failures(run, scorers(run), 6) == []
 
 
 def test_the_first_screen_has_one_table_and_a_sentence_for_each_scorer(page, run):

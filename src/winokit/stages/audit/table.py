@@ -7,7 +7,18 @@ from winokit.data.runs import Run
 from winokit.drawing.decision import BAD, Verdict
 from winokit.drawing.plots import ForestBlock, ShownScorer, forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
-from winokit.drawing.wording import count, join, name_coin, often, plural, say, say_chance, say_coin, say_interval, sentence
+from winokit.drawing.wording import (
+    count,
+    join,
+    name_coin,
+    often,
+    plural,
+    say,
+    say_chance,
+    say_coin,
+    say_interval,
+    sentence,
+)
 from winokit.errors import check_known
 from winokit.results import AT, READINGS, Metric, rows_to_json, stands
 from winokit.stages.audit.asked_for import rows_asked_for
