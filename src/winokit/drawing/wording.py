@@ -179,10 +179,10 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def sentence(clause: str) -> str:
+def as_sentence(clause: str) -> str:
     """A clause with a capital and a full stop.
 
-    >>> sentence("it answers none of 428 problems")
+    >>> as_sentence("it answers none of 428 problems")
     'It answers none of 428 problems.'
     """
     return f"{clause[:1].upper()}{clause[1:]}."

@@ -88,7 +88,7 @@ def _cause_lines(found: Verdict) -> Iterator[str]:
     """The cause of a verdict, if its headline has not told it."""
     cause = found.cause
     if cause is not None and not FIRST & {*cause.claims}:
-        yield f"  {sentence(cause.text)}"
+        yield f"  {as_sentence(cause.text)}"
 
 
 def _silence_lines(run: Run, judged: JudgedScorer) -> Iterator[str]:
