@@ -34,10 +34,10 @@ def stats(
 def lines(rows: Sequence[Statistics]) -> Lines:
     """One table, a line per dataset."""
     heads = ["dataset", *(name.replace("_", " ") for name in COUNTS), "domains, labels"]
-    yield table(heads, [_cells(row) for row in rows], words=(-1,))
+    yield table(heads, [_make_cells(row) for row in rows], words=(-1,))
 
 
-def _cells(row: Statistics) -> list[str]:
+def _make_cells(row: Statistics) -> list[str]:
     numbers = [getattr(row, name) for name in COUNTS]
     counts = [f"{n:,.1f}" if isinstance(n, float) else f"{n:,}" for n in numbers]
     if row.unit != "words":

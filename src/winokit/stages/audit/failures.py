@@ -11,11 +11,10 @@ from winokit.methods.scoring.scorer import Prediction
 from winokit.methods.transforms.substitute import substitute
 from winokit.notebook import PIECE
 from winokit.problem import ORIGINAL, Dataset, Problem, grouped
+from winokit.stages.audit.problems import Key, predictions_by_variant
 
 AnsweredUnit = Mapping[str, Sequence[Prediction]]
 """By the name of a scorer, its predictions of the problems of a pair, or of one problem."""
-Key = tuple[str, str]
-"""Model and scoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,8 @@ class Failure:
 
 def find_failures(run: Run, known: Sequence[ShownScorer], most: int) -> list[Failure]:
     """The pairs that most scorers fail, the surest mistakes first; problems where the dataset has no pairs."""
-    known_rows = {(row.model, row.scoring, row.id): row for row in run.predictions if row.variant == ORIGINAL}
+    by_scorer = predictions_by_variant(run)[ORIGINAL]
+    known_rows = {(*key, name): row for key, rows in by_scorer.items() for name, row in rows.items()}
     units = _pairs_of(run.dataset) or [[problem] for problem in run.dataset if _has_one_blank(problem)]
     widest = _widest_margins(known_rows.values())
     ranked: list[tuple[int, float, Sequence[Problem], AnsweredUnit]] = []

@@ -87,6 +87,7 @@ class AuditPage:
         self.rows = len(run.metrics)
         self.left_out = [row for row in run.left_out if row.n]
         self.settings = tuple(flat({name: value for name, value in run.settings.items() if name != "notes"}))
+        self.is_sampled = any(row.sample is not None for row in run.predictions)
         self.notes = run.notes or run.dataset.notes
         self.replayed = run.replay_notes
         self.undecided = undecided(run)

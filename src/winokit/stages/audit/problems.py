@@ -42,7 +42,7 @@ class ProblemScript:
 
 def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[ProblemScript, str]]:
     """A script for the original problems and one for each variant that was predicted, one at a time."""
-    predictions = _by_variant(run)
+    predictions = predictions_by_variant(run)
     spoke = {(row.variant, row.model, row.scoring) for row in run.transcripts}
     variants = {ORIGINAL: run.dataset, **{name: run.variants[name] for name in run.variants if name in predictions}}
     outcomes = {name: _outcomes(data, predictions[name]) for name, data in variants.items() if name != ORIGINAL}
@@ -61,17 +61,30 @@ def problem_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[Pr
 
 def transcript_scripts(run: Run, known: Sequence[ShownScorer]) -> Iterator[tuple[str, str]]:
     """For each of those with questions, the name of a script of what was said about its problems, and the script."""
-    said, predictions = grouped((row.variant, row) for row in run.transcripts), _by_variant(run)
+    said, predictions = grouped((row.variant, row) for row in run.transcripts), predictions_by_variant(run)
     for place, name in enumerate([ORIGINAL, *(name for name in run.variants if name in predictions)]):
         if name in said:
             talk = _talk(said[name], _keys(predictions[name], known))
             yield f"transcripts/{place}.js", _call("winokitTranscripts", place, talk)
 
 
-def _by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
+    """By variant and scorer, the prediction for each problem.
+
+    Of several samples it is what most of them say.
+    """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
+    votes = grouped(
+        ((row.variant, row.model, row.scoring, row.id), row) for row in run.predictions if row.sample is not None
+    )
     for row in run.predictions:
-        predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})[row.id] = row
+        by_id = predictions.setdefault(row.variant, {}).setdefault((row.model, row.scoring), {})
+        if row.sample is None:
+            by_id[row.id] = row
+        elif row.id not in by_id:
+            from winokit.methods.scoring.majority import elected
+
+            by_id[row.id] = elected(row.model, votes[row.variant, row.model, row.scoring, row.id])
     return predictions
 
 

@@ -8,6 +8,7 @@ from winokit.drawing.decision import BAD, Verdict
 from winokit.drawing.plots import ForestBlock, ShownScorer, forest, owner, scorers
 from winokit.drawing.tables import Table, Text, dim, plan_lines, table
 from winokit.drawing.wording import (
+    as_sentence,
     count,
     join,
     name_coin,
@@ -17,7 +18,6 @@ from winokit.drawing.wording import (
     say_chance,
     say_coin,
     say_interval,
-    sentence,
 )
 from winokit.errors import check_known
 from winokit.results import AT, READINGS, Metric, rows_to_json, stands

@@ -31,6 +31,7 @@ from winokit.methods.arrays import IntArray
 from winokit.methods.metrics.corrections import holm
 from winokit.methods.metrics.judge_solved import p_solved
 from winokit.methods.scoring.cache import Cache
+from winokit.methods.scoring.majority import refuse_samples
 from winokit.methods.scoring.scorer import Prediction, ScoringPlan, score_variants
 from winokit.methods.transforms.variants import make_variants
 from winokit.models.registry import load_model
@@ -112,6 +113,8 @@ def answers_of(
         plan = ScoringPlan()
         asked_now = {ORIGINAL: problems} | variants
         rows[str(against), ""] += score_variants(asked_now, model, plan, cache=cache, progress=progress)
+    for own in rows.values():
+        refuse_samples(own, "evolve")
     asked = AskedProblems.of(problems, variants)
     answers = [EvolveAnswers.of(name, asked, own) for (name, _), own in rows.items()]
     for model_answers in answers:

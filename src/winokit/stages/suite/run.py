@@ -138,6 +138,8 @@ def _plan_cells(settings: SuiteSettings, plan: ScoringPlan, folder: Path | None)
     for model in models:
         if model.spec is not None:
             check_model(model.spec)
+            if isinstance(model.spec, str) and Spec.parse(model.spec).options.get("n", "1") != "1":
+                raise BadInput(f"model {model.spec!r}: a suite takes one answer to each problem: leave out ?n=")
         for name in model.predictions or ():
             check_known("dataset of this suite", name, [each.whole.card.name for each in data])
     for name in settings.scoring or ():
