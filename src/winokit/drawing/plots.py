@@ -194,7 +194,7 @@ def forest(
 
 def every_row(rows: Iterable[Metric], known: Sequence[ShownScorer]) -> tuple[ForestBlock, ...]:
     """Rows of any sort by protocol, for a table: they have no axis in common."""
-    return _blocks(rows, known, title)
+    return _make_blocks(rows, known, title)
 
 
 def difference_forest(
