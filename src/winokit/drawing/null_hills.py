@@ -72,8 +72,10 @@ class NullHill:
 def draw_hills(rows: Iterable[Metric | None]) -> list[NullHill | None]:
     """A hill for each row that has a null with a spread, on the axis of them all; None for others."""
     rows = list(rows)
-    drawn = [row for row in rows if row is not None and _has_spread(row)]
-    ends = [end for row in drawn for end in _ends_of(row)]
+    ends: list[float] = []
+    for row in rows:
+        if row is not None and _has_spread(row):
+            ends += _ends_of(row)
     if not ends:
         return [None for _ in rows]
     margin = 0.05 * (max(ends) - min(ends))
@@ -91,5 +93,5 @@ def _ends_of(row: Metric) -> list[float]:
     null = float(row.details[NULL] or 0.0)
     error = float(row.details[NULL_ERROR] or 0.0)
     reach = max(REACH * error, LEAST_REACH)
-    known = [null - reach, null + reach, row.value, row.low, row.high]
-    return [end for end in known if end is not None]
+    ends = [null - reach, null + reach, row.value, row.low, row.high]
+    return [end for end in ends if end is not None]

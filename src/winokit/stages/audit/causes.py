@@ -16,8 +16,8 @@ MOSTLY = 0.5
 
 def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
     """The first cause that the rows show; None if they show none."""
-    found = (explain(rows, state) for explain in CAUSES)
-    return next((cause for cause in found if cause is not None), None)
+    causes = (explain(rows, state) for explain in CAUSES)
+    return next((cause for cause in causes if cause is not None), None)
 
 
 def _no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:

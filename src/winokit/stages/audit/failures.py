@@ -43,21 +43,36 @@ class Failure:
         return list(grouped(choices).items())
 
 
+@dataclass(frozen=True, slots=True)
+class FailedUnit:
+    """A pair, or a problem alone, with the predictions of the scorers that answer all of it."""
+
+    problems: Sequence[Problem]
+    answers: AnsweredUnit
+
+    @property
+    def failing(self) -> int:
+        """How many scorers have a problem of it wrong."""
+        return sum(not all(row.is_right for row in rows) for rows in self.answers.values())
+
+    def sureness(self, widest: Mapping[Key, float]) -> float:
+        """The margins of its wrong answers, each as a share of the scorer's widest, in sum."""
+        total = 0.0
+        for rows in self.answers.values():
+            total += sum(_share_of_widest(row, widest) for row in rows if not row.is_right)
+        return total
+
+
 def find_failures(run: Run, known: Sequence[ShownScorer], most: int) -> list[Failure]:
     """The pairs that most scorers fail, the surest mistakes first; problems where the dataset has no pairs."""
     by_scorer = predictions_by_variant(run)[ORIGINAL]
-    known_rows = {(*key, name): row for key, rows in by_scorer.items() for name, row in rows.items()}
-    units = _pairs_of(run.dataset) or [[problem] for problem in run.dataset if _has_one_blank(problem)]
-    widest = _widest_margins(known_rows.values())
-    ranked: list[tuple[int, float, Sequence[Problem], AnsweredUnit]] = []
-    for problems in units:
-        answered = _answers_of(problems, known, known_rows)
-        wrong = [row for rows in answered.values() for row in rows if not row.is_right]
-        failing = sum(not all(row.is_right for row in rows) for rows in answered.values())
-        if failing:
-            ranked.append((failing, sum(_sureness(row, widest) for row in wrong), problems, answered))
-    ranked.sort(key=lambda each: (-each[0], -each[1]))
-    return [Failure(_failed_twins(problems, answered), failing) for failing, _, problems, answered in ranked[:most]]
+    pairs = _pairs_of(run.dataset)
+    problems_alone = [[problem] for problem in run.dataset if _has_one_blank(problem)]
+    units = [FailedUnit(problems, _answers_of(problems, known, by_scorer)) for problems in pairs or problems_alone]
+    widest = {key: _widest_margin(rows.values()) for key, rows in by_scorer.items()}
+    failed_units = [unit for unit in units if unit.failing]
+    failed_units.sort(key=lambda unit: (unit.failing, unit.sureness(widest)), reverse=True)
+    return [Failure(_failed_twins(unit), unit.failing) for unit in failed_units[:most]]
 
 
 def _pairs_of(dataset: Dataset) -> list[Sequence[Problem]]:
@@ -72,53 +87,51 @@ def _has_one_blank(problem: Problem) -> bool:
 
 
 def _answers_of(
-    problems: Sequence[Problem], known: Sequence[ShownScorer], rows: Mapping[tuple[str, str, str], Prediction]
+    problems: Sequence[Problem], known: Sequence[ShownScorer], by_scorer: Mapping[Key, Mapping[str, Prediction]]
 ) -> AnsweredUnit:
     """The predictions of the scorers that answer all these problems."""
-    answered = {}
+    answers = {}
     for scorer in known:
-        found = [rows.get((scorer.model, scorer.scoring, problem.id)) for problem in problems]
-        chosen = [row for row in found if row is not None and row.prediction is not None]
-        if len(chosen) == len(problems):
-            answered[scorer.name] = chosen
-    return answered
+        rows = by_scorer.get((scorer.model, scorer.scoring), {})
+        predictions = [rows.get(problem.id) for problem in problems]
+        choices = [row for row in predictions if row is not None and row.prediction is not None]
+        if len(choices) == len(problems):
+            answers[scorer.name] = choices
+    return answers
 
 
-def _widest_margins(rows: Iterable[Prediction]) -> dict[Key, float]:
-    """The widest margin of each scorer: scores of different scorers have different units."""
-    widest: dict[Key, float] = {}
-    for row in rows:
-        key = row.model, row.scoring
-        widest[key] = max(widest.get(key, 0.0), _finite_margin(row))
-    return widest
+def _widest_margin(rows: Iterable[Prediction]) -> float:
+    """The widest margin of one scorer: scores of different scorers have different units."""
+    return max((_finite_margin(row) for row in rows), default=0.0)
 
 
-def _sureness(row: Prediction, widest: Mapping[Key, float]) -> float:
+def _share_of_widest(row: Prediction, widest: Mapping[Key, float]) -> float:
     """A margin as a share of the scorer's widest; 0 without scores."""
-    most = widest[row.model, row.scoring]
-    return _finite_margin(row) / most if most else 0.0
+    widest_margin = widest[row.model, row.scoring]
+    return _finite_margin(row) / widest_margin if widest_margin else 0.0
 
 
 def _finite_margin(row: Prediction) -> float:
-    return row.margin if row.margin is not None and isfinite(row.margin) else 0.0
+    margin = row.margin
+    return margin if margin is not None and isfinite(margin) else 0.0
 
 
-def _failed_twins(problems: Sequence[Problem], answered: AnsweredUnit) -> tuple[FailedTwin, ...]:
+def _failed_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
     """The texts of a pair with the words marked that its twin lacks; a problem alone has no marks."""
-    filled = [substitute(problem, problem.right or "") for problem in problems]
+    filled = [substitute(problem, problem.right or "") for problem in unit.problems]
     texts = [[*PIECE.findall(text.before), None, *PIECE.findall(text.after)] for text in filled]
-    return tuple(
-        FailedTwin(
-            tuple(_marked(texts[at], texts[len(texts) - 1 - at])),
-            filled[at].candidate,
-            tuple(
-                (name, problem.candidates[rows[at].prediction or 0], rows[at].is_right)
-                for name, rows in answered.items()
-            ),
-            problem.language,
-        )
-        for at, problem in enumerate(problems)
-    )
+    twins = []
+    for at, problem in enumerate(unit.problems):
+        other = texts[len(texts) - 1 - at]
+        parts = tuple(_marked(texts[at], other))
+        twins.append(FailedTwin(parts, filled[at].candidate, _choices_of(unit, at), problem.language))
+    return tuple(twins)
+
+
+def _choices_of(unit: FailedUnit, at: int) -> tuple[tuple[str, str, bool], ...]:
+    """By scorer, the candidate it chose in one of the texts, and whether that is right."""
+    candidates = unit.problems[at].candidates
+    return tuple((name, candidates[rows[at].prediction or 0], rows[at].is_right) for name, rows in unit.answers.items())
 
 
 def _marked(words: list[str | None], other: list[str | None]) -> Iterator[tuple[str | None, bool]]:

@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winokit.data.known import WHOLE, identify
-from winokit.data.runs import Run
+from winokit.data.runs import PROTOCOLS_NAMED, Run
 from winokit.drawing.decision import Verdict
 from winokit.drawing.null_hills import draw_hills
 from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import (
     COLOURS,
+    SECONDARY,
     Forest,
+    ForestBlock,
     ForestMark,
     ShownScorer,
     borrowed,
     difference_forest,
+    every_row,
     forest,
     owner,
     scorers,
@@ -28,7 +31,6 @@ from winokit.methods.scoring.base import all_whole
 from winokit.problem import collector_off, grouped
 from winokit.results import READINGS, Metric, stands
 from winokit.stages.audit import plots
-from winokit.stages.audit.asked_for import PROTOCOLS_NAMED, rows_asked_for
 from winokit.stages.audit.failures import find_failures
 from winokit.stages.audit.problems import problem_scripts, transcript_scripts
 from winokit.stages.audit.published import PublishedFact, published
@@ -163,6 +165,16 @@ def judge(run: Run) -> list[JudgedScorer]:
 def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
     """The few numbers of all scorers."""
     return [row for each in judged for row in each.tiles.values()]
+
+
+def rows_asked_for(run: Run, known: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
+    """Rows of protocols that were named, without those that `tiles` show; every row if there are no tiles."""
+    if tiles and not run.settings.get(PROTOCOLS_NAMED):
+        return ()
+    tile_ids = {id(row) for row in tiles}
+    rows = [row for row in run.metrics if row.protocol != READINGS and id(row) not in tile_ids]
+    main_rows = [row for row in rows if row.metric not in SECONDARY and "." not in row.subset]
+    return every_row(main_rows or rows, known)
 
 
 def is_silent(judged: JudgedScorer) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import winokit
 from winokit.answers import AskedProblems
 from winokit.data.loading import DATA_HELP, DataLike, load_shots
-from winokit.data.runs import READING_PREDICTIONS, LeftOut, Run, check_folder
+from winokit.data.runs import PROTOCOLS_NAMED, READING_PREDICTIONS, LeftOut, Run, check_folder
 from winokit.errors import BadInput, UnknownName
 from winokit.methods.scoring.asking import Asking
 from winokit.methods.scoring.base import default_scoring, unread_languages
@@ -27,7 +27,6 @@ from winokit.problem import ORIGINAL, Dataset, collector_off
 from winokit.progress import WATCHES, Progress, tell
 from winokit.results import READINGS, Metric
 from winokit.settings import Help, verb
-from winokit.stages.audit.asked_for import PROTOCOLS_NAMED
 from winokit.stages.audit.inputs import AuditInputs, check_apart, merge_notes, read_inputs
 from winokit.stages.audit.protocols import PROTOCOLS
 from winokit.stages.audit.settings import AuditSettings

@@ -21,7 +21,6 @@ from winokit.drawing.wording import (
 )
 from winokit.errors import check_known
 from winokit.results import AT, READINGS, Metric, rows_to_json, stands
-from winokit.stages.audit.asked_for import rows_asked_for
 from winokit.stages.audit.page import (
     MANY,
     AuditPage,
@@ -30,6 +29,7 @@ from winokit.stages.audit.page import (
     is_silent,
     judge,
     labels,
+    rows_asked_for,
     undecided_of,
 )
 from winokit.stages.audit.scored_rows import MetricRows
@@ -84,9 +84,9 @@ def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
         yield f"Full report: {run.report}"
 
 
-def _cause_lines(found: Verdict) -> Iterator[str]:
+def _cause_lines(verdict: Verdict) -> Iterator[str]:
     """The cause of a verdict, if its headline has not told it."""
-    cause = found.cause
+    cause = verdict.cause
     if cause is not None and not FIRST & {*cause.claims}:
         yield f"  {as_sentence(cause.text)}"
 
@@ -106,12 +106,12 @@ def _number_tables(run: Run, judged: Sequence[JudgedScorer], every: bool) -> Ite
     tiles = first_numbers(judged)
     if tiles:
         yield _few(run, judged[0]) if len(judged) == 1 else _comparison(judged)
-    known = scorers(run)
-    asked = rows_asked_for(run, known, tiles)
-    if tiles and asked:
+    columns = scorers(run)
+    blocks = rows_asked_for(run, columns, tiles)
+    if tiles and blocks:
         yield ""
-    if asked:
-        yield _result_table(known, _block_rows(asked, known))
+    if blocks:
+        yield _result_table(columns, _block_rows(blocks, columns))
 
 
 def summary(run: Run) -> Iterator[str]:

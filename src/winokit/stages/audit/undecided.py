@@ -75,12 +75,13 @@ def undecided(run: Run) -> UndecidedRun | None:
 
 def undecided_by(run: Run, model: str, scoring: str) -> UndecidedRun | None:
     """What to show of the problems that one scorer leaves undecided; None if it decides all."""
-    own = [row for row in run.predictions if (row.model, row.scoring) == (model, scoring)]
-    left = [row for row in own if row.prediction is None]
-    names = {(row.variant, row.id) for row in left}
-    said = [row for row in run.transcripts if (row.model, row.scoring) == (model, scoring)]
-    unread = [row for row in said if (row.variant, row.id) in names]
-    return undecided(replace(run, predictions=left, transcripts=unread))
+    scorer = model, scoring
+    abstentions = [row for row in run.predictions if (row.model, row.scoring) == scorer and row.prediction is None]
+    names = {(row.variant, row.id) for row in abstentions}
+    transcripts = [
+        row for row in run.transcripts if (row.model, row.scoring) == scorer and (row.variant, row.id) in names
+    ]
+    return undecided(replace(run, predictions=abstentions, transcripts=transcripts))
 
 
 def _way_out(transcripts: Iterable["Transcript"]) -> str:
