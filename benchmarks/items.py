@@ -263,6 +263,9 @@ def languages(draws: int) -> None:
     judged, answers = judged_board(dataset, [BOARDS / "winogrande_test_o1mini_12languages.csv.gz"])
     pairs = [pair.rows for pair in judged.pairs]
     table_of("Languages, whole pairs", judged, answers, pairs, 20, max(1, draws // 4))
+    paired = {row for pair in pairs for row in pair}
+    alone = [(int(row),) for row in judged.rows if int(row) not in paired]
+    table_of("Languages, labels alone", judged, answers, alone, 20, max(1, draws // 4))
 
 
 def nothing_planted(draws: int) -> None:

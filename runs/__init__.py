@@ -5,8 +5,6 @@
     python -m runs denominators FILE                    which test sizes a table of accuracies can come from
     python -m runs page [--check]                       write the tables of the pages from runs/results
     python -m runs corpus | trigrams | language-head    make the corpus and the models that the pages speak of
-    python -m runs jobs --model mpnet=hf:DIR --out DIR  other training runs, as a queue that resumes
-    python -m runs trained DIR                          from the queue's records to stores of results
     python -m runs figures                              draw the pages' figures from runs/results
 
 How the pieces fit:
@@ -26,9 +24,7 @@ How the pieces fit:
   in the tables of their section, or of a section that their paragraph links to; what papers say that stands in no
   table is listed in `papers.STATED`.
 - `winogrande`, `winogrande_aaai`, `trichelair`, `liu`, `square_one`, `naturalness`: the tables, one module per paper.
-- `jobs`, `job_queue`, `trainer`, `sets`, `authors`: the list of the other training runs, the queue that hands them out,
-  what one does, the datasets of all training, AFLite against its authors. `trained` packs their records into stores,
-  with what several of them come to (`comparisons`, `trials`); `winogrande_trained`, `winogrande_aflite`,
-  `winogrande_aaai_trained`, `liu_trained`, `square_one_trained` and `training_time` write the tables from these, with
-  what all of them share in `trained_tables`.
+- `sets`: the datasets of all training. `trained`: stored runs of a queue that is gone, and what tables ask of them;
+  `winogrande_trained`, `winogrande_aflite`, `winogrande_aaai_trained`, `liu_trained` and `square_one_trained` write the
+  tables from these, with what all of them share in `trained_tables`.
 """

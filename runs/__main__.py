@@ -16,7 +16,7 @@ from runs.tables import RESULTS, Bench, Table, all_tables, default_data, named_m
 from winokit.errors import BadInput, WinokitError
 from winokit.files import read_text, write_whole
 
-TOOLS = ("corpus", "denominators", "trigrams", "language-head", "rounded", "jobs", "trained", "figures", "page")
+TOOLS = ("corpus", "denominators", "trigrams", "language-head", "rounded", "figures", "page")
 """Other things to do; `page` is here, each of the others a module with a `main`."""
 
 
@@ -90,7 +90,8 @@ def run_named(arguments: Sequence[str]) -> int:
     asked = tables_of(given.table)
     can = [table for table in asked if table.run is not None]
     if not can:
-        raise BadInput(f"{asked[0].name}: its results come from training: {asked[0].needs}")
+        own_paper = [table.name for table in tables_of(asked[0].paper) if jobs_of_table(table.name)]
+        raise BadInput(f"{asked[0].name}: {asked[0].needs}; what {asked[0].paper} trains: {', '.join(own_paper)}")
     for table in can:
         run_table(table, given)
     return 0

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
-from runs.comparisons import WITH_RUNS
 from runs.papers import LIU_TABLE_2
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import mean_sd, score, seeds
+from runs.trained import WITH_RUNS, mean_sd, score, seeds
 from runs.trained_tables import LIU, NOT_RUN, ends_of, includes_zero, trained
-from runs.trials import ANY, COMMON, COMPARED, NOT_THE_PAPERS, P_VALUE
 from winokit.drawing.wording import plural
 from winokit.methods.metrics.corrections import holm
 from winokit.results import Metric
@@ -26,6 +24,14 @@ FORMALIZATIONS = {
     "p-span": "P-Span",
     "mc-mlm-fresh": "MC-MLM, fresh head",
 }
+COMPARED = "mc-mlm"
+"""What the other formalizations are compared with, over the draws that both have."""
+NOT_THE_PAPERS = "mc-mlm-fresh"
+"""Ours alone: draws are common where the paper's formalizations have them."""
+COMMON, ANY = "common draws", "whatever they began with"
+"""Draws of which both trials began with the same head and the same held-out problems; all that both have."""
+P_VALUE = "p"
+"""Of a lead: how often it is as large if the two change places, group by group of questions."""
 LEVEL = 0.05
 """P-values below this are significant."""
 FEWEST = 5

@@ -1,9 +1,9 @@
-"""docs/reproduction.md and the papers' pages: their tables written from the results, their prose held to them.
+"""docs/evidence/reproduction.md and the papers' pages: their tables written from the results, their prose held to them.
 
 A part of a table stands between `<!-- table NAME -->` and `<!-- end -->`. Besides the parts of tables there are `words`
-(every table with its word), `settings-TABLE` (both columns of a protocol, and what its own runs gave) and
-`denominators-TABLE`. All else is prose, hand-made tables included, and every decimal or per-cent number in it must be
-found
+(every table with its word), `pass` (what is to be trained, and what that costs), `settings-TABLE` (both columns of a
+protocol, and what its own runs gave) and `denominators-TABLE`. All else is prose, hand-made tables included, and every
+decimal or per-cent number in it must be found
 
 - in a generated table of the same section,
 - in a generated table of a section that the same paragraph, or the same line of a list or table, links to, or
@@ -24,12 +24,14 @@ from runs.denominators import denominators_of
 from runs.papers import STATED
 from runs.protocol import PAGES as PAPER_PAGES
 from runs.protocol import overview, protocols, store_of
+from runs.protocol_jobs import jobs_of_table, protocol_jobs
 from runs.store import Store
-from runs.tables import RESULTS, ROOT, all_tables
+from runs.tables import RESULTS, ROOT, all_tables, grid
+from runs.tables import number as shown_number
 from winokit.errors import BadInput
 
-PAGE = ROOT / "docs" / "reproduction.md"
-PAGES = (PAGE, *(ROOT / "docs" / f"paper-{name}.md" for name in PAPER_PAGES.values()))
+PAGE = ROOT / "docs" / "evidence" / "reproduction.md"
+PAGES = (PAGE, *(PAGE.with_name(f"paper-{name}.md") for name in PAPER_PAGES.values()))
 PART = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|(?i:section|version|winokit) \d+(?:\.\d+)*", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+| (?=%))(?![\d.]*\.\d)")
@@ -60,11 +62,13 @@ def generated(name: str, results: Path) -> str:
     kind, _, table = name.partition("-")
     if name == "words":
         return overview(results)
+    if name == "pass":
+        return cost_table(results)
     if kind == "settings" and table in protocols():
         return settings_and_runs(table, results)
     if kind == "denominators" and table in protocols():
         return denominators_of(protocols()[table])
-    known = ["words", *all_tables()]
+    known = ["words", "pass", *all_tables()]
     raise BadInput(f"docs: no table named {name!r}. Known: {', '.join(known)}, settings-TABLE, denominators-TABLE.")
 
 
@@ -77,6 +81,23 @@ def settings_and_runs(table: str, results: Path) -> str:
     from runs.training import show_runs
 
     return f"{text}\n\n{show_runs(store)}"
+
+
+def cost_table(results: Path) -> str:
+    """Every table that is trained, in order: its jobs, its steps, its hours, and whether it has been run."""
+    from runs.training import hours_of, steps_of
+
+    lines = []
+    for name in dict.fromkeys(job.table for job in protocol_jobs()):
+        jobs = jobs_of_table(name)
+        steps = sum(map(steps_of, jobs))
+        fast, slow = hours_of(steps)
+        stored = store_of(name, results)
+        done = 0 if stored is None else sum(job.name in stored.records for job in jobs)
+        lines.append(
+            (name, len(jobs), f"{steps:,}", f"{shown_number(fast)} to {shown_number(slow)}", f"{done} of {len(jobs)}")
+        )
+    return grid(["table", "jobs", "training steps", "hours", "run"], lines)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from winokit.methods.training.settings import TrainSettings
+from winokit.stages.search.space import SearchSpace
 
 PASS = Path(__file__).parent / "protocols" / "pass.toml"
 
@@ -26,6 +27,8 @@ class ProtocolJob:
     settings: TrainSettings
     tests: tuple[str, ...]
     after: str | None = None
+    dev: str | None = None
+    """The set whose best epoch counts, and which is reported; else the weights after the last step count."""
     problems: int = 0
     """About how many problems `train` has: what a run costs is known before anything is read."""
 
@@ -55,8 +58,14 @@ def protocol_jobs(path: Path = PASS) -> tuple[ProtocolJob, ...]:
 
 
 def jobs_of_arm(arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, seed: int) -> Iterator[ProtocolJob]:
-    """One job of an arm and a seed, or one for each of the arm's sizes."""
+    """One job of an arm and a seed, or one for each of the arm's sizes.
+
+    With `draws`, a seed is the number of a trial, which draws the settings as `winokit search` does.
+    """
     sizes: Sequence[int | None] = arm.get("sizes", [None])
+    chosen: dict[str, Any] = {"seed": seed} if "draws" not in arm else SearchSpace(**arm["draws"]).draw(0, seed)
+    if "dev" in arm:
+        chosen["keep"] = "best"
     for size in sizes:
         names = {"size": size, "seed": seed}
         after = arm.get("after")
@@ -64,9 +73,10 @@ def jobs_of_arm(arm_name: str, arm: Mapping[str, Any], settings: TrainSettings, 
             f"{arm_name.format(**names)}/{seed}",
             arm["table"],
             arm["train"].format(**names),
-            replace(settings, seed=seed),
-            tuple(arm["tests"]),
+            replace(settings, **chosen),
+            tuple(arm.get("tests", ())),
             None if after is None else f"{after}/{seed}",
+            arm.get("dev"),
             size or arm["problems"],
         )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from runs.comparisons import WORDS_TEST
 from runs.papers import SQUARE_ONE_CURVES, SQUARE_ONE_MATCHED, SQUARE_ONE_TABLE_1, SQUARE_ONE_TABLE_6
 from runs.store import Record, Store
 from runs.tables import grid, number, register
-from runs.trained import mean_sd, score, seeds
+from runs.trained import WORDS_TEST, mean_sd, score, seeds
 from runs.trained_tables import (
     DIFFERENCE_COLUMNS,
     NOT_RUN,

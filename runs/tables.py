@@ -30,7 +30,6 @@ LABELS = ("trichelair/WSC_switched_label.json", "trichelair/WSC_associative_labe
 MODULES = (
     *("winogrande", "winogrande_aaai", "trichelair", "liu", "square_one", "naturalness"),
     *("winogrande_trained", "winogrande_aflite", "winogrande_aaai_trained", "liu_trained", "square_one_trained"),
-    "training_time",
 )
 """Every module that registers tables: the papers', then what was trained."""
 SHOWN = ("a coin", "hunter", "ensemble", "trigrams", "SmolLM2", "builtin", "mpnet with a head")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from runs.comparisons import WITH_RUNS
 from runs.store import Record, Store
 from runs.tables import Table, number, percent
-from runs.trained import STORES, mean_sd, score
+from runs.trained import STORES, WITH_RUNS, mean_sd, score
 from winokit.drawing.wording import plural
 from winokit.results import Metric
 
 NOT_RUN = "not run"
-NEEDS = "python -m runs jobs, then python -m runs trained; a GPU"
+NEEDS = "stored runs of a queue that is gone; no command makes them"
 WINOGRANDE, LIU, SQUARE_ONE = STORES
 SENTENCE = "Not run with this version."
 

@@ -141,11 +141,17 @@ def has_gpu() -> bool:
 
 def cost_of(jobs: Sequence[ProtocolJob]) -> str:
     """What the jobs would take."""
-    steps = sum(steps_of(job) for job in jobs)
-    slow, fast = (steps / speed / 3600 for speed in STEPS_A_SECOND)
+    steps = sum(map(steps_of, jobs))
+    fast, slow = hours_of(steps)
     took = f"{number(fast)} to {number(slow)} hours for an encoder of 110M weights on an NVIDIA H200"
     way_out = "There is no GPU here: add --device cpu to train all the same, --steps and --limit to try"
     return f"{plural(len(jobs), 'job')}, {steps:,} steps; about {took}. {way_out}."
+
+
+def hours_of(steps: int) -> tuple[float, float]:
+    """How long steps take, at the fastest and at the slowest."""
+    slow, fast = (steps / speed / 3600 for speed in STEPS_A_SECOND)
+    return fast, slow
 
 
 def steps_of(job: ProtocolJob) -> int:
@@ -167,8 +173,8 @@ def check_weights(spec_text: str) -> None:
     if folder.is_dir():
         if not (folder / "config.json").is_file() or not any(any(folder.glob(name)) for name in WEIGHTS):
             raise BadInput(f"{folder}: no model; expected a folder with config.json and weights")
-    elif folder.is_absolute() or spec.place.startswith((".", "~")) or spec.place.count("/") != 1:
-        raise BadInput(f"{spec.place}: no such folder; give a folder with a model, or a name of the hub (org/name)")
+    elif folder.is_absolute() or spec.place.startswith((".", "~")) or spec.place.count("/") > 1:
+        raise BadInput(f"{spec.place}: no such folder; give a folder with a model, or a name of the hub")
     elif not is_cached(spec.place):
         check_hub(spec.place)
 
@@ -200,8 +206,13 @@ def identity_of(job: ProtocolJob, order: Order, data: Mapping[str, Dataset]) -> 
     settings = job.settings.identity()
     settings |= {"model": short(order.spec), "weights": model_identity(order.spec)["model_content"]}
     settings |= {"train": job.train, "train_data": dataset_of(job.train, data).content_hash, "after": job.after}
-    settings |= {"test_data": {name: dataset_of(name, data).content_hash for name in job.tests}}
+    settings |= {"test_data": {name: dataset_of(name, data).content_hash for name in tested_sets(job)}}
     return {**settings, TRY: order.tried}
+
+
+def tested_sets(job: ProtocolJob) -> tuple[str, ...]:
+    """The sets that a record has predictions of."""
+    return job.tests if job.dev is None else (job.dev, *job.tests)
 
 
 def check_record(job: ProtocolJob, order: Order, data: Mapping[str, Dataset]) -> None:
@@ -297,20 +308,34 @@ def work(job: ProtocolJob, order: Order) -> None:
 def trained(job: ProtocolJob, order: Order, data: Mapping[str, Dataset]) -> Record:
     """Train and test as a job says, through `winokit.train`."""
     import winokit
+    from winokit.methods.training.finetune import DEV
 
     model = order.spec if job.after is None else f"hf:{order.folder(job.after)}"
     train = dataset_of(job.train, data)
     tests = [dataset_of(name, data) for name in job.tests]
     folder = order.folder(job.name)
+    dev = None if job.dev is None else dataset_of(job.dev, data)
     outcome = winokit.train(
-        train, model=model, settings=job.settings, test=tests, out=folder, device=order.device, drop_overlap=True
+        train,
+        model=model,
+        settings=job.settings,
+        dev=dev,
+        test=tests,
+        out=folder,
+        device=order.device,
+        drop_overlap=True,
     )
+    made = {
+        name: (test.card.file_name, outcome.on(test.card.name)) for name, test in zip(job.tests, tests, strict=True)
+    }
+    if job.dev is not None:
+        made[job.dev] = (DEV, [row for row in outcome.metrics if row.subset == DEV])
     predictions = {}
     rows: list[Metric] = []
-    for name, test in zip(job.tests, tests, strict=True):
-        lines = (folder / "predictions" / f"{test.card.file_name}.jsonl").read_text("utf-8").splitlines()
+    for name, (file_name, own_rows) in made.items():
+        lines = (folder / "predictions" / f"{file_name}.jsonl").read_text("utf-8").splitlines()
         predictions[name] = letters(json.loads(line)["prediction"] for line in lines)
-        rows += [renamed_row(row, name) for row in outcome.on(test.card.name) if row.metric in KEPT_METRICS]
+        rows += [renamed_row(row, name) for row in own_rows if row.metric in KEPT_METRICS]
     settings = {
         **identity_of(job, order, data),
         "problems": len(train),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from runs.comparisons import BOTH, DIFFERENCES
 from runs.papers import WINOGRANDE_TABLE_4, WINOGRANDE_TABLE_5_TRAINED, WINOGRANDE_TABLE_6
 from runs.store import Record, Store
 from runs.tables import grid, number, percent, register
-from runs.trained import chosen_step, mean_sd, score, seed_of, seeds
+from runs.trained import BOTH, chosen_step, mean_sd, score, seed_of, seeds
 from runs.trained_tables import (
     DEV_COLUMNS,
     DIFFERENCE_COLUMNS,
@@ -66,6 +65,14 @@ def show_dev(store: Store) -> str:
     return grid(["trained on", "dev, paper", "test, paper", *DEV_COLUMNS], lines)
 
 
+DIFFERENCES = {
+    # by the name of the difference, the first arm and the one that is taken from it
+    "xl - debiased": ("transfer/xl", "transfer/debiased"),
+    "dpr>xl - xl": ("transfer/dpr>xl", "transfer/xl"),
+    "true-false - xl": ("true-false", "transfer/xl"),
+    "mc-mlm - xl": ("square-one/mc-mlm", "transfer/xl"),
+    "local-context, kept - random": ("local-context/kept", "local-context/random"),
+}
 ON_DEV = {
     # by the name of a difference: in words, the two arms, the test sets
     "dpr>xl - xl": ("DPR first", "WinoGrande alone", ("winogrande-dev",)),

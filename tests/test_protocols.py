@@ -142,7 +142,7 @@ def test_every_table_of_the_papers_has_a_protocol_with_its_fields_on_both_sides(
 
 def test_tables_have_the_names_of_their_protocols_and_of_their_jobs():
     known = all_tables()
-    beside = {"square-one-figure-1", "winogrande-authors", "winogrande-time", "liu-heads", "naturalness-texts"}
+    beside = {"square-one-figure-1", "winogrande-authors", "liu-heads", "naturalness-texts"}
     assert set(known) - set(protocols()) == beside  # what no paper asks
     assert {job.table for job in protocol_jobs()} <= set(protocols())
 
@@ -160,8 +160,25 @@ def test_jobs_have_names_of_their_own_and_begin_with_jobs_that_come_before_them(
 def test_settings_of_jobs_are_those_that_the_protocol_says():
     for job in protocol_jobs():
         here = protocols()[job.table].here
-        ours = (job.settings.epochs, job.settings.batch_size, job.settings.learning_rate)
-        assert (here["epochs"], here["batch"], here["rate"]) == ours, job.name
+        if "draws" not in here:
+            ours = (job.settings.epochs, job.settings.batch_size, job.settings.learning_rate)
+            assert (here["epochs"], here["batch"], here["rate"]) == ours, job.name
+
+
+def test_trials_draw_the_same_settings_for_every_formalization():
+    trials = jobs_of_table("liu-1")
+    here = protocols()["liu-1"].here
+    drawn: dict[str, list[tuple[object, ...]]] = {}
+    for job in trials:
+        settings = job.settings
+        assert settings.keep == "best"
+        assert f"{settings.epochs}" in here["draws"].partition(";")[0]
+        drawn.setdefault(job.arm, []).append(
+            (settings.seed, settings.epochs, settings.batch_size, settings.learning_rate)
+        )
+    assert len(drawn) == 12
+    assert all(draws == drawn["liu/superglue-wsc/p-span"] for draws in drawn.values())
+    assert len(set(drawn["liu/superglue-wsc/p-span"])) == here["trials"] == 60
 
 
 def test_both_columns_of_settings_are_shown_and_what_differs():
@@ -202,6 +219,8 @@ def test_a_field_that_no_protocol_has_is_refused(tmp_path, text, why):
     [
         (["--model", "hf:./nowhere"], "./nowhere: no such folder; give a folder"),
         (["--model", "hf:nobody/nothing"], "nobody/nothing: no such folder, and"),
+        (["--model", "hf:roberta-large"], "roberta-large: no such folder, and"),
+        (["--model", "hf:a/b/c"], "a/b/c: no such folder; give a folder with a model, or a name of the hub"),
         (["--model", "random"], "random: cannot be trained"),
         (["--model", "a=builtin", "--model", "b=builtin"], "one model at a time"),
         (["--only", "square-one/7"], "--only square-one/7: no job of square-one-6.1-trained"),

@@ -207,7 +207,7 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
         (["liu-99"], "No paper or table named 'liu-99'."),
         (["winogrande-4", "--data", "nowhere"], "--data"),
         (["winogrande-4", "--limit", "0"], "--limit: expected a number above 0, found 0"),
-        (["liu-1"], "its results come from training"),
+        (["liu-2"], "no command makes them; what liu trains: liu-1"),
         (["trichelair-B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
     ],
 )
@@ -255,6 +255,13 @@ def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_recor
     assert main(["winogrande-4", "--model", "a coin=builtin", *options]) == 2
     assert "with another model (random, now builtin); choose another --out" in capsys.readouterr().err
     assert (tmp_path / "winogrande-4.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("table", "said"), [("square-one-1", "not in a try"), ("square-one-2", "trophy, suitcase")])
+def test_a_try_of_a_table_with_stored_predictions_or_certain_pairs_is_shown(table, said, tmp_path, real_file, capsys):
+    data = real_file("wsc/WSCollection.xml").parents[1]
+    assert main([table, "--model", "random", "--limit", "30", "--data", str(data), "--out", str(tmp_path)]) == 0
+    assert said in capsys.readouterr().out
 
 
 def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):

@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.training import bert, easy, one_thread, planted, tiny, unseen  # noqa: F401
 
-from runs import training
+from runs import sets, training
 from runs.protocol_jobs import jobs_of_table
 from runs.sets import Sets
-from runs.store import Store
+from runs.store import Store, chosen
 from runs.tables import RESULTS
 from runs.training import Order
 from winokit.errors import BadInput
@@ -81,6 +81,30 @@ def test_a_record_names_its_settings_weights_and_data(order, planted):  # noqa: 
     order.record_path(job).write_text(json.dumps(content), "utf-8")
     with pytest.raises(BadInput, match="another weights"):
         training.check_record(job, order, data)
+
+
+def test_a_trial_is_reported_on_the_set_that_its_epoch_is_chosen_on(order, planted):  # noqa: F811
+    data = {"train:liu-superglue-wsc": planted, "superglue-wsc-val": easy(20, 40, "val")}
+    order.sets.write_bytes(lzma.compress(pickle.dumps(Sets(data))))
+    trial = "liu/superglue-wsc/mc-sent/0"
+    assert training.run_table("liu-1", replace(order, only=(trial,))) == 0
+    record = Store(order.out / "liu-1.json").records[trial]
+    assert list(record.predictions) == ["superglue-wsc-val"]
+    (accuracy,) = (row for row in record.rows if row.metric == "accuracy")
+    answers = [problem.answer for problem in data["superglue-wsc-val"]]
+    choices = chosen(record.predictions["superglue-wsc-val"])
+    right = sum(choice == answer for choice, answer in zip(choices, answers, strict=True))
+    assert (accuracy.dataset, accuracy.subset, accuracy.value) == ("superglue-wsc-val", "all", right / 20)
+
+
+def test_a_random_subset_has_as_many_pairs_and_lone_problems_as_the_set_it_is_beside(planted):  # noqa: F811
+    pairs = sets.twin_pairs(planted)
+    model = planted.with_problems([*pairs[0], *pairs[1], pairs[2][0], pairs[3][1], pairs[4][0]])
+    drawn = [sets.drawn_like(planted, model, seed) for seed in (0, 1)]
+    assert [(len(data), len(sets.twin_pairs(data))) for data in drawn] == [(7, 2), (7, 2)]
+    assert {problem.id for problem in drawn[0]} != {problem.id for problem in drawn[1]}
+    with pytest.raises(BadInput, match="too few for a subset"):
+        sets.drawn_like(model, planted, 0)
 
 
 def test_a_job_that_is_refused_counts_and_says_why(order, bert, tmp_path, capfd):  # noqa: F811

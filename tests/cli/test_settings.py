@@ -126,7 +126,7 @@ def test_no_message_and_no_document_names_a_setting_as_the_option_it_was():
     former = former_options()
     assert "--max-requests" in former
     texts = {path: texts_of(path) for path in (ROOT / "src").rglob("*.py")}
-    texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+    texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]}
     assert len(texts) > 100
     found = {path: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
     assert {path: options for path, options in found.items() if options} == {}

@@ -25,7 +25,7 @@ def python_of_page(page: Path) -> str:
 
 def pages_with_python() -> list[Path]:
     """README and the pages of the documentation that have Python in them."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in pages if python_of_page(page)]
 
 

@@ -118,6 +118,36 @@ def test_twins_that_exist_are_validated(tmp_path, crew):
     assert [len(members) for members in judged.groups.values()] == [2] * 4
 
 
+def test_a_queue_of_suspects_comes_back_as_errata(tmp_path, crew):
+    swapped = OPEN[0].replace(answer=1 - OPEN[0].answer)
+    suspects = OPEN[:4].with_problems([swapped, *OPEN[1:4]])
+    write(suspects, tmp_path / "suspects.jsonl")
+    verbs.init(tmp_path / "study", judge=str(tmp_path / "suspects.jsonl"), kind=("validate", "switchable"), votes=2)
+    study = opened(tmp_path / "study")
+    answers = {problem.id: problem.answer for problem in OPEN[:4]}
+    doubtful = OPEN[3].id
+
+    def says(kind, name):
+        if kind == "switchable":
+            return {"choice": "yes"}
+        return {
+            "choice": str(answers[name]),
+            "equally_plausible": "yes" if name == doubtful else "no",
+            "local_decides": "no",
+        }
+
+    judge_as(study, crew, says)
+    study.close()
+    verbs.export(tmp_path / "study")
+    board = tmp_path / "board.csv"
+    board.write_text("model,0,1\na,1,0\nb,0,1\n")
+    votes = tmp_path / "study" / "export" / "labels.jsonl"
+    run = winokit.items(suspects, board, votes=votes, out=tmp_path / "items")
+    found = winokit.load(str(tmp_path / "suspects.jsonl"), errata=run.errata)
+    verdicts = {problem.id: problem.labels["erratum"] for problem in found if "erratum" in problem.labels}
+    assert verdicts == {swapped.id: "wrong label (2 of 2 people)", doubtful: "ambiguous (2 of 2 people)"}
+
+
 def _rows(study):
     with study.store.read() as session:
         return session.scalars(select(ProblemRow)).all()

@@ -26,6 +26,8 @@ from winokit.problem import ERRATUM, Dataset, Problem, grouped
 WRONG_LABEL, AMBIGUOUS, BROKEN = "wrong label", "ambiguous", "broken text"
 VERDICTS = (WRONG_LABEL, AMBIGUOUS, BROKEN)
 FIELDS = ("id", "verdict", "people", "agreed", "who", "note")
+ON_ANSWERS = ("evaluate", "validate")
+"""Kinds of votes that choose a candidate; others are about the text, yes or no."""
 IDS = ("qID", "idx", "id", "index", "UID")
 
 
@@ -135,8 +137,9 @@ def _write_value(value: str | int) -> str:
 def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum], int]:
     """The errata that people's votes make of problems, and how many have votes.
 
-    `problems` are those of `evaluated.jsonl` of `winokit collect export`: their votes are in the provenance. A label is
-    wrong if more than half of those who chose chose one other candidate, and ambiguous if more than half cannot tell.
+    `problems` are those of `evaluated.jsonl` or `labels.jsonl` of `winokit collect export`: their votes are in the
+    provenance. A label is wrong if more than half chose one other candidate, and ambiguous if more than half cannot
+    tell, or find both candidates equally plausible.
     """
     errata = []
     judged = 0
@@ -145,7 +148,7 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
         if not votes or problem.answer is None:
             continue
         judged += 1
-        choices = [vote.get("choice") for vote in votes]
+        choices = [choice_of_vote(vote) for vote in votes]
         silent = sum(choice is None for choice in choices)
         others = [choice for choice in choices if choice is not None and choice != problem.answer]
         most = max((others.count(choice) for choice in set(others)), default=0)
@@ -157,5 +160,11 @@ def errata_of_votes(problems: Sequence[Problem], who: str) -> tuple[list[Erratum
 
 
 def is_counted(vote: Mapping[str, Any]) -> bool:
-    """Whether a vote is on the problem as it is, and counts."""
-    return vote.get("variant", "original") == "original" and bool(vote.get("counted", True)) and not vote.get("gold")
+    """Whether a vote is on the answer of the problem as it is, and counts."""
+    on_answer = vote.get("variant", "original") == "original" and vote.get("kind", "evaluate") in ON_ANSWERS
+    return on_answer and bool(vote.get("counted", True)) and not vote.get("gold")
+
+
+def choice_of_vote(vote: Mapping[str, Any]) -> Any:
+    """The candidate that a vote is for, or None."""
+    return None if vote.get("equally_plausible") else vote.get("choice")

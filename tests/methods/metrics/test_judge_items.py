@@ -123,6 +123,20 @@ def test_wrong_in_more_languages_than_a_coin_is_a_reason():
     assert LANGUAGES not in {suspect.rows: suspect.reasons for suspect in less.suspects}.get((4, 5), {})
 
 
+def test_a_choice_of_the_place_that_a_language_prefers_says_little_of_a_label():
+    rng = np.random.default_rng(4)
+    answers = AskedProblems.of(dataset()).answers
+    right = rng.random((12, len(answers))) < np.where(answers == 1, 0.9, 0.5)
+    with_usual_choice, with_rare_choice = 2 * PAIRS, 2 * PAIRS + 1
+    right[:, [with_usual_choice, with_rare_choice]] = False
+    languages = {f"l{number}": np.array([number]) for number in range(12)}
+    ranked = judge_items(answers_of(right), np.arange(12), languages).ranked
+    order = [suspect.rows for suspect in ranked]
+    assert order.index((with_rare_choice,)) < order.index((with_usual_choice,))
+    evidence = {suspect.rows: suspect.suspicion for suspect in ranked}
+    assert evidence[with_rare_choice,] > 1.5 * evidence[with_usual_choice,]
+
+
 def test_near_copies_are_one_family_and_equally_strong_models_are_not():
     rng = np.random.default_rng(1)
     bases = rng.random((5, 1000)) < 0.85

@@ -21,7 +21,7 @@ from winokit.results import Metric
 from winokit.stages.curve.fit import CurvePoint, series_of
 from winokit.stages.curve.nested import NestedGrowth, restart_seed
 from winokit.stages.curve.page import write_curve_page
-from winokit.stages.curve.run import CurveJob, _point_of_run, learning_curve, planned_jobs
+from winokit.stages.curve.run import CurveJob, _make_point, learning_curve, planned_jobs
 from winokit.stages.curve.settings import CurveDesign, CurveGoal
 from winokit.stages.curve.verdict import of_reach
 
@@ -202,7 +202,7 @@ def test_a_point_reads_predictions_of_a_model_with_any_name_that_json_allows(uns
     (tmp_path / "predictions" / "test.jsonl").write_text("".join(lines), "utf-8")
     accuracy = replace(score(0.5), dataset="test", subset="test", metric="accuracy")
     job = CurveJob("mc", 0, 0, 8, unseen, tmp_path, 1)
-    assert _point_of_run(job, test, TrainOutcome(tmp_path, {}, [accuracy])).choices.tolist() == [0, 1, 1]
+    assert _make_point(job, test, TrainOutcome(tmp_path, {}, [accuracy])).choices.tolist() == [0, 1, 1]
 
 
 def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm(unseen):

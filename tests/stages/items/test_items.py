@@ -108,6 +108,52 @@ def test_peoples_votes_come_back_as_errata(tmp_path, board):
     assert winokit.load("open", errata=run.errata)[0].labels["erratum"] == "wrong label (3 of 3 people)"
 
 
+def test_a_card_shows_the_twin_that_nobody_was_asked(tmp_path, board):
+    data = winokit.load("open")
+    head, *rows = (line.split(",") for line in board.read_text().splitlines())
+    without_twin = [[head[0], head[1], *head[3:]], *([row[0], "0", *row[3:]] for row in rows)]
+    board.write_text("\n".join(map(",".join, without_twin)) + "\n")
+    page = winokit.items("open", board, out=tmp_path / "items").page.read_text()
+    card = page.partition('id="suspect-1"')[2].partition("</li>")[0]
+    assert data[0].after in card
+    assert f"Its twin: {data[1].before}" in card
+    assert "not asked" in card
+
+
+def test_choices_joined_to_other_problems_are_told_by_a_coins_score(tmp_path):
+    data = winokit.load("open")
+    rng = np.random.default_rng(0)
+    choices = rng.integers(1, 3, (len(data), MODELS))
+    heading = ["row", *(f"model-{number}" for number in range(MODELS))]
+    lines_of_table = [heading, *([row, *own] for row, own in enumerate(choices.tolist()))]
+    path = tmp_path / "board.csv"
+    path.write_text("\n".join(",".join(map(str, line)) for line in lines_of_table) + "\n")
+    (note,) = (note for note in winokit.items("open", path).notes if "coin" in note)
+    assert "no better than a coin: expected items named by their ids, or by their rows" in note
+
+
+def test_a_bank_tells_a_wrong_join_and_is_no_board(tmp_path, board):
+    _, *rows = board.read_text().splitlines()
+    rights = np.array([list(map(int, row.split(",")[1:])) for row in rows]).mean(axis=0).clip(0.05, 0.95)
+    intercepts = np.log(rights / (1 - rights))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "board.csv").write_text(board.read_text())
+    write_bank(folder / "bank.csv", intercepts)
+    fitting, other = (
+        next(note for note in winokit.items("open", folder, bank=bank).notes if "bank and answers" in note)
+        for bank in (folder / "bank.csv", write_bank(tmp_path / "other.csv", intercepts[::-1]))
+    )
+    assert "one of the two is about other problems" not in fitting
+    assert "one of the two is about other problems, since a wrong join gives about 0" in other
+
+
+def write_bank(path, intercepts):
+    """A bank of items of one slope."""
+    path.write_text("row,a1,d,g,u\n" + "".join(f"{row},1,{d},0,1\n" for row, d in enumerate(intercepts)))
+    return path
+
+
 @pytest.mark.skipif(not BOARDS.is_dir() or not DATA.is_dir(), reason="no real boards: set WINOKIT_BOARDS")
 def test_a_wrong_label_leads_the_real_board_and_the_contaminated_model_gives_it_back(tmp_path):
     path = BOARDS / "winogrande_dev_metabench_5476x106.csv.gz"

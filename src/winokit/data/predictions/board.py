@@ -35,6 +35,8 @@ ROW = re.compile(r"(?:.*_)?(?:row|index)0?|id|item", re.IGNORECASE)
 """Headings of the column that names items."""
 ROLES = CHOICES | {"answer", "label", "gold", "text", "sentence", "option1", "option2", "reason", "score1", "score2"}
 """Headings that say that a table is about one model."""
+PARAMETERS = ("a1", "d", "g", "u")
+"""Headings of a bank, which has parameters of items and no answers."""
 LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Z][A-Za-z]+)?")
 MOST_CANDIDATES = 9
 CELLS = {"1": 1, "0": 0, "1.0": 1, "0.0": 0, "true": 1, "false": 0, "": -1}
@@ -108,7 +110,8 @@ def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
         # The last heading may be cut off where only the beginning of a file was read.
         return "columns" if all(items.is_item(name) for name in others[:-1]) else None
     has_roles = any(name.casefold() in ROLES for name in others)
-    return "rows" if ROW.fullmatch(first) and not has_roles else None
+    is_bank = set(PARAMETERS) <= set(others)
+    return "rows" if ROW.fullmatch(first) and not has_roles and not is_bank else None
 
 
 def read_board(path: Path, items: ItemNames) -> Board:

@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from winokit.data.formats.source import Source
-from winokit.data.predictions.board import ROW, ItemNames
+from winokit.data.predictions.board import PARAMETERS, ROW, ItemNames
 from winokit.errors import BadInput
 from winokit.methods.metrics.item_bank import ItemBank
-
-PARAMETERS = ("a1", "d", "g", "u")
 
 
 def read_bank(path: Path, items: ItemNames) -> ItemBank:

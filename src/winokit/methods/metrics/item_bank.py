@@ -5,7 +5,7 @@ means for pairs depends on how twins hang together, which margins do not say: th
 the sums of max(0, p + q - 1) and of min(p, q) (Fréchet's bounds).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from winokit.methods.arrays import FloatArray
 
 STRENGTHS = (-12.0, 12.0)
 """Abilities between which a model is looked for."""
+FEWEST_ITEMS = 10
+"""Fewer items say nothing of how well a bank fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,16 @@ class ItemBank:
         if not min(ends) < right < max(ends):
             return None
         return float(optimize.brentq(lambda strength: self.chances(strength).mean() - right, *STRENGTHS))
+
+    def correlation_with(self, rights: Mapping[int, float]) -> float | None:
+        """The correlation of shares right by row with what the bank expects of them; None if it cannot be said."""
+        places = [place for place, row in enumerate(self.rows) if row in rights]
+        own_bank = self.take(places)
+        observed = np.array([rights[row] for row in own_bank.rows])
+        strength = own_bank.strength_of(float(observed.mean())) if len(places) >= FEWEST_ITEMS else None
+        if strength is None or observed.std() == 0:
+            return None
+        return float(np.corrcoef(observed, own_bank.chances(strength))[0, 1])
 
     def pair_bounds(
         self, right: float, pairs: Sequence[tuple[int, int]], asked: Sequence[int] | None = None

@@ -12,7 +12,8 @@ A swapped label turns the margin of the strong families round (from m to -m) and
 queue is sorted by m + 2 r, the lowest first, as far as families differ reliably in strength (alpha, Cronbach, 1951,
 "Coefficient alpha and the internal structure of tests"): a (m + 2 r) + (1 - a) m', where m' is the margin of all
 families. If they are equally strong, who is strong is luck. Of a model in several languages the evidence of all counts:
-log odds of right against wrong, and for a pair of both right against both wrong, which is much surer.
+log odds of each choice by the label against the same choice by the other label, and for a pair of both right against
+both wrong, which is much surer.
 `benchmarks/items.py` measures it on planted errors.
 """
 
@@ -161,6 +162,19 @@ class JudgedItems:
         return items
 
     @cached_property
+    def right(self) -> Estimate:
+        """The share of items on which families are right, with its interval over units."""
+        rights = np.array([item.right.value for item in self.items])
+        proportion = share(rights, self.asked.units.take(self.rows))
+        interval = proportion.interval()
+        return Estimate(proportion.value, interval.low, interval.high, len(rights))
+
+    @property
+    def chance(self) -> float:
+        """The share right by guessing."""
+        return float((1 / self.asked.candidates[self.rows]).mean())
+
+    @cached_property
     def pair_rows(self) -> IntArray:
         """The rows of both twins of each complete pair that somebody was asked whole, a row per pair.
 
@@ -285,11 +299,19 @@ class JudgedItems:
             reasons[LANGUAGES] = f"{what} in {len(wrong)} of {asked_count} languages ({', '.join(wrong)})"
 
     @cached_property
-    def _item_weights(self) -> FloatArray:
-        """The log odds of each scorer of right against wrong; 0 for one no better than a coin."""
-        right = (self.matrix.states == RIGHT).sum(axis=1)
-        wrong = (self.matrix.states == WRONG).sum(axis=1)
-        return _compute_log_odds(right, wrong)
+    def _item_weights(self) -> tuple[FloatArray, FloatArray]:
+        """By the answer's place and scorer, the log odds of the label if the scorer is right, and if it is wrong.
+
+        A scorer that mostly chooses one place says little by it: its choice is as likely by either label.
+        """
+        answers = self.asked.answers
+        counts = np.zeros((2, 2, len(self.matrix.states)), np.int64)
+        for place in (0, 1):
+            own_states = self.matrix.states[:, answers == place]
+            counts[0, place] = (own_states == RIGHT).sum(axis=1)
+            counts[1, place] = (own_states == WRONG).sum(axis=1)
+        rights = (counts[0] + 1) / (counts.sum(axis=0) + 2)
+        return np.log(rights / (1 - rights[::-1])), np.log((1 - rights) / rights[::-1])
 
     @cached_property
     def _pair_weights(self) -> FloatArray:
@@ -302,10 +324,12 @@ class JudgedItems:
     def _estimate_language_margin(self, rows: Sequence[int]) -> float:
         """The evidence of all languages for the labels, as if they were independent: log odds, summed."""
         states = self.matrix.states[:, list(rows)]
-        weights = self._pair_weights if len(rows) > 1 else self._item_weights
         all_right = (states == RIGHT).all(axis=1)
         all_wrong = (states == WRONG).all(axis=1)
-        return float(weights[all_right].sum() - weights[all_wrong].sum())
+        if_right, if_wrong = self._pair_weights, -self._pair_weights
+        if len(rows) == 1 and self.asked.candidates[rows[0]] == 2:
+            if_right, if_wrong = (weights[self.asked.answers[rows[0]]] for weights in self._item_weights)
+        return float(if_right[all_right].sum() + if_wrong[all_wrong].sum())
 
 
 def judge_items(answers: Answers, families: IntArray, languages: Mapping[str, IntArray] | None = None) -> JudgedItems:

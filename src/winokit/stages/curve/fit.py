@@ -56,14 +56,15 @@ def series_of(points: Sequence[CurvePoint], goal: CurveGoal, tests: Iterable[Dat
 
     They are in the order of the points, single accuracy before group accuracy.
     """
-    known = {test.card.name: test for test in tests}
+    tests_by_name = {test.card.name: test for test in tests}
     goals = {ACCURACY: goal.human, GROUP: goal.human_group}
     curves = grouped(((point.dataset, point.formalization), point) for point in points)
     series = []
-    for (dataset, formalization), own in curves.items():
+    for (dataset, formalization), curve_points in curves.items():
         scorer = Scorer("", formalization, formalization)
-        answers = Answers.of_trials(known[dataset], {point.trial: point.choices for point in own}, scorer)
-        trained = {point.trial: point.size for point in own}
+        choices = {point.trial: point.choices for point in curve_points}
+        answers = Answers.of_trials(tests_by_name[dataset], choices, scorer)
+        trained = {point.trial: point.size for point in curve_points}
         series += judge_curves(answers, goals, fit_from=goal.fit_from, trained=trained)
     return series
 
@@ -72,8 +73,15 @@ def write_points(points: Sequence[CurvePoint], path: Path) -> None:
     """Write points.csv, one row a point, with shares from 0 to 1."""
     table: list[Sequence[object]] = [COLUMNS]
     for point in points:
-        named = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
-        rows = [point.accuracy, point.group_accuracy]
-        scores = [[row.value, row.low, row.high, row.n or "", row.chance] if row else [""] * 5 for row in rows]
-        table.append([*named, *scores[0], *scores[1], point.abstained, "; ".join(point.warnings)])
+        point_columns = (point.dataset, point.formalization, point.asked, point.size, point.restart, point.seed)
+        accuracy = _score_columns(point.accuracy)
+        group_accuracy = _score_columns(point.group_accuracy)
+        table.append([*point_columns, *accuracy, *group_accuracy, point.abstained, "; ".join(point.warnings)])
     write_whole(path, csv_bytes(table))
+
+
+def _score_columns(row: Metric | None) -> list[object]:
+    """Value, interval, n and chance of a row; empty without one."""
+    if row is None:
+        return [""] * 5
+    return [row.value, row.low, row.high, row.n or "", row.chance]

@@ -13,9 +13,11 @@ import numpy as np
 from winokit.errors import BadInput
 from winokit.problem import Dataset, grouped
 
-SMALLEST, FACTOR = 160, 4
+SMALLEST = 160
+FACTOR = 4
 """WinoGrande's sizes grow from 160 by a factor of four."""
-ALL, FILES = "all", "files"
+ALL = "all"
+FILES = "files"
 
 
 def nested(dataset: Dataset, sizes: Sequence[int], seed: int) -> list[Dataset]:
@@ -52,7 +54,7 @@ class NestedGrowth:
 
     @classmethod
     def of(cls, sets: Sequence[Dataset], sizes: str | Sequence[int] | None = None) -> "NestedGrowth":
-        """The sizes a user asks for (`0,160,all`), drawn from one dataset; or several, which are the sizes."""
+        """Sizes asked for (`0,160,all`), drawn from one dataset, or the sizes of several."""
         text = sizes if sizes is None or isinstance(sizes, str) else ",".join(map(str, sizes))
         if len(sets) > 1:
             return cls.of_files(sets, untrained=text is not None and wants_untrained(text))
@@ -64,8 +66,10 @@ class NestedGrowth:
         """The sizes that come as files, from small to large, after zero where the untrained model is wanted."""
         lengths = list(map(len, files))
         if sorted(set(lengths)) != lengths:
-            named = ", ".join(f"{file.card.name} {len(file):,}" for file in files)
-            raise BadInput(f"training sets of several sizes are expected from small to large, each once: found {named}")
+            file_sizes = ", ".join(f"{file.card.name} {len(file):,}" for file in files)
+            raise BadInput(
+                f"training sets of several sizes are expected from small to large, each once: found {file_sizes}"
+            )
         none = Dataset([], replace(files[0].card, name="no training"))
         parts = (none, *files) if untrained else tuple(files)
         return cls(tuple(map(len, parts)), files[-1], parts)
@@ -76,7 +80,10 @@ class NestedGrowth:
 
     @property
     def notes(self) -> list[str]:
-        """What must be known of files: whether they are nested and whole, and that restarts share them."""
+        """Notes on files: whether they are nested and whole.
+
+        Restarts share them.
+        """
         if not self.files:
             return []
         notes = []
@@ -88,8 +95,8 @@ class NestedGrowth:
         for part in self.files[:-1]:
             there = {problem.id for problem in part}
             # Groups are those of the largest file: they may be named otherwise in a smaller one.
-            kept = [[problem.id in there for problem in members] for members in self.source.groups.values()]
-            torn = sum(any(members) and not all(members) for members in kept)
+            membership = [[problem.id in there for problem in members] for members in self.source.groups.values()]
+            torn = sum(any(members) and not all(members) for members in membership)
             if torn:
                 notes.append(f"{part.card.name}: {torn:,} groups have lost a member that {self.source.card.name} has")
         return [*notes, "sizes are files: restarts differ in head, dropout and order of batches, not in training data"]
@@ -106,7 +113,8 @@ def usual_sizes(n: int) -> tuple[int, ...]:
     >>> usual_sizes(1322)
     (0, 160, 640, 1322)
     """
-    sizes, size = [0], SMALLEST
+    sizes = [0]
+    size = SMALLEST
     while size < n:
         sizes.append(size)
         size *= FACTOR
@@ -120,7 +128,7 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
     (0, 100, 428)
     """
     sizes = []
-    for part in _parts(text):
+    for part in _split_parts(text):
         if part == FILES:
             raise BadInput("--sizes files: expected several training sets, one per size, found one")
         if part != ALL and not part.isdecimal():
@@ -135,11 +143,11 @@ def parse_sizes(text: str, n: int) -> tuple[int, ...]:
 
 def wants_untrained(text: str) -> bool:
     """Whether `--sizes 0,files` or `--sizes files` asks for the untrained model beside the files."""
-    parts = _parts(text)
+    parts = _split_parts(text)
     if FILES not in parts or set(parts) - {FILES, "0"}:
         raise BadInput(f"--sizes {text}: with several training sets the files are the sizes: 'files' or '0,files'")
     return "0" in parts
 
 
-def _parts(text: str) -> list[str]:
+def _split_parts(text: str) -> list[str]:
     return [part.strip().replace("_", "") for part in text.split(",") if part.strip()]

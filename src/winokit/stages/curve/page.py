@@ -6,6 +6,7 @@ the left and of the height from the top.
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,8 @@ from winokit.drawing.page import INDEX, flat, write_page
 from winokit.drawing.plots import COLOURS
 from winokit.drawing.protocols import CITATIONS
 from winokit.drawing.wording import name_coin
-from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveSeries
+from winokit.methods.metrics.curve import LogFit
+from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveLevel, CurveSeries
 from winokit.results import AT, stands
 from winokit.stages.curve.table import by_size, fitted, names_of, titles_of
 from winokit.stages.curve.verdict import verdict_of_curve
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from winokit.stages.curve.run import LearningCurve
 
 TITLES = {ACCURACY: "Single: problems right, per cent", GROUP: "Group: all twins right, per cent"}
-LEFT, RIGHT, ZERO = 5.0, 96.0, 19.0
+LEFT = 5.0
+RIGHT = 96.0
+ZERO = 19.0
 """Where the axis begins and ends, in per cent of the width, and where it begins if zero stands at its left."""
 APART = 13.0
 """Labels of sizes closer than this would run into each other."""
@@ -32,11 +36,12 @@ Place = tuple[float, float]
 
 def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
     """Write the page of a curve and return it."""
-    curves, charts = curve.series, []
+    curves = curve.series
+    charts = []
     for measure, title in TITLES.items():
-        own = [series for series in curves if series.measure == measure]
-        if any(level.size for series in own for level in series.levels):
-            charts.append(CurveChart(title, own))
+        measured = [series for series in curves if series.measure == measure]
+        if any(map(_has_trained_level, measured)):
+            charts.append(CurveChart(title, measured))
     return write_page(
         folder / INDEX,
         "stages/curve/page.html.j2",
@@ -53,8 +58,13 @@ def write_curve_page(curve: "LearningCurve", folder: Path) -> Path:
     )
 
 
+def _has_trained_level(curve: CurveSeries) -> bool:
+    """Whether a curve has a size above zero."""
+    return any(level.size for level in curve.levels)
+
+
 class CurveDot(NamedTuple):
-    """One size of one curve; hollow where it cannot be distinguished from chance."""
+    """One size of one curve. It is hollow if it cannot be distinguished from chance."""
 
     x: float
     y: float
@@ -79,55 +89,84 @@ class CurveChart:
 
     def __init__(self, title: str, series: Sequence[CurveSeries]) -> None:
         """Sizes from the first to the last, and tenths that hold every interval, a coin and the goal."""
-        self.title, levels = title, [level for curve in series for level in curve.levels]
+        self.title = title
+        levels = list(chain.from_iterable(curve.levels for curve in series))
         sizes = sorted({level.size for level in levels})
         self._start = ZERO if sizes[0] == 0 else LEFT
         self._logs = [math.log(size) for size in sizes if size > 0]
-        tossed = next((level.mean for level in levels if level.mean.chance is not None), None)
-        guess = None if tossed is None else tossed.chance
-        self.coin = name_coin(tossed)
+        coin_row = next((level.mean for level in levels if level.mean.chance is not None), None)
+        guess = None if coin_row is None else coin_row.chance
+        self.coin = name_coin(coin_row)
         goal = next((curve.reach.target / 100 for curve in series if curve.reach is not None), None)
-        known = [value for level in levels for value in (*level.values, level.mean.value, level.mean.low)]
-        known += [value for level in levels for value in (level.mean.high, level.mean.chance)]
-        values = [value for value in known if value is not None]
-        bottom, highest = math.floor(10 * min(values) - 0.2) / 10, max([*values, goal or 0.0])
-        self._low = max(0.0, bottom)
-        self._high = min(1.0, max(math.ceil(10 * highest + 0.2) / 10, bottom + 0.2))
-        self.guess, self.goal = (None if share is None else self._y(share) for share in (guess, goal))
-        self.lines = [self._line(at % len(COLOURS), name, series[at]) for at, name in enumerate(names_of(series))]
-        self.hollow = any(dot.hollow for line in self.lines for dot in line.dots)
-        self.ticks = self._ticks({level.asked: level.size for level in levels})
-        steps = round((self._high - self._low) / 0.1)
-        shares = [self._low + 0.1 * step for step in range(steps + 1) if steps <= 6 or step % 2 == 0]
-        self.levels = [(self._y(share), f"{100 * share:.0f}") for share in shares]
+        self._low, self._high = _axis_ends(levels, goal)
+        self.guess = None if guess is None else self._place_share(guess)
+        self.goal = None if goal is None else self._place_share(goal)
+        self.lines: list[CurveLine] = []
+        for number, (name, curve) in enumerate(zip(names_of(series), series, strict=True)):
+            self.lines.append(self._make_line(number % len(COLOURS), name, curve))
+        dots = chain.from_iterable(line.dots for line in self.lines)
+        self.hollow = any(dot.hollow for dot in dots)
+        self.ticks = self._make_ticks({level.asked: level.size for level in levels})
+        tenths = round((self._high - self._low) / 0.1)
+        every = 1 if tenths <= 6 else 2
+        shares = [self._low + 0.1 * tenth for tenth in range(0, tenths + 1, every)]
+        self.levels = [(self._place_share(share), f"{100 * share:.0f}") for share in shares]
         """Horizontal lines: places from the top and labels."""
 
-    def _x(self, size: float) -> float:
+    def _place_size(self, size: float) -> float:
         if size <= 0:
             return LEFT
-        first, last = self._logs[0], self._logs[-1]
-        return round(self._start + (RIGHT - self._start) * (math.log(size) - first) / ((last - first) or 1.0), 3)
+        first = self._logs[0]
+        last = self._logs[-1]
+        width = (last - first) or 1.0
+        return round(self._start + (RIGHT - self._start) * (math.log(size) - first) / width, 3)
 
-    def _y(self, share: float) -> float:
+    def _place_share(self, share: float) -> float:
         return round(100 - 100 * (share - self._low) / (self._high - self._low), 3)
 
-    def _line(self, colour: int, name: str, curve: CurveSeries) -> CurveLine:
-        dots, others, ends = [], [], None
+    def _make_line(self, colour: int, name: str, curve: CurveSeries) -> CurveLine:
+        dots = [self._make_dot(level) for level in curve.levels]
+        restarts: list[Place] = []
         for level in curve.levels:
-            mean, said = level.mean, f"{level.asked:,}: {100 * level.mean.value:.1f} %"
-            top, bottom = (None if end is None else self._y(end) for end in (mean.high, mean.low))
-            dots.append(CurveDot(self._x(level.size), self._y(mean.value), top, bottom, said, stands(mean) == AT))
             if len(level.values) > 1:
-                others += [(self._x(at), self._y(share)) for at, share in zip(level.sizes, level.values, strict=True)]
+                restarts += zip(map(self._place_size, level.sizes), map(self._place_share, level.values), strict=True)
+        ends = None
         if curve.fit is not None:
-            ends = [(self._x(size), self._y(curve.fit.at(size) / 100)) for size in (curve.fitted[0], curve.fitted[-1])]
-        return CurveLine(colour, name, dots, ends, others)
+            ends = [self._place_fit(curve.fit, size) for size in (curve.fitted[0], curve.fitted[-1])]
+        return CurveLine(colour, name, dots, ends, restarts)
 
-    def _ticks(self, sizes: Mapping[int, float]) -> list[tuple[float, str]]:
+    def _make_dot(self, level: CurveLevel) -> CurveDot:
+        mean = level.mean
+        top = None if mean.high is None else self._place_share(mean.high)
+        bottom = None if mean.low is None else self._place_share(mean.low)
+        label = f"{level.asked:,}: {100 * mean.value:.1f} %"
+        is_hollow = stands(mean) == AT
+        return CurveDot(self._place_size(level.size), self._place_share(mean.value), top, bottom, label, is_hollow)
+
+    def _place_fit(self, fit: LogFit, size: float) -> Place:
+        return self._place_size(size), self._place_share(fit.at(size) / 100)
+
+    def _make_ticks(self, sizes: Mapping[int, float]) -> list[tuple[float, str]]:
         """Sizes under the axis: the first, the last, and of those between as many as have room."""
-        first, *rest = sorted((self._x(size), f"{asked:,}") for asked, size in sizes.items())
-        kept = [first]
-        for place in rest[:-1]:
-            if place[0] - kept[-1][0] >= APART and rest[-1][0] - place[0] >= APART:
-                kept.append(place)
-        return [*kept, *rest[-1:]]
+        first, *other_ticks = sorted((self._place_size(size), f"{asked:,}") for asked, size in sizes.items())
+        shown_ticks = [first]
+        for tick in other_ticks[:-1]:
+            from_left = tick[0] - shown_ticks[-1][0]
+            to_last = other_ticks[-1][0] - tick[0]
+            if min(from_left, to_last) >= APART:
+                shown_ticks.append(tick)
+        return [*shown_ticks, *other_ticks[-1:]]
+
+
+def _axis_ends(levels: Sequence[CurveLevel], goal: float | None) -> tuple[float, float]:
+    """Shares at the bottom and the top of the axis: tenths that hold all values and the goal."""
+    values: list[float] = []
+    for level in levels:
+        mean = level.mean
+        ends = (mean.value, mean.low, mean.high, mean.chance)
+        values += level.values
+        values += [end for end in ends if end is not None]
+    bottom = math.floor(10 * min(values) - 0.2) / 10
+    highest = max([*values, goal or 0.0])
+    top = math.ceil(10 * highest + 0.2) / 10
+    return max(0.0, bottom), min(1.0, max(top, bottom + 0.2))

@@ -96,7 +96,7 @@ def curve(
     need_training("curve")
     loaded = sets.loaded_for_each(names)
     growth = NestedGrowth.of([each.train for each in loaded], design.sizes)
-    notes = _notes_on_data(loaded)
+    notes = _collect_notes(loaded)
     tell(notes)
     folder = folder_of_curve(out, growth.source)
     result = learning_curve(growth, loaded[-1], folder, model, settings, design, progress=progress)
@@ -109,7 +109,7 @@ def folder_of_curve(out: str | Path | None, dataset: Dataset) -> Path:
     return Path("runs", f"{dataset.card.file_name}-curve") if out is None else Path(out)
 
 
-def _notes_on_data(sets: Sequence[TrainingData]) -> list[str]:
+def _collect_notes(sets: Sequence[TrainingData]) -> list[str]:
     """The notes on all sets, each once."""
     notes: dict[str, None] = {}
     for each in sets:
@@ -254,7 +254,7 @@ def train_points(
         else:
             variant = data.arm.tested_on
             outcome = untrained(tests, variant, job.folder, model, run_settings, device=design.device)
-        points += [_point_of_run(job, test, outcome) for test in tests]
+        points += [_make_point(job, test, outcome) for test in tests]
         notes += outcome.notes
         weight_done += job.weight
         if progress is not None:
@@ -262,7 +262,7 @@ def train_points(
     return points, notes
 
 
-def _point_of_run(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
+def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurvePoint:
     """Read the scores and choices of a run on a test set."""
     rows = {row.metric: row for row in outcome.on(test.card.name)}
     accuracy = rows["accuracy"]

@@ -71,8 +71,8 @@ class CurveDesign(Settings):
 
         specs = {name: Formalization.parse(name).spec for name in self.formalization}
         if len(set(specs.values())) < max(1, len(self.formalization)):
-            named = ", ".join(self.formalization)
-            raise BadInput(f"formalizations: expected one or more, each once, found {named}")
+            names = ", ".join(self.formalization)
+            raise BadInput(f"formalizations: expected one or more, each once, found {names}")
         return specs
 
     def settings(self, settings: TrainSettings, formalization: str, seed: int) -> TrainSettings:

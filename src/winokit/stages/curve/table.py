@@ -35,7 +35,7 @@ LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 def lines(curve: "LearningCurve") -> Lines:
     """List means by size, fitted lines, warnings and the files written."""
-    sizes = [[size, *map(_said, levels)] for size, levels in by_size(curve.series)]
+    sizes = [[size, *map(_format_level, levels)] for size, levels in by_size(curve.series)]
     yield table(["trained on", *titles_of(curve.series)], sizes, left=0)
     yield ""
     heads = ["curve", "score", "line", "points for twice as much", "goal", "reached at", "area"]
@@ -61,7 +61,7 @@ def by_size(series: Sequence[CurveSeries]) -> Iterator[tuple[str, list[CurveLeve
         yield f"{size:,}", [own.get(size) for own in levels]
 
 
-def _said(level: CurveLevel | None) -> str:
+def _format_level(level: CurveLevel | None) -> str:
     if level is None:
         return ""
     spread = "" if level.spread is None else f" ± {100 * level.spread:.1f}"
@@ -74,7 +74,9 @@ def fitted(series: Sequence[CurveSeries]) -> Iterator[tuple[str, ...]]:
     Name, score, line, gain per doubling, goal, the size that reaches it, area and its interval.
     """
     for name, curve in zip(names_of(series), series, strict=True):
-        fit, reach, area = curve.fit, curve.reach, curve.auc
+        fit = curve.fit
+        reach = curve.reach
+        area = curve.auc
         line = NOTHING
         if fit is not None:
             sign = "−" if fit.intercept < 0 else "+"
@@ -135,11 +137,16 @@ def end_of(size: float | None) -> str:
 
 def names_of(series: Sequence[CurveSeries]) -> list[str]:
     """Names of curves: the formalization, the test set, or both."""
-    sets, kinds = {curve.dataset for curve in series}, {curve.formalization for curve in series}
+    sets = {curve.dataset for curve in series}
+    kinds = {curve.formalization for curve in series}
     names = []
     for curve in series:
-        kind = curve.formalization if len(kinds) > 1 or len(sets) == 1 else ""
-        names.append(" on ".join(filter(None, (kind, curve.dataset if len(sets) > 1 else ""))) or curve.dataset)
+        parts = []
+        if len(kinds) > 1 or len(sets) == 1:
+            parts.append(curve.formalization)
+        if len(sets) > 1:
+            parts.append(curve.dataset)
+        names.append(" on ".join(parts) or curve.dataset)
     return names
 
 
@@ -156,7 +163,8 @@ def rows_of(points: Sequence[CurvePoint], series: Sequence[CurveSeries], model: 
     """
     rows = [replace(row, model=model) for curve in series for row in curve_rows(curve)]
     for point, measure in product(points, (ACCURACY, GROUP)):
-        row, subset = point.score(measure), f"{point.asked}.restart{point.restart}"
+        row = point.score(measure)
+        subset = f"{point.asked}.restart{point.restart}"
         if row is not None:
             about: dict[str, Any] = {"size": point.size, "restart": point.restart, "seed": point.seed}
             details = {**row.details, **about}

@@ -9,8 +9,13 @@ from winokit.methods.metrics.judge_curves import ACCURACY, REACHED, CurveLevel, 
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
 from winokit.stages.curve.table import amount, doubling, end_of, titles_of
 
-GROWTH, END, SEEDS = "growth", "end", "seeds"
-ONE, AGREE, NOT_SHOWN, DISAGREE = "one", "agree", "not_shown", "disagree"
+GROWTH = "growth"
+END = "end"
+SEEDS = "seeds"
+ONE = "one"
+AGREE = "agree"
+NOT_SHOWN = "not_shown"
+DISAGREE = "disagree"
 
 TONES_OF_GROWTH = {ABOVE: GOOD, BELOW: BAD, AT: PLAIN, UNKNOWN: PLAIN}
 CURVE = DecisionTable.of_stage("curve", {GROWTH: SEVERAL, END: SEVERAL, SEEDS: (ONE, AGREE, NOT_SHOWN, DISAGREE)})
@@ -61,28 +66,28 @@ def verdict_of_curve(series: Sequence[CurveSeries]) -> Verdict:
     case = CURVE.decide(state)
     findings: list[VerdictPoint] = []
     for name, curve in zip(titles_of(series), series, strict=True):
-        findings += _points_of_curve(name, curve, len(series))
+        findings += _describe_curve(name, curve, len(series))
     return Verdict(case.word, case.tone, CURVE.words["seeds"][state[SEEDS]], tuple(findings))
 
 
-def _points_of_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
+def _describe_curve(name: str, curve: CurveSeries, among: int) -> Iterator[VerdictPoint]:
     """Findings on the growth of a curve, its goal and its end."""
     rise = growth(curve, among)
     claims = {f"{name}/{GROWTH}": rise}
     trained = [level for level in curve.levels if level.size > 0]
     if len(trained) > 1:
-        yield VerdictPoint(f"{name}: {_growth_in_words(trained, curve, rise)}", TONES_OF_GROWTH[rise], claims)
+        yield VerdictPoint(f"{name}: {_describe_growth(trained, curve, rise)}", TONES_OF_GROWTH[rise], claims)
     if curve.reach is not None:
         tone = PLAIN if rise == ABOVE else BAD
         yield VerdictPoint(f"{name}: {of_reach(curve)}", tone, claims)
     last = curve.levels[-1]
-    place = decision.standing(last.mean, among)
-    if place != UNKNOWN:
-        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, place, unit_of(curve))}."
-        yield decision.point_of(f"{name}/{END}", place, text)
+    end_standing = decision.standing(last.mean, among)
+    if end_standing != UNKNOWN:
+        text = f"{name}: with {last.asked:,}, {decision.said(last.mean, end_standing, unit_of(curve))}."
+        yield decision.point_of(f"{name}/{END}", end_standing, text)
 
 
-def _growth_in_words(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
+def _describe_growth(trained: Sequence[CurveLevel], curve: CurveSeries, rise: str) -> str:
     """Scores at the smallest and largest size, and the gain per doubling."""
     first = trained[0]
     last = trained[-1]

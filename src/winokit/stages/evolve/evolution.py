@@ -59,15 +59,17 @@ class Fare:
         assert row.high is not None
         assert row.chance is not None
         null = row.details.get(NULL)
-        known = None if null is None else float(null)
-        return cls(version, model, against, row.metric, row.value, row.low, row.high, row.n, row.chance, known, row.p)
+        null_share = None if null is None else float(null)
+        return cls(
+            version, model, against, row.metric, row.value, row.low, row.high, row.n, row.chance, null_share, row.p
+        )
 
     @property
     def row(self) -> Metric:
         """The row of results that it is."""
-        said = {name: value for name, value in ((NULL, self.null), (P, self.p)) if value is not None}
+        null_details = {name: value for name, value in ((NULL, self.null), (P, self.p)) if value is not None}
         numbers = (self.value, self.n, self.low, self.high, self.chance)
-        return Metric("", self.model, "", None, "", self.version, self.metric, *numbers, details=said)
+        return Metric("", self.model, "", None, "", self.version, self.metric, *numbers, details=null_details)
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class Evolution:
                 if row["split"] is None and row["since"] == self.version:
                     continue
                 if row["split"] is None:
-                    why = "in no file of this version: splits would overlap, or the test give an answer away"
-                    row |= {"why": why, "status": RETIRED, "until": self.version}
+                    reason = "in no file of this version: splits would overlap, or the test give an answer away"
+                    row |= {"why": reason, "status": RETIRED, "until": self.version}
             rows.append(row)
         return rows
 
@@ -134,45 +136,52 @@ def make_evolution(
         raise BadInput("filter against what? Name a model that answers: --model")
     if settings.version == pool.version:
         raise BadInput(f"the new version must not be called {pool.version}, as the previous one is: --version")
-    asked = pool.asked
+    asked_problems = pool.asked
     solved = solved_beyond_chance(
-        asked, against, majority=settings.majority, alpha=settings.alpha, secret=settings.secret, where=pool.where
+        asked_problems,
+        against,
+        majority=settings.majority,
+        alpha=settings.alpha,
+        secret=settings.secret,
+        where=pool.where,
     )
     models = join([answers.model for answers in against])
-    why = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
-    stays = asked.filter(lambda p: p.id not in why)
+    reasons = dict.fromkeys(solved.retire, f"such groups are solved by {models} beyond chance")
+    stays = asked_problems.filter(lambda p: p.id not in reasons)
     if not len(stays):
         raise BadInput("nothing is left to evaluate: every problem of dev and test, and every new one, was retired")
     # A retired test problem is gone, and any other that is retired is for training alone.
-    gone = {name for name in why if pool.where.get(name) == TEST}
-    trained = (pool.removed | why.keys()) - gone
+    gone = {name for name in reasons if pool.where.get(name) == TEST}
+    trained = (pool.removed | reasons.keys()) - gone
     closing = (
         f"{len(gone):,} test problems of {pool.version} are retired; anyone with the models can now infer their "
         f"answers, so close the leaderboard of {pool.version} when this version opens"
     )
     # A new twin follows its group by itself; named here, it would count as one whose order of candidates is public.
     settled = pool.before | set(pool.returning)
-    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in why}
+    fixed = {name: split for name, split in pool.where.items() if name in settled and name not in reasons}
     return Evolution(
         version=settings.version,
         previous=pool.version,
         kept=pool.problems.filter(lambda p: p.id not in gone and p.id not in trained),
         removed=pool.problems.filter(lambda p: p.id in trained),
-        lineage=tuple(_lineage(pool, why, settings.version)),
-        fixed=fixed | {problem.id: TRAIN for problem in pool.problems if problem.id in why and problem.id not in gone},
+        lineage=tuple(_make_lineage(pool, reasons, settings.version)),
+        fixed=fixed
+        | {problem.id: TRAIN for problem in pool.problems if problem.id in reasons and problem.id not in gone},
         solved=solved,
-        fares=_known_fares(settings.previous, _fares(pool, stays, against, watched, settings.version)),
+        fares=_collect_known_fares(settings.previous, _measure_fares(pool, stays, against, watched, settings.version)),
         notes=(*pool.notes, closing) if gone else pool.notes,
-        findings=tuple(_findings(solved)),
+        findings=tuple(_describe_findings(solved)),
         units=pool.units,
         returned=tuple(name for name in pool.returning if pool.where.get(name) == TRAIN),
     )
 
 
-def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
+def _make_lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator[Row]:
     """One row per problem. Rows of what stays say nothing of who solved it: that would tell hidden answers."""
     for problem in pool.problems:
-        name, split = problem.id, pool.where.get(problem.id)
+        name = problem.id
+        split = pool.where.get(problem.id)
         row = pool.lineage.get(name, {})
         since = version if pool.is_new(problem) else str(row.get("since") or pool.version)
         if name in why and split == TEST:
@@ -191,7 +200,7 @@ def _lineage(pool: EvolvePool, why: Mapping[str, str], version: str) -> Iterator
     yield from (row for name, row in pool.lineage.items() if name not in there)
 
 
-def _findings(solved: Solved) -> Iterator[str]:
+def _describe_findings(solved: Solved) -> Iterator[str]:
     for stratum in solved.strata:
         yield (
             f"{stratum.solved:,} of {stratum.groups:,} {stratum.kind} solved, {stratum.turned:,} answered wrong "
@@ -199,7 +208,7 @@ def _findings(solved: Solved) -> Iterator[str]:
         )
 
 
-def _fares(
+def _measure_fares(
     pool: EvolvePool, stays: Dataset, against: Sequence[EvolveAnswers], watched: Sequence[EvolveAnswers], version: str
 ) -> Iterator[Fare]:
     """Every model on dev and test of the previous version, and on what `stays` for the new one to evaluate on."""
@@ -225,24 +234,27 @@ def coarse_fare(fare: Fare) -> Fare:
     return replace(fare, value=value, low=low, high=high, null=None, p=None)
 
 
-def _known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
-    """What is known of all versions: what was measured last counts, what was filtered against stays so."""
-    known: dict[tuple[str, str, str], Fare] = {}
+def _collect_known_fares(previous: Path | None, measured: Iterable[Fare]) -> tuple[Fare, ...]:
+    """Scores of all versions, with the last measurement of each.
+
+    A model that was filtered against stays marked as such.
+    """
+    fares_by_key: dict[tuple[str, str, str], Fare] = {}
     if previous is not None and (path := previous / RECORD).is_file():
         content = read_object(path)
         with refusing(f"{path}: not what winokit evolve writes", KeyError, TypeError):
             earlier = [Fare(**row) for row in content["fares"]]
             if not all(map(_is_numeric, earlier)):
                 raise TypeError("a score is no number")
-        known = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
+        fares_by_key = {(fare.version, fare.model, fare.metric): fare for fare in earlier}
     for fare in measured:
         key = (fare.version, fare.model, fare.metric)
-        known[key] = replace(fare, against=fare.against or (key in known and known[key].against))
-    return tuple(known.values())
+        fares_by_key[key] = replace(fare, against=fare.against or (key in fares_by_key and fares_by_key[key].against))
+    return tuple(fares_by_key.values())
 
 
 def _is_numeric(fare: Fare) -> bool:
-    """Whether its scores are numbers; the null and its p-value may be missing."""
+    """Whether its scores are numbers. The null and its p-value may be missing."""
     *scores, null, p = astuple(fare)[4:]
-    told = [*scores, *(number for number in (null, p) if number is not None)]
-    return all(isinstance(number, int | float) for number in told)
+    numbers = [*scores, *(number for number in (null, p) if number is not None)]
+    return all(isinstance(number, int | float) for number in numbers)

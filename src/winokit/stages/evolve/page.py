@@ -26,20 +26,20 @@ def write_evolution(evolution: Evolution, folder: Path, hidden: Path | None = No
     Where there is a hidden test (at `hidden`, or beside the folder) the public ones say no more of its answers than a
     leaderboard may: scores at a step, and what was retired. The full ones go beside the hidden labels.
     """
-    place = hidden or hidden_folder(folder)
-    if place.is_dir():
+    hidden_place = hidden or hidden_folder(folder)
+    if hidden_place.is_dir():
         with private():
-            _write_record_and_page(evolution, place)
+            _write_record_and_page(evolution, hidden_place)
         _write_record_and_page(public_part(evolution), folder)
     else:
         _write_record_and_page(evolution, folder)
-    about = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
-    write_manifest(folder, about)
+    manifest_content = {key: value for key, value in read_manifest(folder).items() if key not in ("schema", "files")}
+    write_manifest(folder, manifest_content)
     return folder / PAGE
 
 
 def public_part(evolution: Evolution) -> Evolution:
-    """What may be published of an evolution where there is a hidden test."""
+    """Part of an evolution that may be published beside a hidden test."""
     return replace(
         evolution,
         solved=replace(evolution.solved, strata=()),
@@ -50,7 +50,10 @@ def public_part(evolution: Evolution) -> Evolution:
 
 
 def status_counts(evolution: Evolution) -> dict[str, int]:
-    """Problems by what became of them in this version; those that went before are not counted."""
+    """Count problems by their status in this version.
+
+    Problems that retired earlier are not counted.
+    """
     now = [row for row in evolution.lineage if row.get("until") in (None, evolution.version)]
     return {status: sum(row["status"] == status for row in now) for status in STATUSES}
 
@@ -73,14 +76,14 @@ def _write_record_and_page(evolution: Evolution, folder: Path) -> None:
         folder / PAGE,
         "stages/evolve/page.html.j2",
         evolution=evolution,
-        charts=list(_charts(evolution.fares)),
+        charts=list(_make_charts(evolution.fares)),
         models=models,
         watched=any(fare.model not in models for fare in evolution.fares),
         counts=counts,
     )
 
 
-def _charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
+def _make_charts(fares: Sequence[Fare]) -> Iterator[tuple[str, Forest]]:
     """A chart for each metric: each model a block, each version a line, in the order they were made."""
     filtered = {fare.model for fare in fares if fare.against}
     for metric, title in TITLES.items():

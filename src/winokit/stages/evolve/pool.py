@@ -1,4 +1,4 @@
-"""What a new version may be made of: everything the previous version had, and what is offered now.
+"""The pool of a new version: all problems of the previous one, and those offered now.
 
 Where a problem stood, it stays: one that was in the training files has been read by models and cannot test them, and a
 hidden test stays hidden. What is new has no place yet, unless a twin of it has. What was retired does not come back by
@@ -42,7 +42,10 @@ class EvolvePool:
 
     @property
     def asked(self) -> Dataset:
-        """What models are asked: dev, test and what is new. Training problems may have been read by them."""
+        """Problems that models answer: dev, test and what is new.
+
+        Models may have read training problems.
+        """
         return self.problems.filter(lambda p: self.where.get(p.id) != TRAIN and p.id not in self.removed)
 
     def is_new(self, problem: Problem) -> bool:
@@ -65,12 +68,14 @@ def pool_of(
     version = str(manifest.read_manifest(previous).get("version") or "1.0")
     path = previous / LINEAGE
     lineage = {row["id"]: row for row in manifest.read_lineage(path)} if path.exists() else {}
-    given = {problem.id: problem for problem in (*offered, *(removed or ()))}
-    labels = _labels_of(previous, hidden)
-    old, where, gone = _previous(previous, given, labels)
+    given_problems = {problem.id: problem for problem in (*offered, *(removed or ()))}
+    labels = _read_labels(previous, hidden)
+    old, where, gone = _read_previous(previous, given_problems, labels)
     retired = {name for name, row in lineage.items() if row["status"] == RETIRED}
-    back = tuple(name for name in given if name in retired)
-    new = [problem for name, problem in given.items() if name not in old and (bring_back or name not in retired)]
+    back = tuple(name for name in given_problems if name in retired)
+    new = [
+        problem for name, problem in given_problems.items() if name not in old and (bring_back or name not in retired)
+    ]
     unanswered = sum(problem.answer is None for problem in new)
     if unanswered:
         raise BadInput(f"{unanswered:,} of the problems offered have no answer, and a release needs them")
@@ -82,7 +87,7 @@ def pool_of(
         )
     if bring_back:
         where |= dict.fromkeys(back, TRAIN)
-    joined = _grouped([*old.values(), *new], given)
+    joined = _regroup([*old.values(), *new], given_problems)
     # A new twin goes where its group stands.
     by_group = {p.group: where[p.id] for p in joined if p.group is not None and p.id in where}
     twins = {p.id: by_group[p.group] for p in joined if p.group in by_group}
@@ -100,14 +105,14 @@ def pool_of(
     )
 
 
-def _labels_of(previous: Path, hidden: Path | None) -> HiddenPart | None:
+def _read_labels(previous: Path, hidden: Path | None) -> HiddenPart | None:
     """The hidden labels of the previous version, or None if they are not beside it."""
     if hidden is None and not hidden_folder(previous).exists():
         return None
     return read_hidden(previous, hidden)
 
 
-def _previous(
+def _read_previous(
     previous: Path, given: Mapping[str, Problem], tested: HiddenPart | None
 ) -> tuple[dict[str, Problem], dict[str, str], set[str]]:
     """The problems of the previous version in its own order of candidates, where they stand, and which were removed."""
@@ -116,9 +121,10 @@ def _previous(
     gone: set[str] = set()
     for name, part in manifest.read_release(previous).items():
         split = TRAIN if name.startswith(TRAIN) else name
-        for problem in _answered(previous, part, given, tested) if split == TEST else part:
-            known = given.get(problem.id, problem)
-            labels, domain = {**known.labels, **problem.labels}, known.domain or problem.domain
+        for problem in _add_answers(previous, part, given, tested) if split == TEST else part:
+            given_problem = given.get(problem.id, problem)
+            labels = {**given_problem.labels, **problem.labels}
+            domain = given_problem.domain or problem.domain
             problems[problem.id] = problem.replace(labels=labels, domain=domain)
             where[problem.id] = split
         if split == TRAIN:
@@ -127,7 +133,7 @@ def _previous(
     return problems, where, gone
 
 
-def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], labels: HiddenPart | None) -> Dataset:
+def _add_answers(previous: Path, test: Dataset, given: Mapping[str, Problem], labels: HiddenPart | None) -> Dataset:
     """The previous test with its answers and groups: from the hidden labels, or from the problems offered."""
     if labels is not None:
         rows = zip(test, labels.answers, labels.groups, strict=True)
@@ -143,14 +149,14 @@ def _answered(previous: Path, test: Dataset, given: Mapping[str, Problem], label
     )
 
 
-def _grouped(problems: list[Problem], given: Mapping[str, Problem]) -> list[Problem]:
+def _regroup(problems: list[Problem], given: Mapping[str, Problem]) -> list[Problem]:
     """Groups of the previous version and of those offered as one: whoever is a twin in either is a twin."""
     names: list[set[tuple[str, str]]] = []
     for problem in problems:
         offered = given.get(problem.id)
         before = None if offered is problem else problem.group
-        named = {"previous": before, "offered": None if offered is None else offered.group}
-        names.append({(side, group) for side, group in named.items() if group is not None})
+        group_names = {"previous": before, "offered": None if offered is None else offered.group}
+        names.append({(side, group) for side, group in group_names.items() if group is not None})
     joined = [problem.replace(group=None) for problem in problems]
     for rows in blocks_of(names):
         if len(rows) > 1:

@@ -79,8 +79,8 @@ def evolve(
     if out.resolve() == release.resolve():
         raise BadInput(f"{out}: the previous release itself; a new version needs another folder: --out")
     manifest = read_manifest(release)
-    settings = _inherited_settings(settings, manifest)
-    secret = release_secret(extras.hidden or hidden_folder(out), _given_secret(release, manifest, evolving, extras))
+    settings = _inherit_settings(settings, manifest)
+    secret = release_secret(extras.hidden or hidden_folder(out), _choose_secret(release, manifest, evolving, extras))
     problems, removed = offered.loaded(str(settings.name))
     evolving = replace(evolving, version=settings.version, previous=release, secret=Draws(secret))
     with open_cache(cache) as known:
@@ -97,7 +97,7 @@ def evolve(
             lineage=evolution.placed,
             units=evolution.units,
             returned=frozenset(evolution.returned),
-            versions=_identities(release, evolving.previous_hidden),
+            versions=_find_identities(release, evolving.previous_hidden),
         ),
     )
     page = write_evolution(evolution, released.folder, released.hidden)
@@ -109,7 +109,7 @@ def evolve(
     return evolved
 
 
-def _inherited_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
+def _inherit_settings(settings: ReleaseSettings, manifest: Mapping[str, Any]) -> ReleaseSettings:
     """The settings with name, licence and version of the previous release's manifest where none is given."""
     licence = settings.licence
     if licence is None and manifest.get("licence") != NOT_STATED:
@@ -129,14 +129,16 @@ def next_version(version: str) -> str:
     parts = re.fullmatch(r"(\D*)(\d+)((?:\.\d+)*)", version)
     if parts is None:
         raise BadInput(f"--version: name the new one; {version!r}, the previous one, has no number to raise")
-    prefix, first, rest = parts.groups()
-    return f"{prefix}{int(first) + 1}{re.sub('[0-9]+', '0', rest)}"
+    prefix, first, suffix = parts.groups()
+    return f"{prefix}{int(first) + 1}{re.sub('[0-9]+', '0', suffix)}"
 
 
-def _given_secret(
+def _choose_secret(
     release: Path, manifest: Mapping[str, Any], evolving: EvolveSettings, extras: ReleaseExtras
 ) -> Path | bytes | None:
-    """The secret to draw from: as given, else that of the previous release; None if it hides no test.
+    """Return the secret to draw from: as given, or that of the previous release.
+
+    None if it hides no test.
 
     With one secret, what two versions share stands in the same order, so that their difference tells nothing.
     """
@@ -147,16 +149,16 @@ def _given_secret(
     return extras.secret
 
 
-def _labels_at_hand(release: Path, hidden: Path | None) -> HiddenPart | None:
-    """The hidden labels of a release; None if they are not there."""
+def _find_labels(release: Path, hidden: Path | None) -> HiddenPart | None:
+    """Return the hidden labels of a release, or None if they are not there."""
     if hidden is None and not hidden_folder(release).exists():
         return None
     return read_hidden(release, hidden)
 
 
-def _identities(previous: Path, hidden: Path | None) -> frozenset[str]:
-    """What identifies the hidden tests of the previous version and of those before it."""
-    labels = _labels_at_hand(previous, hidden)
+def _find_identities(previous: Path, hidden: Path | None) -> frozenset[str]:
+    """Return the identities of the hidden tests of all earlier versions."""
+    labels = _find_labels(previous, hidden)
     if labels is None:
         return frozenset({identity_of(read_manifest(previous))})
     earlier = (carried.identity for carried in read_carried(labels.folder))
@@ -165,7 +167,7 @@ def _identities(previous: Path, hidden: Path | None) -> frozenset[str]:
 
 def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> Iterator[str]:
     """Carry what earlier versions were asked over to the next one, and note what it has spent of its budget."""
-    before = _labels_at_hand(previous, hidden)
+    before = _find_labels(previous, hidden)
     if before is None or released.hidden is None:
         return
     now = read_hidden(released.folder, released.hidden)

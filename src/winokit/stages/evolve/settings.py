@@ -1,4 +1,4 @@
-"""What the next version of a release is made from: who is asked, and when a group retires."""
+"""Settings of the next version: which models answer, and when a group retires."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from winokit.stages.release.settings import Given
 
 @dataclass(frozen=True)
 class EvolveSettings(Settings):
-    """How a new version is made from the last: who is asked, and what makes a group retire."""
+    """Settings of the next version: models, and what makes a group retire."""
 
     version: str = ""
     """Of the new release."""
@@ -45,7 +45,7 @@ class EvolveSettings(Settings):
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """Who is filtered against: models, and files of predictions."""
+        """Models and files of predictions that are filtered against."""
         return (*self.model, *map(str, self.predictions))
 
 

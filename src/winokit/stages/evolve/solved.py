@@ -1,4 +1,4 @@
-"""Which groups are too easy for the models, with chance taken out: retire the excess, and no more than that.
+"""Groups that are too easy for models: the excess over chance retires, and no more.
 
 A group is solved where a stated majority of the models gets everything right that was asked about it: each twin, and
 where it makes sense, each again with the candidates switched; a model that only guesses, or that likes one candidate,
@@ -55,14 +55,16 @@ class EvolveAnswers:
 
     @classmethod
     def of(cls, model: str, asked: AskedProblems, predictions: Iterable[Prediction]) -> "EvolveAnswers":
-        """Those of some predictions that are about a problem that was asked, in a variant that was asked."""
-        own = [row for row in predictions if (row.variant, row.id) in asked.row_of]
-        rows = np.array([asked.row_of[row.variant, row.id] for row in own], np.int64)
-        return cls(model, Answers(asked, rows, choice_numbers([row.prediction for row in own]), (Scorer(model),)))
+        """Select the predictions on problems and variants that were asked."""
+        asked_rows = [row for row in predictions if (row.variant, row.id) in asked.row_of]
+        rows = np.array([asked.row_of[row.variant, row.id] for row in asked_rows], np.int64)
+        return cls(
+            model, Answers(asked, rows, choice_numbers([row.prediction for row in asked_rows]), (Scorer(model),))
+        )
 
     @cached_property
     def choice_of(self) -> dict[tuple[str, str], int]:
-        """The chosen candidate by variant and the id of the original; -1 for an abstention."""
+        """Chosen candidate by variant and id of the original (-1 for an abstention)."""
         variants = self.answers.asked.variants
         return {
             (variants[index], original_id(problem)): choice
@@ -81,11 +83,11 @@ class EvolveAnswers:
         return Answers.of_choices(problems, choices, Scorer(self.model))
 
     def settled_on(self, problems: Dataset) -> Answers:
-        """Its answers to problems where they stand when the candidates are switched; elsewhere it is silent."""
-        choices = [self._settled_choice(problem) for problem in problems]
+        """Its answers that stay when candidates change places. Elsewhere it is silent."""
+        choices = [self._find_settled_choice(problem) for problem in problems]
         return Answers.of_choices(problems, choice_numbers(choices), Scorer(self.model))
 
-    def _settled_choice(self, problem: Problem) -> int:
+    def _find_settled_choice(self, problem: Problem) -> int:
         name = original_id(problem)
         choice = self.choice_of[ORIGINAL, name]
         if choice == ABSTAINED:
@@ -106,7 +108,9 @@ def answers_of(
         for read in read_predictions(Path(against), problems):
             rows[read.model, read.scoring] += read.predictions
     else:
-        model, plan, asked_now = load_model(str(against)), ScoringPlan(), {ORIGINAL: problems} | variants
+        model = load_model(str(against))
+        plan = ScoringPlan()
+        asked_now = {ORIGINAL: problems} | variants
         rows[str(against), ""] += score_variants(asked_now, model, plan, cache=cache, progress=progress)
     asked = AskedProblems.of(problems, variants)
     answers = [EvolveAnswers.of(name, asked, own) for (name, _), own in rows.items()]
@@ -138,7 +142,7 @@ class Stratum:
 
     @property
     def kind(self) -> str:
-        """What groups these are, in words."""
+        """A phrase for these groups."""
         name = {1: "problems alone", 2: "pairs"}.get(self.members, f"groups of {self.members}")
         if self.split:
             name = f"new {name}" if self.split == NEW else f"{name} of {self.split}"
@@ -179,7 +183,7 @@ def solved_beyond_chance(
     settled = [model.settled_on(problems) for model in answers]
     agreed = agreed_answers(problems, settled, needed)
     strata: dict[tuple[str, int, int], list[Group]] = defaultdict(list)
-    for group in _groups_of(problems):
+    for group in _list_groups(problems):
         members = [problems[row] for row in group]
         split = "" if where is None else where.get(members[0].id, NEW)
         switched = sum(any(model.was_switched(problem) for model in answers) for problem in members)
@@ -193,7 +197,7 @@ def solved_beyond_chance(
         turned = [group for group in strata[key] if is_turned(agreed, group)]
         retired: list[Group] = []
         if p < alpha:
-            retired = _excess(problems, settled, solved, turned, secret)
+            retired = _draw_excess(problems, settled, solved, turned, secret)
         if retired and key[0] == NEW:
             retired = [*solved, *turned]
         retire |= {problems[row].id for group in retired for row in group}
@@ -202,12 +206,14 @@ def solved_beyond_chance(
 
 
 def models_needed(majority: float, models: int) -> int:
-    """How many of so many models a majority is: one or more."""
+    """Return how many of these models are a majority."""
     return max(1, math.ceil(majority * models - 1e-9))
 
 
 def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -> Answers:
-    """What so many of the models, more than half, choose alike in a whole group; elsewhere silence.
+    """Return the answers on which a majority of models agrees in a whole group.
+
+    Elsewhere it is silent.
 
     >>> twins = [Problem("Ana thanked Ruth because ", end, ("Ana", "Ruth"), answer, group="help")
     ...          for answer, end in enumerate([" was helped.", " helped."])]
@@ -217,7 +223,7 @@ def agreed_answers(problems: Dataset, settled: Sequence[Answers], needed: int) -
     ([0, 1], [-1, -1])
     """
     choices: IntArray = np.full(len(problems), ABSTAINED)
-    for group in _groups_of(problems):
+    for group in _list_groups(problems):
         counts = Counter(tuple(model.choices[group].tolist()) for model in settled)
         ((commonest, count),) = counts.most_common(1)
         if count >= needed and ABSTAINED not in commonest:
@@ -235,33 +241,38 @@ def is_turned(answers: Answers, group: Group) -> bool:
     return not (answers.correct[group] | answers.silent[group]).any()
 
 
-def _groups_of(problems: Dataset) -> list[Group]:
+def _list_groups(problems: Dataset) -> list[Group]:
     """The rows of each group, and of each problem alone."""
     names = [f"alone {problem.id}" if problem.group is None else f"group {problem.group}" for problem in problems]
     return list(grouped(zip(names, range(len(problems)), strict=True)).values())
 
 
-def _excess(
+def _draw_excess(
     problems: Dataset, settled: Sequence[Answers], solved: list[Group], turned: list[Group], secret: Draws
 ) -> list[Group]:
-    """What is more on one side than on the other, drawn at random, apart for each way in which the models agree.
+    """Draw the groups by which one side exceeds the other, at random.
+
+    This is done apart for each way in which the models agree.
 
     Balanced only in sum, the best guess would be what all of three say and the opposite of what two say.
     """
     sides = [
-        grouped((_stances(settled, group), group) for group in solved),
-        grouped((_stances(settled, group, turned=True), group) for group in turned),
+        grouped((_find_stances(settled, group), group) for group in solved),
+        grouped((_find_stances(settled, group, turned=True), group) for group in turned),
     ]
     chosen: list[Group] = []
     for own, others in zip(sides, sides[::-1], strict=True):
         for stances, alike in own.items():
-            drawn = secret.ordered("retired", alike, lambda group: min(problems[row].id for row in group))
-            chosen += drawn[len(others.get(stances, ())) :]
+            ordered_groups = secret.ordered("retired", alike, lambda group: min(problems[row].id for row in group))
+            chosen += ordered_groups[len(others.get(stances, ())) :]
     return chosen
 
 
-def _stances(settled: Sequence[Answers], group: Group, *, turned: bool = False) -> tuple[int, ...]:
-    """For each model 1 if it solves a group, -1 if it turns it, else 0; the other way round if `turned`."""
+def _find_stances(settled: Sequence[Answers], group: Group, *, turned: bool = False) -> tuple[int, ...]:
+    """Return for each model 1 if it solves a group, -1 if it turns it, else 0.
+
+    The signs are exchanged if `turned`.
+    """
     stances = []
     for answers in settled:
         stance = int(is_solved(answers, group)) - int(is_turned(answers, group))

@@ -1,4 +1,4 @@
-"""What the terminal shows of a next version: what became of problems, how models fare, and the release itself."""
+"""Terminal output of a next version: problems, scores of models, and the release."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,11 +16,11 @@ WORDS = {"kept": "stay", "added": "are new", "removed": "are for training alone"
 
 
 def lines(evolved: EvolvedRelease) -> Iterator[Any]:
-    """What became of problems, how each model fares on each version, and what any release shows.
+    """Lines on what became of problems, how models score, and the release.
 
     Scores are those that the release's page may show: rounded where there is a hidden test.
     """
-    evolution = _shown(evolved)
+    evolution = _public_evolution(evolved)
     counts = ", ".join(f"{count:,} {WORDS[status]}" for status, count in status_counts(evolution).items())
     yield f"from {evolution.previous} to {evolution.version}: {counts}"
     yield table(
@@ -31,7 +31,7 @@ def lines(evolved: EvolvedRelease) -> Iterator[Any]:
 
 def as_json(evolved: EvolvedRelease) -> dict[str, Any]:
     """The same for scripts: what a release has, with the version before, counts of problems, and scores."""
-    evolution = _shown(evolved)
+    evolution = _public_evolution(evolved)
     return {
         **release_run.as_json(evolved),
         "previous": evolution.previous,
@@ -40,7 +40,7 @@ def as_json(evolved: EvolvedRelease) -> dict[str, Any]:
     }
 
 
-def _shown(evolved: EvolvedRelease) -> Evolution:
+def _public_evolution(evolved: EvolvedRelease) -> Evolution:
     return evolved.evolution if evolved.hidden is None else public_part(evolved.evolution)
 
 

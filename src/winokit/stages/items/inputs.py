@@ -13,6 +13,7 @@ from winokit.data.predictions.board import UNASKED, Board, ItemNames, is_board, 
 from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, tables_in_memory
 from winokit.data.predictions.logs import prediction_files
 from winokit.data.predictions.read import ReadPredictions, read_files
+from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import read_text
 from winokit.methods.arrays import IntArray
@@ -70,7 +71,8 @@ def _sort_files(predictions: Predictions, items: ItemNames) -> tuple[list[Path],
         if inside:
             boards += inside
             if len(files) > len(inside):
-                notes.append(f"{path}: {len(inside):,} boards read; {len(files) - len(inside):,} other files skipped")
+                others_count = plural(len(files) - len(inside), "other file")
+                notes.append(f"{path}: {plural(len(inside), 'board')} read; {others_count} skipped")
         else:
             others.append(path)
     return boards, others, notes

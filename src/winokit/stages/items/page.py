@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from winokit.drawing.page import INDEX, write_page
+from winokit.drawing.wording import plural
 from winokit.files import result_bytes, write_whole
 from winokit.methods.metrics.judge_items import BANDS, Estimate, JudgedItem, JudgedPair
 from winokit.problem import Problem
@@ -43,6 +44,8 @@ class QueueCard:
     items: tuple[JudgedItem, ...]
     pair: JudgedPair | None
     reasons: Mapping[str, str]
+    twins: tuple[tuple[Problem, JudgedItem | None], ...]
+    """Other problems of its group, which are no suspects with it, and what is said of them."""
 
 
 class ItemsPage:
@@ -54,8 +57,9 @@ class ItemsPage:
         self.sentences = list(item_sentences(run))
         self.canary_sentences = list(canary_sentences(run))
         self.items_by_row = {item.row: item for item in self.judged.items}
+        self.items_by_id = {self.judged.asked.problems[item.row].id: item for item in self.judged.items}
         self.pairs_by_row = {row: pair for pair in self.judged.pairs for row in pair.rows}
-        self.bands = BANDS
+        self.pair_count = plural(len(self.judged.pairs), "pair")
 
     @cached_property
     def cards(self) -> list[QueueCard]:
@@ -65,8 +69,14 @@ class ItemsPage:
             problems = tuple(self.judged.asked.problems[row] for row in suspect.rows)
             items = tuple(self.items_by_row[row] for row in suspect.rows)
             pair = self.pairs_by_row.get(suspect.rows[0]) if len(suspect.rows) > 1 else None
-            cards.append(QueueCard(place, problems, items, pair, suspect.reasons))
+            cards.append(QueueCard(place, problems, items, pair, suspect.reasons, self._find_twins(problems)))
         return cards
+
+    def _find_twins(self, problems: tuple[Problem, ...]) -> tuple[tuple[Problem, JudgedItem | None], ...]:
+        """The rest of the group of a suspect, asked or not."""
+        own_ids = {problem.id for problem in problems}
+        group = self.run.dataset.groups.get(problems[0].group or "", ())
+        return tuple((twin, self.items_by_id.get(twin.id)) for twin in group if twin.id not in own_ids)
 
     @cached_property
     def points(self) -> dict[int, ItemPoint]:

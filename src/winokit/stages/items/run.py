@@ -12,6 +12,7 @@ from winokit.data.loading import Data, Judged, Loading, load_one
 from winokit.data.predictions.board import ItemNames
 from winokit.data.predictions.in_memory import Predictions
 from winokit.data.predictions.item_bank import read_bank
+from winokit.drawing.wording import plural
 from winokit.errors import BadInput
 from winokit.files import check_own_folder
 from winokit.methods.metrics.item_bank import ItemBank
@@ -84,7 +85,7 @@ def items(
         Help(
             "Answers of many models: boards (a row per model, a column per item), or any predictions that audit "
             "reads; a folder is all of its files; repeatable.",
-            metavar="FILE…",
+            metavar="FILE",
             typed=list[str],
             option=True,
         ),
@@ -94,11 +95,11 @@ def items(
     loading: Judged = Loading(),
     queue: Annotated[
         str | Path | None,
-        Help("Write the suspects as a dataset for people to solve (collect init --evaluate).", "FILE"),
+        Help("Write the suspects as a dataset for people (collect init --judge, or --evaluate).", "FILE"),
     ] = None,
     votes: Annotated[
         str | Path | None,
-        Help("evaluated.jsonl of collect export: write what people say of the labels as errata.toml.", "FILE"),
+        Help("evaluated.jsonl or labels.jsonl of collect export: write what people say as errata.toml.", "FILE"),
     ] = None,
     out: Annotated[str | Path | None, Help("The folder of the page.", otherwise=Path("items"))] = None,
 ) -> ItemsRun:
@@ -125,6 +126,7 @@ def items(
     canaries = judge_canaries(judged.matrix, families, wrong_rows) if wrong_rows else None
     notes = [*read.notes, *family_notes, *_describe_witnesses(judged)]
     bank = None if settings.bank is None else read_bank(Path(settings.bank), ItemNames(dataset))
+    notes += _compare_with_labels(judged) + _compare_with_bank(judged, bank)
     run = ItemsRun(dataset, judged, canaries, settings.top, bank, tuple(notes))
     tell(notes)
     if votes is not None:
@@ -151,12 +153,36 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
     return []
 
 
+def _compare_with_labels(judged: JudgedItems) -> list[str]:
+    """Say if answers fit the labels no better than a coin."""
+    right = judged.right
+    if right.low > judged.chance:
+        return []
+    return [
+        f"{100 * right.value:.0f} % right, no better than a coin: expected items named by their ids, or by their rows "
+        "in the dataset counted from 0; a leaderboard's order may be another"
+    ]
+
+
+def _compare_with_bank(judged: JudgedItems, bank: ItemBank | None) -> list[str]:
+    """Say whether easy items of the bank are easy here."""
+    if bank is None:
+        return []
+    rights = {item.row: item.right.value for item in judged.items}
+    fit = bank.correlation_with(rights)
+    if fit is None:
+        return []
+    common = len(rights.keys() & set(bank.rows))
+    doubt = "" if fit > 0.5 else ": one of the two is about other problems, since a wrong join gives about 0"
+    return [f"bank and answers: shares right correlate {fit:.2f} on {plural(common, 'item')}{doubt}"]
+
+
 def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
     """Write what people's votes say of the labels as errata.toml, into the folder of the page."""
     dataset = load_one(votes)
     errata, judged = errata_of_votes(dataset, f"people of {dataset.card.name}")
     if not judged:
-        raise BadInput(f"{votes}: no votes in it; expected evaluated.jsonl of `winokit collect export`")
+        raise BadInput(f"{votes}: no votes in it; expected evaluated.jsonl or labels.jsonl of `winokit collect export`")
     path = Path(out or ".") / ERRATA
     write_errata(errata, path)
     tell([f"{path}: {len(errata):,} errata from the votes on {judged:,} problems"])

@@ -31,7 +31,8 @@ def item_sentences(result: ItemsRun) -> Iterator[str]:
     judged = result.judged
     models = plural(len(judged.matrix.scorers), "model")
     families = plural(judged.family_count, "family", "families")
-    yield f"{plural(len(judged.items), 'item')}, {len(judged.pairs):,} pairs among them, by {models} in {families}"
+    pairs = plural(len(judged.pairs), "pair")
+    yield f"{plural(len(judged.items), 'item')}, {pairs} among them, by {models} in {families}"
     negative = sum(item.rest is not None and item.rest.high < 0 for item in judged.items)
     yield (
         f"{plural(len(judged.suspects), 'suspect')}; {plural(negative, 'item')} with a negative item-rest correlation. "
